@@ -146,18 +146,6 @@ describe('entities', () => {
     expect(world.value(answer, 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(7);
   });
 
-  it('are planned with the series that they will have', async () => {
-    const world = worldWith([selection()], [entity('a'), entity('b'), entity('silent', { reporting: false })]);
-    world.collector.reconfigure(config({ ...accountWith(selection()), applications: accountConfig().applications }));
-    world.populate(1);
-    await world.scrape();
-    const withEntities = seriesNow(world);
-    world.collector.reconfigure(config(accountConfig({ account_id: 7 })));
-    const without = seriesNow(world);
-    // Each entity has info, reporting and five statuses of health; a reporting one has two golden metrics, too.
-    expect((withEntities ?? 0) - (without ?? 0)).toBe(3 * 7 + 2 * 2);
-  });
-
   it.each([
     ['few of many definitions each minute, and many of one seldom', 1, 15, 10 + 5 / 15],
     ['few of many definitions seldom, and many of one each minute', 15, 1, 5 + 10 / 15],

@@ -7,8 +7,7 @@ import { EVERYTHING, World } from './support/world.ts';
 const FLEET = { applications: 20, hosts: 4 };
 
 function fleet(account: AccountConfig, collection: CollectionConfig = collectionConfig()): World {
-  const world = World.of(FLEET.applications, FLEET.hosts, [account], collection);
-  return world;
+  return World.of(FLEET.applications, FLEET.hosts, [account], collection);
 }
 
 /** How many entities of a group have series. */

@@ -28,14 +28,6 @@ describe('the budget', () => {
     expect(world.clock.now() / 1000 - (oldestWindowEnd ?? 0)).toBeLessThan(120 + 60 + 181 + 60);
     expect(world.status.warnings.join()).toContain('requests_per_minute');
   });
-
-  it('slows lists and metric data alike, so that nothing starves', async () => {
-    const world = World.of(40, 4, [accountConfig({ limits: { requests_per_minute: 60 } })]);
-    await world.scrapeFor(1_800);
-    for (const group of ['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const) {
-      expect(world.group(group).tasks, group).toMatchObject({ missing: 0 });
-    }
-  });
 });
 
 describe('an overload response', () => {

@@ -6,13 +6,8 @@ import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 const QUARTER_HOUR = 900_000;
 
 describe('while New Relic refuses every connection', () => {
-  function closed(): World {
-    const world = World.of(3, 1, [accountConfig()]);
-    return world;
-  }
-
   it('no scrape waits for tries that are not allowed yet', async () => {
-    const world = closed();
+    const world = World.of(3, 1);
     await world.scrapeFor(120);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
     const took: number[] = [];
@@ -24,7 +19,7 @@ describe('while New Relic refuses every connection', () => {
   });
 
   it('the collector makes progress, scraped or not, and tries again without a scrape', async () => {
-    const world = closed();
+    const world = World.of(3, 1);
     await world.scrapeFor(120);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
     await world.scrapeFor(45);

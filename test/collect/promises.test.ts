@@ -13,8 +13,7 @@ type Over = Parameters<typeof accountConfig>[0];
 /** Applications without hosts over NerdGraph, ten of which go into a call. */
 function nerdgraphWorld(applications: number, over: Over = {}): World {
   const account = accountConfig({ api: 'nerdgraph', hosts: false, ...over });
-  const world = World.of(applications, 0, [account], collectionConfig(), NERDGRAPH);
-  return world;
+  return World.of(applications, 0, [account], collectionConfig(), NERDGRAPH);
 }
 
 /** Calls per minute, over the minutes between these times. */

@@ -34,20 +34,11 @@ const fleet = fc.record({
   atOnce: fc.integer({ min: 1, max: 5 }),
 });
 
-function worldOf({
-  applications,
-  hosts,
-  perMinute,
-  atOnce,
-}: {
-  applications: number;
-  hosts: number;
-  perMinute: number;
-  atOnce: number;
-}): World {
+type Size = Readonly<Record<'applications' | 'hosts' | 'perMinute' | 'atOnce', number>>;
+
+function worldOf({ applications, hosts, perMinute, atOnce }: Size): World {
   const limits = { requests_per_minute: perMinute, max_concurrent_requests: atOnce };
-  const world = World.of(applications, hosts, [accountConfig({ limits })]);
-  return world;
+  return World.of(applications, hosts, [accountConfig({ limits })]);
 }
 
 describe('for any sequence of fault and time steps', () => {

@@ -37,16 +37,6 @@ describe('a refresh', () => {
     expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 3));
   });
 
-  it('finds everything held when a second scrape comes in the same window', async () => {
-    const world = World.of(4, 3);
-    await world.scrape();
-    const before = world.reader.calls.length;
-    await world.clock.advance(50_000);
-    const second = await world.scrape();
-    expect(world.reader.calls).toHaveLength(before);
-    expect(second).toMatchObject({ complete: true, took: 0 });
-  });
-
   it('shares the calls in flight with scrapes that meet it', async () => {
     const world = World.of(4, 3);
     const deadline = world.clock.now() + 9_500;

@@ -259,19 +259,13 @@ describe('a reload', () => {
   it.each([
     ['interface', { api: 'nerdgraph' as const }],
     ['account id', { account_id: 42 }],
-  ])('that names another %s begins anew', async (_, over) => {
-    const world = World.of(1);
-    await world.scrape();
-    world.collector.reconfigure(config(accountConfig(over)));
-    expect((await world.collector.snapshot(EVERYTHING)).blocks).toEqual([]);
-  });
-
-  it('that drops or moves an account stops it, and opens the new one empty', async () => {
+    ['address', { base_url: 'https://api.eu.newrelic.com/v2' }],
+  ])('that names another %s closes what there was, and begins anew', async (_, over) => {
     const world = World.of(1);
     await world.scrape();
     const [old] = world.opened;
     world.readers.delete('main');
-    world.collector.reconfigure(config(accountConfig({ base_url: 'https://api.eu.newrelic.com/v2' })));
+    world.collector.reconfigure(config(accountConfig(over)));
     expect(old?.closed).toBe(true);
     expect((await world.collector.snapshot(EVERYTHING)).blocks).toEqual([]);
   });

@@ -82,16 +82,6 @@ describe('what failed', () => {
     await world.scrapeFor(75);
     expect(world.status.tasks.filter(({ problem }) => problem !== undefined)).toEqual([]);
   });
-
-  it('comes back within five minutes of upstream, name lists too', async () => {
-    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
-    world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
-    await world.scrapeFor(3 * 3_600);
-    world.reader.fault = () => undefined;
-    await world.scrapeFor(375);
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_application_total_time_seconds', { app_id: '1' })).toBeCloseTo(0.05);
-  });
 });
 
 /** Eight calls at once, three hosts per application, but many for the first one, whose metric data time out. */

@@ -9,7 +9,7 @@ import { inputSchemaOf } from '../../src/config/schemaIssues.ts';
 import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { inFolder } from '../support/folder.ts';
-import { authority, certificate, LOCALHOST, type KeyPair } from '../web/support/certificates.ts';
+import { authority, certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
 import { PAGES, ROOT, yamlBlocks } from './pages.ts';
 
 /** Every block of YAML of the pages, by its first key. */

@@ -5,7 +5,7 @@ import { promisify, stripVTControlCharacters } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { parseFault } from '../../src/simulator/faults/faultRules.ts';
-import { authority, forLocalhost } from '../api/support/certificates.ts';
+import { authority, forLocalhost } from '../support/certificates.ts';
 import { json, startServer } from '../api/support/testServer.ts';
 import { startProxy } from '../api/support/tunnelProxy.ts';
 import { account, configText } from '../e2e/support/config.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { authority, forLocalhost } from '../api/support/certificates.ts';
+import { authority, forLocalhost } from '../support/certificates.ts';
 import { exampleInUse } from '../config/reading.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import { inFolder } from '../support/folder.ts';

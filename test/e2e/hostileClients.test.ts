@@ -5,7 +5,7 @@ import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
-import { certificate, LOCALHOST } from '../web/support/certificates.ts';
+import { certificate, LOCALHOST } from '../support/certificates.ts';
 import { hostileClients, passwordLine, requestText, type HostileClient } from '../web/support/hostile.ts';
 import { get } from '../web/support/http.ts';
 import { account, nerdGraphAccount } from './support/config.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { until } from '../real/support/until.ts';
-import { certificate, LOCALHOST } from '../web/support/certificates.ts';
+import { certificate, LOCALHOST } from '../support/certificates.ts';
 import { hostileClients, requestText } from '../web/support/hostile.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account } from './support/config.ts';

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { INTERFACE_DEFAULTS } from '../../src/config/interfaces.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { valuesOf } from '../../src/simulator/world/timesliceValues.ts';
 import { minutesAgo, isoTime, NOW, openSession, runOn } from '../tools/backfill/support.ts';
 import { accountConfig, config } from '../collect/support/config.ts';
 import { INTERFACE_OF } from './incidents/fleet.ts';
@@ -12,7 +11,6 @@ import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus, type PrometheusServer } from './support/servers.ts';
 
-const WINDOW_MINUTES = 5;
 /** An application whose traffic the test prescribes: 120 requests a minute, 250 ms each, 3 errors. */
 const STEADY = { requests_per_minute: 120, response_milliseconds: 250, errors_per_minute: 3, background_per_minute: 0 };
 
@@ -83,29 +81,6 @@ await describeReal('a backfill document', {
         expect(await value('errors_per_second')).toBeCloseTo(STEADY.errors_per_minute / 60, 9);
         expect(await value('error_ratio')).toBeCloseTo(3 / 120, 9);
         expect(await value('web_transaction_time_seconds')).toBeCloseTo(0.25, 9);
-      });
-
-      test.each([299, 240])('has at %i minutes ago what the world of the simulator adds up to', async (minutes) => {
-        const { id } = simulator.world.applications()[0]!;
-        const scope = simulator.world.scope({ application: id })!;
-        const end = minutesAgo(minutes) / 60;
-        const sumOf = (name: string) => {
-          const metric = simulator.world.metric(scope, name)!;
-          const [sum] = simulator.world.sum(scope, [metric], end - WINDOW_MINUTES, end);
-          return valuesOf(metric.kind, sum!, WINDOW_MINUTES);
-        };
-        const web = sumOf('HttpDispatcher');
-        const apdex = sumOf('Apdex');
-        const expected = {
-          web_requests_per_second: web['call_count']! / (WINDOW_MINUTES * 60),
-          web_transaction_time_seconds: web['average_response_time']! / 1000,
-          apdex_score: apdex['score']!,
-          apdex_threshold_seconds: apdex['threshold']!,
-        };
-        for (const [family, value] of Object.entries(expected)) {
-          const [sample] = await prometheus.query(`newrelic_application_${family}{app_id="${id}"}`, end * 60);
-          expect([family, sample!.value / value]).toEqual([family, expect.closeTo(1, 9)]);
-        }
       });
     });
   },

@@ -5,7 +5,7 @@ import { hash } from 'bcryptjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { certificate, LOCALHOST } from '../web/support/certificates.ts';
+import { certificate, LOCALHOST } from '../support/certificates.ts';
 import { buildImage, runImage, type Container, type Image } from './support/image.ts';
 import { describeReal } from './support/realPrograms.ts';
 import { until } from './support/until.ts';

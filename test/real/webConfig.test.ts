@@ -8,7 +8,7 @@ import { loadWebConfig } from '../../src/web/webConfig/webConfig.ts';
 import { account } from '../e2e/support/config.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import { simulatorForTest } from '../support/simulator.ts';
-import { authority, certificate, LOCALHOST, type KeyPair } from '../web/support/certificates.ts';
+import { authority, certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
 import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
 import { startPrometheus } from './support/servers.ts';

@@ -48,15 +48,13 @@ export class FamilyGroups {
   }
 
   families(): ParsedFamily[] {
-    const families = [...this.#families.values()].map(({ name, metadata, samples }) => ({
+    return [...this.#families.values()].map(({ name, metadata, samples }) => ({
       name,
       type: metadata.get('TYPE') ?? fail('no TYPE', 0, name),
       help: metadata.get('HELP'),
       unit: metadata.get('UNIT'),
       samples,
     }));
-    families.filter(({ type }) => type === 'histogram').forEach(checkHistogram);
-    return families;
   }
 
   #open(name: string, line: number): void {
@@ -66,34 +64,6 @@ export class FamilyGroups {
   }
 }
 
-/** Buckets ascend in bound and count, the last is +Inf and equals the count. */
-function checkHistogram({ name, samples }: ParsedFamily): void {
-  const bySeries = groupBy(samples, ({ labels }) => {
-    return JSON.stringify(Object.entries(labels).filter(([label]) => label !== 'le'));
-  });
-  for (const [series, points] of bySeries) {
-    const buckets = points.filter((point) => point.name === `${name}_bucket`);
-    const bounds = buckets.map(({ labels }) => Number((labels['le'] ?? 'NaN').replace('Inf', 'Infinity')));
-    const ascends = (numbers: readonly number[]) => numbers.every((n, i) => i === 0 || n >= (numbers[i - 1] ?? NaN));
-    const count = points.find((point) => point.name === `${name}_count`)?.value;
-    if (bounds.at(-1) !== Infinity || new Set(bounds).size !== bounds.length || !ascends(bounds)) {
-      throw new FormatError('bounds of buckets', 0, name + series);
-    }
-    if (!ascends(buckets.map((bucket) => bucket.value)) || buckets.at(-1)?.value !== count) {
-      throw new FormatError('counts of buckets', 0, name + series);
-    }
-  }
-}
-
 function fail(problem: string, line: number, text: string): never {
   throw new FormatError(problem, line, text);
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    groups.set(key, [...(groups.get(key) ?? []), item]);
-  }
-  return groups;
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { authority, forLocalhost } from '../support/certificates.ts';
+import { authority, forLocalhost } from '../../support/certificates.ts';
 import { failureOf, KEY, serve, startReading } from '../support/reading.ts';
 import type { Reading } from '../support/reading.ts';
 import { json, startServer } from '../support/testServer.ts';

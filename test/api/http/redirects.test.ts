@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { authority, forLocalhost } from '../support/certificates.ts';
+import { authority, forLocalhost } from '../../support/certificates.ts';
 import { failureOf, KEY, serve, startReading } from '../support/reading.ts';
 import { json, listen, startServer } from '../support/testServer.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { authority, forLocalhost } from '../support/certificates.ts';
+import { authority, forLocalhost } from '../../support/certificates.ts';
 import { failureOf, serve, startReading } from '../support/reading.ts';
 import { json, startServer } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';

@@ -15,7 +15,7 @@ import {
 export { readAll } from '../../../src/tools/upstream/readForCommand.ts';
 import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';
 import { startServer, type Responder, type TestServer } from './testServer.ts';
-import type { Certificate } from './certificates.ts';
+import type { KeyPair } from '../../support/certificates.ts';
 
 export const KEY = 'NRAK-TEST/KEY+0123456789';
 
@@ -109,7 +109,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
 export async function serve(
   answer: Responder,
   options: Partial<RestReaderOptions> = {},
-  tls?: Certificate,
+  tls?: KeyPair,
 ): Promise<Reading & { server: TestServer }> {
   const server = await startServer(answer, tls);
   onTestFinished(() => server.close());

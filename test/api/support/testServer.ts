@@ -2,7 +2,7 @@ import { createServer as createHttpServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import type { Certificate } from './certificates.ts';
+import type { KeyPair } from '../../support/certificates.ts';
 
 /** A request that a test server got. */
 interface TestRequest {
@@ -28,7 +28,7 @@ export interface TestServer {
 }
 
 /** A real server on a free port of this machine; HTTPS with a certificate. */
-export async function startServer(answer: Responder, tls?: Certificate): Promise<TestServer> {
+export async function startServer(answer: Responder, tls?: KeyPair): Promise<TestServer> {
   const asked: TestRequest[] = [];
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     const path = request.url ?? '/';

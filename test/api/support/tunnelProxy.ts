@@ -2,7 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Certificate } from './certificates.ts';
+import type { KeyPair } from '../../support/certificates.ts';
 import { listen } from './testServer.ts';
 
 export interface TestProxy {
@@ -16,7 +16,7 @@ export interface TestProxy {
 export async function startProxy({
   instead,
   tls,
-}: { readonly instead?: (socket: Socket) => void; readonly tls?: Certificate } = {}): Promise<TestProxy> {
+}: { readonly instead?: (socket: Socket) => void; readonly tls?: KeyPair } = {}): Promise<TestProxy> {
   const seen: string[] = [];
   const server = tls === undefined ? createHttpServer() : createHttpsServer(tls);
   server.on('request', (_, response: ServerResponse) => response.writeHead(405).end());

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { databaseKind } from '../../../src/formulas/responseTimes.ts';
 import type { Timeslice } from '../../../src/api/types.ts';
-import { type ReadChunk, RollingWindows } from '../../../src/tools/backfill/rollingWindows.ts';
+import { type ReadChunk, RollingWindows, addCalls } from '../../../src/tools/backfill/rollingWindows.ts';
 import { summarizeSeries } from '../../../src/api/rest/restSeries.ts';
 
 const rolling = (window: number, after: number): RollingWindows =>
@@ -97,24 +98,24 @@ describe('RollingWindows', () => {
     expect(countsOf(overlapping.add(hours))).toEqual([[3600, 100]]);
     expect(countsOf(overlapping.add(minutes(3420, 3720))).map(([time]) => time)).toEqual([3660, 3720]);
   });
+});
 
-  it('says of a metric that nothing is known where that holds for a part of the window', () => {
-    const slices = [calls(0, 5), { from: 60, to: 120, columns: {} }, calls(120, 5), calls(180, 5)];
-    const chunk: ReadChunk = { from: 0, to: 240, granule: 60, metrics: [['HttpDispatcher', slices]] };
-    expect(countsOf(rolling(120, 0).add(chunk))).toEqual([
-      [120, undefined],
-      [180, undefined],
-      [240, 10],
-    ]);
+describe('the database kind of a whole range', () => {
+  const calls = new Map<string, { readonly count: number | undefined }>();
+  const choose = (name: string, count?: number) => {
+    addCalls(calls, { seconds: 60, metrics: new Map([[name, { count }]]) });
+    return databaseKind({ seconds: 60, metrics: calls }, 'java', 'auto');
+  };
+  beforeEach(() => calls.clear());
+
+  it('is decided over all minutes: one with calls anywhere is enough', () => {
+    choose('Datastore/MySQL/allWeb', 0);
+    expect(choose('Database/allWeb', 9)).toBe('database');
+    expect(choose('Datastore/MySQL/allWeb', 1)).toBe('datastore');
   });
 
-  it('has no metric at all in a window in which nothing was reported: its zeros are filling', () => {
-    const chunk: ReadChunk = {
-      from: 0,
-      to: 180,
-      granule: 60,
-      metrics: [['HttpDispatcher', [calls(0, 5), calls(60, 0), calls(120, 0)]]],
-    };
-    expect([...rolling(120, 0).add(chunk)].map(({ values }) => values.metrics.size)).toEqual([1, 0]);
+  it('is not decided where the calls of a metric never could be read', () => {
+    expect(choose('Datastore/MySQL/allWeb')).toBeUndefined();
+    expect(choose('Datastore/MySQL/allWeb', 2)).toBe('datastore');
   });
 });

@@ -263,25 +263,6 @@ describe('--web.max-requests', () => {
     await eventually(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
   });
 
-  test('60 scrapes sent ahead by a client that leaves while they wait for upstream hold no slot', async () => {
-    const { app, origin, port } = await served({ settings: { maxRequests: 2 } });
-    const { promise, resolve } = deferred();
-    app.collector.gate = promise;
-    for (let round = 0; round < 3; round += 1) {
-      const asked = app.collector.refreshes.length;
-      const socket = asking(port, [], 20);
-      await eventually(() => expect(app.collector.refreshes.length).toBeGreaterThan(asked));
-      socket.destroy();
-      await once(socket, 'close');
-    }
-    const scrapes = [get(`${origin}/metrics`), get(`${origin}/metrics`)];
-    await eventually(() => expect(app.collector.refreshes).toHaveLength(5));
-    resolve();
-    expect((await Promise.all(scrapes)).map(({ status }) => status)).toEqual([200, 200]);
-    expect(app.scraped).toHaveLength(2);
-    expect(app.failures).toEqual([]);
-  });
-
   test('requests sent ahead over one connection are answered one after the other, all of them', async () => {
     const { port } = await served({ settings: { maxRequests: 1 } });
     const { text } = await sendRaw(

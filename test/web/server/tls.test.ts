@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Agent } from 'undici';
 import { temporaryFolders } from '../../config/folder.ts';
 import { serve, testApp, type RunningServers } from '../support/app.ts';
-import { authority, certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
+import { authority, certificate, LOCALHOST, type KeyPair } from '../../support/certificates.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 

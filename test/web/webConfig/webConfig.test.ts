@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatDiagnostic } from '../../../src/config/diagnostic.ts';
 import { loadWebConfig } from '../../../src/web/webConfig/webConfig.ts';
-import { certificate, LOCALHOST, type KeyPair } from '../support/certificates.ts';
+import { certificate, LOCALHOST, type KeyPair } from '../../support/certificates.ts';
 
 const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
 let folder: string;

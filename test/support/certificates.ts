@@ -8,7 +8,7 @@ export interface KeyPair {
 type AltName = { readonly type: 1 | 2 | 6 | 7; readonly value?: string; readonly ip?: string };
 
 /** A certificate authority of its own. */
-export async function authority(name: string): Promise<KeyPair> {
+export async function authority(name = 'test authority'): Promise<KeyPair> {
   const made = await generate([{ name: 'commonName', value: name }], {
     keyType: 'rsa',
     algorithm: 'sha256',
@@ -35,6 +35,10 @@ export async function certificate(name: string, altNames: AltName[], ca?: KeyPai
   });
   return { cert: made.cert, key: made.private };
 }
+
+/** A certificate for `localhost`, or another name, and no address. */
+export const forLocalhost = (ca?: KeyPair, name = 'localhost'): Promise<KeyPair> =>
+  certificate(name, [{ type: 2, value: name }], ca);
 
 export const LOCALHOST: AltName[] = [
   { type: 2, value: 'localhost' },
