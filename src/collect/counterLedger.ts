@@ -9,6 +9,7 @@ export const OVERLAP = 10 * MINUTE_S;
 export const LONGEST_RANGE = 50 * MINUTE_S;
 /** `reporting` turns false after 10 minutes without data (New Relic's page on the reporting status of applications). */
 const SILENT_BEFORE = 10 * MINUTE_S;
+
 /** The range of one read in a steady state, for counters with an interval in milliseconds: the interval plus the overlap. */
 export function steadyRange(interval: number, to: number): TimeRange {
   const seconds = OVERLAP + Math.max(MINUTE_S, Math.ceil(interval / MINUTE_MS) * MINUTE_S);

@@ -136,7 +136,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   return { found, failure };
 }
 
-/** A field of which a part alone would mislead: a golden metric without its condition is another one. */
+/** A field that is not used in part: a golden metric without its condition is another metric. */
 const WHOLE = 'goldenMetrics';
 
 /** The entity with the earlier values of fields that failed, also in part: null would mean that there is nothing. */
