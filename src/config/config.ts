@@ -1,6 +1,5 @@
 import type * as z from 'zod';
 import type { Api } from '../api/upstreamReader.ts';
-import { DAY_S } from '../formulas/units.ts';
 import { ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
 import { counted } from './wording.ts';
 import type { account } from './schema/account.ts';
@@ -31,7 +30,7 @@ export function endOfLife({ api, region }: Pick<AccountConfig, 'api' | 'region'>
 /** That REST ends, or ended, at `end`, and what then; both are Unix seconds. */
 export function describeEnd(end: number, now: number): string {
   const day = new Date(end * 1000).toISOString().slice(0, 10);
-  const days = Math.floor((end - now) / DAY_S);
+  const days = Math.floor((end - now) / 86_400);
   const when = days < 0 ? `ended on ${day}` : `ends on ${day}, in ${counted(days, 'day')}`;
   return `REST, which New Relic ${when}: without "api: rest" NerdGraph is read`;
 }
