@@ -102,19 +102,6 @@ describe('the counters of an application', () => {
     expect(web(world, await scrapeAfter(world, 1))).toBe(0);
   });
 
-  it('stay up to max_age while they cannot be read, are absent then, and continue with what was missed', async () => {
-    const world = worldOf();
-    await world.scrape();
-    await scrapeAfter(world, 1);
-    world.reader.fault = ({ kind }) => (kind === 'counters' ? { reason: 'server', status: 500 } : undefined);
-    expect(web(world, await scrapeAfter(world, 4))).toBe(10);
-    expect(world.group('counters').success).toBe(false);
-    expect(web(world, await scrapeAfter(world, 4))).toBeUndefined();
-    world.reader.fault = () => undefined;
-    expect(web(world, await scrapeAfter(world, 6))).toBe(10 + 140);
-    expect(lost(world)).toBe(0);
-  });
-
   it('fail by a minute that cannot be read, which is lost 10 minutes after it was first requested', async () => {
     const world = worldOf();
     await world.scrape();

@@ -219,15 +219,6 @@ describe('failure truth and staleness', () => {
     });
   });
 
-  it('what fails for long is tried once per window, not every other', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
-    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
-    await world.scrapeFor(600, 60);
-    world.reader.calls.length = 0;
-    await world.scrapeFor(600, 60);
-    expect(world.reader.of('metric_data')).toHaveLength(10);
-  });
-
   it('what fails does not starve where the budget is never idle', async () => {
     const world = World.of(100, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
     world.reader.fault = ({ applicationId, kind }) =>
@@ -240,27 +231,6 @@ describe('failure truth and staleness', () => {
 });
 
 describe('the log', () => {
-  it('has one line for a failure when it begins, and one when it ends', async () => {
-    const world = World.of(2, 0);
-    await world.scrape();
-    world.reader.fault = ({ applicationId, kind }) =>
-      applicationId === 2 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
-    await world.scrapeFor(240);
-    world.reader.fault = () => undefined;
-    await world.scrapeFor(120);
-    expect(world.lines).toMatchObject([
-      {
-        level: 40,
-        msg: 'Could not be read',
-        group: 'application_metrics',
-        reason: 'server',
-        failed: 1,
-        problem: 'metric_data: server',
-      },
-      { level: 30, msg: 'Works again', group: 'application_metrics', reason: 'server' },
-    ]);
-  });
-
   it('says once for each group and reason how many entities fail, however many tries they take', async () => {
     const world = World.of(20, 3);
     await world.scrape();
@@ -292,11 +262,12 @@ describe('the log', () => {
     await failsWith('network', 1, 2);
     await failsWith('timeout', 1);
     await failsWith(undefined);
-    expect(world.lines.map(({ msg, reason, before, failed }) => [msg, reason, before, failed])).toEqual([
-      ['Could not be read', 'timeout', undefined, 2],
-      ['Could not be read', 'network', 'timeout', 2],
-      ['Works again', 'timeout, network', undefined, undefined],
+    expect(world.lines.map(({ level, msg, reason, before, failed }) => [level, msg, reason, before, failed])).toEqual([
+      [40, 'Could not be read', 'timeout', undefined, 2],
+      [40, 'Could not be read', 'network', 'timeout', 2],
+      [30, 'Works again', 'timeout, network', undefined, undefined],
     ]);
+    expect(world.lines[0]).toMatchObject({ group: 'application_metrics', problem: 'metric_data: timeout' });
   });
 
   it('of a refused key says why in one line for each group, and that the account waits in one more', async () => {

@@ -210,27 +210,9 @@ describe('what a metric data call asks for', () => {
     expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
     expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeUndefined();
   });
-
-  it('gives hosts the database kind of their application', async () => {
-    const world = World.of(1, 2);
-    const answer = await world.scrape();
-    const labels = { host_id: '1000', component: 'Datastore/MySQL' };
-    expect(world.value(answer, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
-  });
 });
 
 describe('failures and changes of the inventory', () => {
-  it('hide no other entity', async () => {
-    const world = World.of(3, 1);
-    world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
-    const answer = await world.scrape();
-    const apps = (group: string) =>
-      answer.blocks.filter((block) => block.group === group).map(({ labels }) => labels.app_id);
-    expect(apps('applications')).toEqual(['1', '2', '3']);
-    expect(apps('application_metrics')).toEqual(['1', '3']);
-    expect(apps('host_metrics')).toEqual(['1', '3']);
-  });
-
   it('an application gone upstream is gone from the next exposition', async () => {
     const world = World.of(3, 1);
     await world.scrape();

@@ -149,31 +149,6 @@ describe('a query for many applications', () => {
     expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
   });
 
-  it.each<[string, unknown]>([
-    ['c', 'many'],
-    ['c', -1],
-    ['t', null],
-    ['t', { sum: 1 }],
-  ])('fails only the application whose %s is %j', async (column, value) => {
-    const between = await startBetween(WORLD);
-    between.fault = edit(({ results }) => {
-      for (const row of results) if ((row['facet'] as string[])[0] === '1000005') row[column] = value;
-    });
-    expect(failed(await readAll(between))).toEqual([4]);
-    expect(between.notes.splits).toEqual([]);
-    expect(between.asked).toHaveLength(1);
-  });
-
-  it('fails only the application that has two rows for one metric', async () => {
-    const between = await startBetween(WORLD);
-    between.fault = edit(({ results }) => {
-      const row = results.find(({ facet }) => (facet as string[])[0] === '1000005');
-      if (row !== undefined) results.push({ ...row });
-    });
-    expect(failed(await readAll(between))).toEqual([4]);
-    expect(between.asked).toHaveLength(1);
-  });
-
   it('goes without a row of an application that was not asked for, and counts it', async () => {
     const between = await startBetween(WORLD);
     const whole = await readAll(between);

@@ -128,14 +128,6 @@ describe('createRestReader', () => {
     expect(notes.failures).toEqual([]);
   });
 
-  it('asks for values that are not rounded when told', async () => {
-    const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }), {
-      raw: true,
-    });
-    await readMetricData(reader, { names: ['Apdex'] }, call);
-    expect(server.asked[0]?.url.searchParams.get('raw')).toBe('true');
-  });
-
   it('asks for a series timeslice by timeslice, and for the data of a window as one summary', async () => {
     const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }));
     const subject = { applicationId: 7, hostKey: undefined, metrics: { names: ['Apdex'] } };
@@ -220,12 +212,4 @@ describe('createRestReader', () => {
       expect((await failureOf(reader.readApplication!(7, call))).failure.reason).toBe('invalid_response');
     },
   );
-
-  it('hides the key where upstream puts it into a name', async () => {
-    const key = 'NRAK-0123456789ABCDEF0123456789';
-    const { reader, call } = await serve((response) => json(response, { applications: [application(1, `x ${key}`)] }), {
-      key: () => key,
-    });
-    expect((await reader.listApplications({}, call))[0]?.name).toBe('x <secret>');
-  });
 });

@@ -58,18 +58,6 @@ describe('the command backfill', () => {
     expect(stderr).toContain('/proc/sys cannot be written');
   });
 
-  it('ends with status 1, a sentence and a hint when the key is refused', async () => {
-    simulator.faults.add({ effect: 'invalid-key' });
-    const { status, stderr } = await run('--from=10m');
-    simulator.faults.clear();
-    expect(status).toBe(1);
-    expect(stderr.trim().split('\n')).toEqual([
-      expect.stringMatching(/^error: account default: the application list cannot be read: .*401/),
-      expect.stringMatching(/^hint: the key must be a user key/),
-    ]);
-    expect(stderr).not.toContain(DEMO_API_KEY);
-  });
-
   it.each([
     [['--from=yesterday'], 'such as 2026-11-20T08:00:00Z'],
     [['--from=1h', '--window=90s'], 'whole minutes'],
