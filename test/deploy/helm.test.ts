@@ -5,7 +5,6 @@ import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { loadConfig } from '../../src/config/load.ts';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
 import { runCommand } from '../real/support/processes.ts';
 import { describeReal, type RealProgram } from '../real/support/realPrograms.ts';
@@ -88,15 +87,6 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       }
       const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
       expect(new Set(names).size).toBe(names.length);
-    });
-
-    test('gives the program the configuration that is in the values, which is valid', async () => {
-      const [config] = ofKind(await rendered(NEEDED), 'ConfigMap');
-      const text = z.object({ data: z.object({ 'config.yaml': z.string() }) }).parse(config).data['config.yaml'];
-      const api_key_file = '/run/secrets/newrelic-apm-exporter/api-key';
-      expect(loadConfig({ path: '/etc/config.yaml', text }, {})).toMatchObject({
-        config: { accounts: [{ api: 'nerdgraph', region: 'us', api_key_file }] },
-      });
     });
 
     test('mounts volumes of the user, such as files of queries', async () => {

@@ -8,18 +8,15 @@ import { Secret } from 'kubernetes-models/v1/Secret';
 import { Service } from 'kubernetes-models/v1/Service';
 import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
 
+const KINDS: readonly ((new (value: never) => { validate(): void }) & { is(value: unknown): boolean })[] = [
+  ...[Deployment, Namespace, ConfigMap, Secret, ScrapeConfig, NetworkPolicy, Service, ServiceMonitor, PrometheusRule],
+];
+
 /** Throws unless the value fits the published schema of its kind: Kubernetes' OpenAPI, or the operator's definitions. */
 export function validate(value: unknown): void {
-  if (Deployment.is(value)) new Deployment(value).validate();
-  else if (Namespace.is(value)) new Namespace(value).validate();
-  else if (ConfigMap.is(value)) new ConfigMap(value).validate();
-  else if (Secret.is(value)) new Secret(value).validate();
-  else if (ScrapeConfig.is(value)) new ScrapeConfig(value).validate();
-  else if (NetworkPolicy.is(value)) new NetworkPolicy(value).validate();
-  else if (Service.is(value)) new Service(value).validate();
-  else if (ServiceMonitor.is(value)) new ServiceMonitor(value).validate();
-  else if (PrometheusRule.is(value)) new PrometheusRule(value).validate();
-  else throw new Error('no schema for this kind');
+  const kind = KINDS.find((each) => each.is(value));
+  if (kind === undefined) throw new Error('no schema for this kind');
+  new kind(value as never).validate();
 }
 
 type Path = readonly (string | number)[];

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { planCalls } from '../../src/collect/due.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Group } from '../../src/reads/reads.ts';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import { runInProcess } from '../support/inProcess.ts';
+import { nerdGraphAccount } from '../e2e/support/config.ts';
+import { commandsOn } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { pageAt, rowsOf, sectionOf } from './pages.ts';
 
@@ -20,12 +20,8 @@ function planOf(applications: number, hostsEach: number) {
     ['key_transactions', 1],
     ['application_metrics', applications],
     ['metric_names', applications],
-    ...(hosts === 0
-      ? []
-      : ([
-          ['host_metrics', hosts],
-          ['hosts', applications],
-        ] as const)),
+    ['host_metrics', hosts],
+    ['hosts', hosts === 0 ? 0 : applications],
   ]);
   const intervalOf = (group: Group): number =>
     group in collection.intervals
@@ -58,34 +54,21 @@ describe('docs/scaling.md', () => {
 });
 
 describe('README.md', () => {
-  const rows = rowsOf(pageAt('README.md').text);
-  const rowOf = (beginning: string): readonly string[] => {
-    const found = rows.filter(([cell]) => cell?.startsWith(beginning));
-    expect(found).toHaveLength(1);
-    return found[0] ?? [];
-  };
-
-  test('say what the plan says', () => {
-    expect(numberIn(rowOf('200 applications, 2 hosts each')[2] ?? '')).toBe(Math.round(planOf(200, 2).callsPerMinute));
-    expect(numberIn(rowOf('200 applications, no hosts')[2] ?? '')).toBe(Math.round(planOf(200, 0).callsPerMinute));
+  test.each([
+    ['2 hosts each', 2],
+    ['no hosts', 0],
+  ])('says what the plan says of 200 applications with %s', (hosts, hostsEach) => {
+    const rows = rowsOf(pageAt('README.md').text).filter(([cell]) => cell?.startsWith(`200 applications, ${hosts}`));
+    const planned = Math.round(planOf(200, hostsEach).callsPerMinute);
+    expect(rows.map(([, , calls = '']) => numberIn(calls))).toEqual([planned]);
   });
 });
 
 /** What `plan` says of a fleet that is read through NerdGraph. */
 async function planOverNerdGraph(applications: number, hostsEach: number): Promise<number> {
-  const simulator = await simulatorForTest({
-    applications,
-    hostsPerApplication: Math.max(1, hostsEach),
-    keyTransactions: 100,
-  });
-  const config = `accounts:
-  - account_id: 1234567
-    base_url: ${new URL('/graphql', simulator.url).href}
-    api_key: ${DEMO_API_KEY}
-    applications: {reporting_only: false}
-    hosts: ${hostsEach > 0}
-`;
-  const { status, stdout } = await runInProcess(['plan', '--format=json'], { config });
+  const simulator = await simulatorForTest({ applications, hostsPerApplication: hostsEach, keyTransactions: 100 });
+  const account = nerdGraphAccount(simulator, 'default', { applications: { reporting_only: false } });
+  const { status, stdout } = await commandsOn(account)('plan', '--format=json');
   expect(status).toBe(0);
   const plans = JSON.parse(stdout) as { readonly accounts: readonly { readonly callsPerMinute: number }[] };
   return plans.accounts[0]?.callsPerMinute ?? NaN;

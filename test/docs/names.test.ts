@@ -28,6 +28,7 @@ const GOLDEN = new Set(
 
 const program = buildProgram(toolCommands());
 const flagsOf = (command: Command): readonly string[] => command.options.flatMap(({ long }) => long ?? []);
+const flagsOfCommand = (name: string) => program.commands.filter((each) => each.name() === name).flatMap(flagsOf);
 const OWN_FLAGS = new Set(['--help', ...[program, ...program.commands].flatMap(flagsOf)]);
 
 /** Flags of npm scripts and of other programs that pages speak of. */
@@ -72,13 +73,12 @@ function commandLines(text: string): readonly string[] {
 }
 
 /** Names of the rules that pages and rule files record. */
-function recordedNames(): ReadonlySet<string> {
-  const files = ['recording.yaml', 'slo.yaml', 'migration/shadow.yaml'];
-  const rules = files.map((file) => readFileSync(join(ROOT, 'monitoring/rules', file), 'utf8'));
-  const texts = [...rules, ...PAGES.map(({ text }) => text)];
-  const records = texts.flatMap((text) => [...text.matchAll(/record: (\S+)/g)].map(([, name = '']) => name));
-  return new Set(records.flatMap((name) => name.split(':')));
-}
+const RECORDED: ReadonlySet<string> = new Set(
+  ['recording.yaml', 'slo.yaml', 'migration/shadow.yaml']
+    .map((file) => readFileSync(join(ROOT, 'monitoring/rules', file), 'utf8'))
+    .concat(PAGES.map(({ text }) => text))
+    .flatMap((text) => text.match(/(?<=record: )\S+/g)?.flatMap((name) => name.split(':')) ?? []),
+);
 
 describe.each(PAGES)('$path', ({ text }) => {
   test('names flags that exist', () => {
@@ -92,20 +92,18 @@ describe.each(PAGES)('$path', ({ text }) => {
       const call = /(?:newrelic-apm-exporter|dist\/main\.js) +([a-z][a-z-]*)\b(.*)/.exec(line);
       if (call === null) return [];
       const [, name = '', rest = ''] = call;
-      const command = program.commands.find((each) => each.name() === name);
-      if (command === undefined) return [line];
-      const own = flagsOf(command);
-      return flagsIn(rest).some((flag) => flag !== '--help' && !own.includes(flag)) ? [line] : [];
+      if (!program.commands.some((each) => each.name() === name)) return [line];
+      const own = ['--help', ...flagsOfCommand(name)];
+      return flagsIn(rest).some((flag) => !own.includes(flag)) ? [line] : [];
     });
     expect(wrong).toEqual([]);
   });
 
   test('names metrics that exist', () => {
-    const recorded = recordedNames();
     const names = text.match(/(?<![\w/])newrelic_[a-z0-9_]*/g) ?? [];
     const known = (name: string): boolean =>
       BUILT_IN_NAMES.has(name) ||
-      recorded.has(name) ||
+      RECORDED.has(name) ||
       PACK_NAMES.has(name) ||
       name.startsWith('newrelic_custom_') ||
       GOLDEN.has(name) ||
@@ -119,11 +117,8 @@ describe.each(PAGES)('$path', ({ text }) => {
     const dotted = spans.filter((span) =>
       /^(?:accounts|collection|limits|applications|key_transactions|intervals|tls)(?:\.(?!ts$)[a-z_[\]]+)+$/.test(span),
     );
-    const known = (span: string): boolean => {
-      const plain = span.replaceAll('[]', '');
-      return KEYS.some((key) => key === plain || key.endsWith(`.${plain}`));
-    };
-    expect(dotted.filter((span) => !known(span))).toEqual([]);
+    const plain = dotted.map((span) => span.replaceAll('[]', ''));
+    expect(plain.filter((span) => !KEYS.some((key) => key === span || key.endsWith(`.${span}`)))).toEqual([]);
   });
 
   test('names files that exist', () => {
@@ -177,29 +172,20 @@ test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'co
     const items = sectionOf(pageAt('docs/interface.md'), '## Commands').split(/^- /m);
     const [, flags = ''] = items.find((item) => item.startsWith(`\`${name}`))?.split('Flags:') ?? [];
     const documented = [...flags.matchAll(/`(--[^`]+)`/g)].map(([, flag = '']) => flag);
-    const command = program.commands.find((each) => each.name() === name);
-    const own = command === undefined ? [] : flagsOf(command).filter((flag) => !SHARED_FLAGS.includes(flag));
-    expect(documented.sort()).toEqual([...own].sort());
+    const own = flagsOfCommand(name).filter((flag) => !SHARED_FLAGS.includes(flag));
+    expect(documented.sort()).toEqual(own.toSorted());
   },
 );
 
 test('docs/simulator.md has every flag of simulate', () => {
-  const command = program.commands.find((each) => each.name() === 'simulate');
   const { text } = pageAt('docs/simulator.md');
-  expect(command === undefined ? ['simulate'] : flagsOf(command).filter((flag) => !text.includes(flag))).toEqual([
-    '--color',
-    '--version',
-  ]);
+  expect(flagsOfCommand('simulate').filter((flag) => !text.includes(flag))).toEqual(['--color', '--version']);
 });
 
-describe('docs/operations.md', () => {
-  const serve = program.commands.find((command) => command.name() === 'serve');
-
-  test.each(serve === undefined ? [] : flagsOf(serve))('has the flag %s with its default', (flag) => {
-    if (flag === '--version') return;
-    const lines = sectionOf(pageAt('docs/operations.md'), '## Flags of `serve`').split('\n');
-    expect(lines.filter((line) => line.startsWith(`- \`${flag}\`: `))).toHaveLength(1);
-  });
+test('docs/operations.md has every flag of serve with its default', () => {
+  const lines = sectionOf(pageAt('docs/operations.md'), '## Flags of `serve`').split('\n');
+  const absent = flagsOfCommand('serve').filter((flag) => !lines.some((line) => line.startsWith(`- \`${flag}\`: `)));
+  expect(absent).toEqual(['--version']);
 });
 
 test('docs/errors.md explains every reason', () => {
@@ -207,13 +193,7 @@ test('docs/errors.md explains every reason', () => {
   expect(FAILURE_REASONS.filter((reason) => !section.includes(`\n- \`${reason}\`: `))).toEqual([]);
 });
 
-test.each(['npm ci && npm run demo', 'npm ci && npm test'])(
-  'README has a command that needs no other: %s',
-  (command) => {
-    expect(
-      pageAt('README.md')
-        .text.split('\n')
-        .map((line) => line.split('#')[0]?.trim()),
-    ).toContain(command);
-  },
-);
+test.each(['npm ci && npm run demo', 'npm ci && npm test'])('README has a command alone on a line: %s', (command) => {
+  const lines = pageAt('README.md').text.split('\n');
+  expect(lines.map((line) => line.split('#')[0]?.trim())).toContain(command);
+});

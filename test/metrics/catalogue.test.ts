@@ -159,13 +159,7 @@ describe('the interfaces of a family', () => {
     ...['info', 'health_status', ...TRAFFIC].map((name) => `newrelic_instance_${name}`),
     'newrelic_key_transaction_last_reported_timestamp_seconds',
     ...END_USER.map((name) => `newrelic_key_transaction_${name}`),
-    ...[
-      'response_time_seconds',
-      'page_views_per_second',
-      'apdex_score',
-      'apdex_threshold_seconds',
-      'apdex_requests',
-    ].map((name) => `newrelic_host_end_user_${name}`),
+    ...WINDOW.filter((name) => name.startsWith('end_user_')).map((name) => `newrelic_host_${name.replace(/\{.*/, '')}`),
   ];
 
   it('are both, but for what NerdGraph does not have', () => {
@@ -187,10 +181,9 @@ describe('the interfaces of a family', () => {
 });
 
 describe('HELP', () => {
+  const LISTED = /rolling average of 3 to 4 minutes|state when the list was read/;
   const TIME_BASE: Readonly<Record<string, RegExp>> = {
-    applications: /rolling average of 3 to 4 minutes|state when the list was read/,
-    hosts: /rolling average of 3 to 4 minutes|state when the list was read/,
-    instances: /rolling average of 3 to 4 minutes|state when the list was read/,
+    ...{ applications: LISTED, hosts: LISTED, instances: LISTED },
     key_transactions: /rolling average of 10 minutes|state when the list was read/,
     application_metrics: /collection window/,
     host_metrics: /collection window/,

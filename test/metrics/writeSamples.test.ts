@@ -1,17 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Family, Labels } from '../../src/metrics/sample.ts';
+import type { Labels } from '../../src/metrics/sample.ts';
 import { SampleWriter } from '../../src/metrics/writeSamples.ts';
+import { gauge } from '../support/expositionBlocks.ts';
 
-const FAMILY: Family = {
-  name: 'newrelic_custom_queue_depth',
-  help: 'Jobs.',
-  type: 'gauge',
-  unit: undefined,
-  group: 'custom_metrics',
-  labelNames: ['queue'],
-};
+const FAMILY = gauge('newrelic_custom_queue_depth', 'custom_metrics');
 
 const writer = new SampleWriter();
 
