@@ -50,9 +50,7 @@ function reportFailure(response: ServerResponse, error: unknown): void {
   send(response, render(failure(500, 'Internal Server Error', [String(error)]), 'json'));
 }
 
-/**
- * Serves one call: logs it, waits, applies the first fault that matches, and responds.
- */
+/** Serves one call: logs it, waits, applies the first fault that matches, and responds. */
 async function serve(
   { state, apiKeys, latencyMs, signal }: ServiceOptions,
   call: ServiceCall,

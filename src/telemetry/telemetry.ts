@@ -4,7 +4,6 @@ import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
 // it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/accountStatus.ts';
-import type { TaskState } from '../collect/task.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
@@ -96,7 +95,8 @@ export class Telemetry {
     add([...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)));
     for (const { status, calls } of accounts) {
       await yieldIfDue();
-      add(await partsOfAccount(status, calls));
+      if (status.api === 'nerdgraph') calls.expectSplits();
+      add(labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status));
     }
     for (const { entry, calls } of lists) add(await partsOfEntry(entry, calls));
     const families = EXPORTER_FAMILIES.map((family) => ({ ...family, series: byName.get(family.name) ?? [] }));
@@ -105,11 +105,6 @@ export class Telemetry {
 }
 
 type Part = Pick<OwnFamily, 'name' | 'series'>;
-
-async function partsOfAccount(status: AccountSummary, calls: AccountCalls): Promise<readonly Part[]> {
-  if (status.api === 'nerdgraph') calls.expectSplits();
-  return labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status);
-}
 
 /** What is said about the list of accounts of an entry, and its calls under the name of the entry as account. */
 async function partsOfEntry(status: EntryStatus, calls: AccountCalls): Promise<readonly Part[]> {
@@ -207,8 +202,6 @@ class AccountCalls implements CallObserver {
   }
 }
 
-const STATES: readonly TaskState[] = ['fresh', 'stale', 'missing'];
-
 /**
  * The gauges of an account's state, made anew for each exposition, so that removed groups and accounts leave no series. A value
  * that is not known yet is absent. Each element has one series; the caller joins those of a family and adds the account's name.
@@ -252,7 +245,9 @@ function groupFamilies(status: GroupStatus): Part[] {
     ...gauge(EXPORTER.collectionSuccess, labels, success),
     ...gauge(EXPORTER.collectionLastSuccess, labels, status.lastSuccess),
     ...gauge(EXPORTER.collectionDuration, labels, status.durationSeconds),
-    ...STATES.flatMap((state) => gauge(EXPORTER.collectionEntities, { ...labels, state }, status.tasks[state])),
+    ...Object.entries(status.tasks).flatMap(([state, count]) =>
+      gauge(EXPORTER.collectionEntities, { ...labels, state }, count),
+    ),
     ...gauge(EXPORTER.oldestWindowEnd, labels, status.oldestWindowEnd),
     ...gauge(EXPORTER.effectiveInterval, labels, status.effectiveIntervalSeconds),
   ];
@@ -280,15 +275,10 @@ function processRegistry(): Registry {
 
 async function processFamilies(registry: Registry): Promise<OwnFamily[]> {
   const families = await registryFamilies(registry);
-  return families.some(hasNoLag) ? families.filter(({ name }) => !LAG_DISTRIBUTION.test(name)) : families;
-}
-
-/**
- * True where nothing was measured, because two expositions followed each other closely: the mean is NaN, and the minimum the
- * largest number.
- */
-function hasNoLag({ name, series }: OwnFamily): boolean {
-  return LAG_DISTRIBUTION.test(name) && series.some(({ value }) => Number.isNaN(value));
+  const others = families.filter(({ name }) => !LAG_DISTRIBUTION.test(name));
+  const lag = families.filter((family) => !others.includes(family)).flatMap(({ series }) => series);
+  // Where two expositions follow each other closely, nothing was measured: the mean is NaN, and the minimum the largest number.
+  return lag.some(({ value }) => Number.isNaN(value)) ? others : families;
 }
 
 /** The present contents of a registry of the client library, as copies: changes to them do not reach the registry. */

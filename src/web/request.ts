@@ -120,11 +120,7 @@ function readTimeout(header: string | undefined): number | undefined {
 }
 
 export function expositionFormOf({ headers }: IncomingMessage): ExpositionForm {
-  const encoding = headers['accept-encoding'];
-  return {
-    format: negotiate(headers.accept),
-    gzip: acceptsGzip(typeof encoding === 'string' ? encoding : undefined),
-  };
+  return { format: negotiate(headers.accept), gzip: acceptsGzip(headers['accept-encoding']?.toString()) };
 }
 
 /** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */

@@ -26,8 +26,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
   };
   return async (request, response, slot) => {
     const target = targetOf(request);
-    const isSecure = 'encrypted' in request.socket && request.socket.encrypted === true;
-    const { prefix, scheme } = relativeRoot(deps.settings, target, isSecure);
+    const { prefix, scheme } = relativeRoot(deps.settings, target, request.secure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
     const address = [['__metrics_path__', `${prefix}${PATHS.probe}`]];
     if (scheme === 'https') address.push(['__scheme__', scheme]);
