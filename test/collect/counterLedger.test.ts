@@ -67,6 +67,9 @@ describe('a reading', () => {
     expect(webTotal(ledger)).toBe(4);
     read(ledger, { to: 61, batchFrom: 0, minutes: { 0: web(40), 1: web(2) } });
     expect(webTotal(ledger)).toBe(6);
+    // The place of minute 0 now holds minute 60.
+    read(ledger, { to: 62, batchFrom: 0, minutes: { 0: web(40) } });
+    expect(webTotal(ledger)).toBe(6);
   });
 });
 
@@ -78,6 +81,14 @@ describe('a pause', () => {
     ledger.reports(true, at(200));
     expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual(NOTHING);
     expect(webTotal(ledger)).toBe(3);
+  });
+
+  it('in which it did not report loses nothing of the failed reading before it either', () => {
+    const ledger = started();
+    expect(read(ledger, { to: 2, minutes: { 1: 'broken' } })).toEqual({ ...NOTHING, broken: at(1) });
+    ledger.reports(false, at(10));
+    ledger.reports(true, at(200));
+    expect(read(ledger, { to: 201 })).toEqual(NOTHING);
   });
 
   it('before it stopped reporting is lost, but for the 10 minutes after which New Relic says so', () => {

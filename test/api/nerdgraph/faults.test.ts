@@ -132,10 +132,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'texts in place of lists': change((good) => good.replace(/"(results|entities)":[[{].*/s, '"$1":"many"}}}}}')),
   'an error beside good data': change((good) => good.replace(/}$/, ',"errors":[{"message":"odd","path":["actor"]}]}')),
   'a bad key in a 200': error(`key ${DEMO_API_KEY} is bad`, { error_code: 'BAD_API_KEY', api_key: DEMO_API_KEY }),
+  'status 400, whose body says something else': say({ errors: [{ extensions: { errorClass: 'TIMEOUT' } }] }, 400),
   'status 403, whose body says something else': say({ errors: [{ extensions: { errorClass: 'TIMEOUT' } }] }, 403),
 };
 const REASONS: Partial<Record<string, FailureReason>> = {
   'a bad key in a 200': 'auth',
+  'status 400, whose body says something else': 'other',
   'status 403, whose body says something else': 'forbidden',
 };
 

@@ -92,6 +92,15 @@ describe('more metric names than one query gives', () => {
     expect(queries).toHaveLength(1);
   });
 
+  it('are none where no application was matched, which is no failure', async () => {
+    const between = await startBetween(WORLD);
+    const message = 'No application was matched (did you specify appId, appName or entity.guid?)';
+    between.fault = (response) => (json(response, { data: null, errors: [{ message }] }), true);
+    const found = await between.reader.listMetricNames({ applicationId: APPLICATION }, between.call);
+    expect(found).toMatchObject({ names: [], complete: true });
+    expect(between.notes.failures).toEqual([]);
+  });
+
   it('are those of the day that ends, on ten minutes, when it is told to', async () => {
     const between = await startBetween(WORLD);
     await between.reader.listMetricNames({ applicationId: APPLICATION, to: RANGE.to }, between.call);
