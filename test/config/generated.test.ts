@@ -10,7 +10,7 @@ import { keysOf } from '../../scripts/generate/schemaKeys.ts';
 import { fileSchema } from '../../src/config/schema/file.ts';
 import { inputSchemaOf } from '../../src/config/schemaIssues.ts';
 import type { JsonSchema } from '../../src/config/schemaIssues.ts';
-import { configOf, exampleInUse, withAccount } from './reading.ts';
+import { configOf, withAccount } from './reading.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const example = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
@@ -61,24 +61,6 @@ describe('the example file', () => {
     const plain = configOf(withAccount());
     expect(collection).toStrictEqual(plain.collection);
     expect(accounts).toStrictEqual([{ ...plain.accounts[0], name: 'production' }]);
-  });
-
-  it('is valid with all its other lines in use, in the place of those that they exclude', () => {
-    expect(configOf(exampleInUse()).accounts[0]).toMatchObject({
-      base_url: 'https://api.newrelic.com/graphql',
-      api_key_file: '/run/secrets/new_relic_api_key',
-      labels: { team: 'payments' },
-      tls: { ca_file: '/etc/ssl/corp.pem', server_name: 'api.example' },
-      applications: {
-        include: [{ name: 'Checkout *' }, { id: 1_000_001 }],
-        exclude: [{ name: 'Retired *' }],
-        settings: [{ match: { name: 'Store*' }, database_component: 'database', hosts: false }],
-      },
-      key_transactions: { include: [{ name: 'Checkout *' }], exclude: [{ id: 5_000_006 }] },
-      custom_metrics: [{ name: 'newrelic_custom_queue_depth', match: 'Custom/Queue/{queue}/depth' }],
-      entities: [{ type: 'EXT-SERVICE', tags: ['team'], window: 300_000, max_entities: 1_000 }],
-      queries: [{ name: 'orders', labels: ['region', 'plan'], limit: 100 }, { name: 'alert_events/open' }],
-    });
   });
 });
 

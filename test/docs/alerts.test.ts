@@ -5,7 +5,7 @@ import { rulesOf } from '../monitoring/ruleFiles.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { testRules } from '../real/support/rules.ts';
 import { inFolder } from '../support/folder.ts';
-import { blocksOf, pageAt, ROOT, rowsOf, sectionOf } from './pages.ts';
+import { blocksOf, pageAt, ROOT, rowsOf, sectionOf, testFile } from './pages.ts';
 
 const PAGE = pageAt('docs/alerts.md');
 const LIMITS = sectionOf(PAGE, '### Other limits for one application');
@@ -45,20 +45,10 @@ await describeReal('the queries of docs/metrics.md', {
       expect(OF_A_PAIR).toHaveLength(2);
       const results = [{ labels: '{account="a", app="b", app_id="1"}', value: 7200 }];
       const [requests = '', language = ''] = OF_A_PAIR;
-      const file = {
-        rule_files: [],
-        evaluation_interval: '1m',
-        tests: [
-          {
-            interval: '1m',
-            input_series: series,
-            promql_expr_test: [
-              { expr: requests, eval_time: '60m', exp_samples: results },
-              { expr: `count(${language})`, eval_time: '60m', exp_samples: [{ labels: '{}', value: 2 }] },
-            ],
-          },
-        ],
-      };
+      const file = testFile([], series, [
+        { expr: requests, eval_time: '60m', exp_samples: results },
+        { expr: `count(${language})`, eval_time: '60m', exp_samples: [{ labels: '{}', value: 2 }] },
+      ]);
       expect(await testRules(program('promtool'), [file])).toMatchObject({ status: 0 });
     });
   },
@@ -91,22 +81,13 @@ await describeReal('the limits that the page shows', {
           eval_time: '90m',
           exp_samples: apps.map((app) => ({ labels: `{app="${app}"}`, value: 1 })),
         });
-        const file = {
-          rule_files: [join(folder, 'limits.yaml'), join(ROOT, 'monitoring/rules/alerts.yaml')],
-          evaluation_interval: '1m',
-          tests: [
-            {
-              interval: '1m',
-              input_series: series,
-              promql_expr_test: [
-                firing('NewRelicApplicationErrorRatioHigh', ['report-daily', 'import', 'catalogue']),
-                // Where many requests fail, that alert says the same.
-                firing('NewRelicApplicationResponseTimeHigh', ['checkout']),
-                firing('NewRelicApplicationThroughputZero', ['checkout', 'report-daily', 'catalogue']),
-              ],
-            },
-          ],
-        };
+        const rules = [join(folder, 'limits.yaml'), join(ROOT, 'monitoring/rules/alerts.yaml')];
+        const file = testFile(rules, series, [
+          firing('NewRelicApplicationErrorRatioHigh', ['report-daily', 'import', 'catalogue']),
+          // Where many requests fail, that alert says the same.
+          firing('NewRelicApplicationResponseTimeHigh', ['checkout']),
+          firing('NewRelicApplicationThroughputZero', ['checkout', 'report-daily', 'catalogue']),
+        ]);
         const outcome = await testRules(program('promtool'), [file]);
         expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
         expect(outcome.status).toBe(0);

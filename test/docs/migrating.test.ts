@@ -6,7 +6,7 @@ import { entityKey, type Side, type SideSeries } from '../../src/tools/compare/s
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { testRules } from '../real/support/rules.ts';
-import { pageAt, ROOT, sectionOf } from './pages.ts';
+import { pageAt, ROOT, sectionOf, testFile } from './pages.ts';
 
 const PAGE = pageAt('docs/migrating.md');
 
@@ -121,9 +121,7 @@ await describeReal('the rules of the shadow phase', {
         eval_time: '3m',
         exp_samples: (EXPECTED[panel] ?? []).map(([labels, value]) => ({ labels, value })),
       }));
-      const test = { interval: '1m', input_series: input, promql_expr_test: cases };
-      const file = { rule_files: [SHADOW_RULES], evaluation_interval: '1m', tests: [test] };
-      const outcome = await testRules(program('promtool'), [file]);
+      const outcome = await testRules(program('promtool'), [testFile([SHADOW_RULES], input, cases)]);
       expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
       expect(outcome.status).toBe(0);
     });

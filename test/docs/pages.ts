@@ -54,6 +54,12 @@ export function codeSpansOf(text: string): readonly string[] {
   return [...prose.matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
 }
 
+/** A file for `promtool test rules`: what expressions give of these series. */
+export function testFile(rule_files: readonly string[], input_series: object[], promql_expr_test: object[]) {
+  const tests = [{ interval: '1m', input_series, promql_expr_test }];
+  return { rule_files, evaluation_interval: '1m', tests };
+}
+
 /** The cells of all rows of the tables in a text, heads and rules left out. */
 export function rowsOf(text: string): readonly (readonly string[])[] {
   const lines = text.split('\n');

@@ -19,18 +19,8 @@ const answered = (calls: Readonly<Record<string, number>>, unreadable: readonly 
 
 describe('databaseKind', () => {
   it.each([
-    [
-      'takes the datastore types where the generic category is there too',
-      'java',
-      { [MYSQL]: 5, [DATABASE]: 5 },
-      'datastore',
-    ],
-    [
-      'takes the generic category where the datastore types have no calls',
-      'java',
-      { [MYSQL]: 0, [DATABASE]: 5 },
-      'database',
-    ],
+    ['takes the datastore types before the generic category', 'java', { [MYSQL]: 5, [DATABASE]: 5 }, 'datastore'],
+    ['takes the generic category where those have no calls', 'java', { [MYSQL]: 0, [DATABASE]: 5 }, 'database'],
     ['takes the generic category where there is no datastore type', 'php', { [DATABASE]: 5 }, 'database'],
     ['takes ActiveRecord of an old ruby agent', 'ruby', { [RECORD]: 5, [DATABASE]: 9 }, 'active_record'],
     ['takes ActiveRecord before the datastore types', 'ruby', { [RECORD]: 5, [MYSQL]: 9 }, 'active_record'],
@@ -47,12 +37,7 @@ describe('databaseKind', () => {
     ['takes the generic category where it alone is present', 'java', { [DATABASE]: 0 }, 'database'],
     ['takes ActiveRecord first of what ruby has without calls', 'ruby', { [MYSQL]: 0, [RECORD]: 0 }, 'active_record'],
     ['takes none where there is none', 'java', { HttpDispatcher: 5 }, 'none'],
-    [
-      'does not take the sum of the datastore types for a type',
-      'java',
-      { 'Datastore/allWeb': 5, [DATABASE]: 1 },
-      'database',
-    ],
+    ['does not take the sum of all types for a type', 'java', { 'Datastore/allWeb': 5, [DATABASE]: 1 }, 'database'],
     ['does not take a statement for a type', 'java', { 'Datastore/statement/MySQL/orders/allWeb': 5 }, 'none'],
   ] as const)('%s', (_, language, calls, expected) => {
     expect(databaseKind(answered(calls), language, 'auto')).toBe(expected);

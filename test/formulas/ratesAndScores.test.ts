@@ -52,12 +52,7 @@ describe('errorRatio and errorsPerSecond', () => {
     ['of a host with errors', 'host', 2, 8, 'absent', 0.25, 2 / 1800],
     ['of a host without Errors/all', 'host', 'absent', 8, 0, undefined, undefined],
   ] as const)('%s', (_, scope, errors, webCalls, otherCalls, ratio, rate) => {
-    const inputs = {
-      scope,
-      errors: windowOf(errors),
-      web: windowOf(webCalls),
-      nonWeb: windowOf(otherCalls),
-    };
+    const inputs = { scope, errors: windowOf(errors), web: windowOf(webCalls), nonWeb: windowOf(otherCalls) };
     if (ratio === undefined) expect(errorRatio(inputs)).toBeNaN();
     else expect(errorRatio(inputs)).toBeCloseTo(ratio, 14);
     expect(errorsPerSecond(inputs, 1800)).toBe(rate ?? NaN);

@@ -6,11 +6,7 @@ import { metricNameProblem } from '../../src/config/schema/customMetric.ts';
 describe('the family of a golden metric', () => {
   it.each([
     ['EXT-SERVICE', 'responseTimeMs', 'newrelic_ext_service_response_time_ms'],
-    [
-      'BROWSER-APPLICATION',
-      'largestContentfulPaint75PercentileS',
-      'newrelic_browser_application_largest_contentful_paint75_percentile_s',
-    ],
+    ['BROWSER-APPLICATION', 'firstPaint75PercentileS', 'newrelic_browser_application_first_paint75_percentile_s'],
     ['INFRA-HOST', 'cpuUsage', 'newrelic_infra_host_cpu_usage'],
     ['EXT-KEY_TRANSACTION', 'throughput', 'newrelic_ext_key_transaction_throughput'],
     ['INFRA-AZUREP2SVPNGATEWAY', 'p2sConnectionCount', 'newrelic_infra_azurep2_svpngateway_p2s_connection_count_value'],
