@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import { LABEL_NAME } from '../../metrics/labelNames.ts';
 import type { Labels } from '../../metrics/sample.ts';
@@ -50,7 +51,8 @@ export function parseMoment(text: string, now: number): number {
   const ago = parseDuration(text.replace(/^-/, ''));
   if (ago !== undefined) return now - ago / 1000;
   const at = parseTime(text);
-  if (at === undefined) {
+  // A date such as 31 February would be read as one in March.
+  if (at === undefined || !z.iso.date().safeParse(text.slice(0, 10)).success) {
     throw new Error('It must be a time with its zone such as 2026-11-20T08:00:00Z, how long ago such as 7d, or now.');
   }
   return at;

@@ -14,7 +14,7 @@ describe('parseMoment', () => {
     ['1h30m', '2026-10-14T10:30:30.000Z'],
   ])('reads %s', (text, time) => expect(isoTime(parseMoment(text, now / 1000))).toBe(time));
 
-  it.each(['', 'yesterday', '2026-10-14T10:00:00', '2026-10-14', '1791979230', '7', '--7d'])(
+  it.each(['', 'yesterday', '2026-10-14T10:00:00', '2026-10-14', '2026-02-31T00:00:00Z', '1791979230', '7', '--7d'])(
     'refuses %j in a sentence that says how',
     (text) => expect(() => parseMoment(text, now / 1000)).toThrow('such as 2026-11-20T08:00:00Z'),
   );
