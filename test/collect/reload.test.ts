@@ -63,18 +63,6 @@ describe('a reload', () => {
     expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(3);
   });
 
-  it('that switches hosts off takes their series away and makes no calls for them', async () => {
-    const world = World.of(2, 2);
-    await world.scrape();
-    world.collector.reconfigure(config(accountConfig({ hosts: false })));
-    const groups = (await world.collector.snapshot(EVERYTHING)).blocks.map(({ group }) => group);
-    expect(groups).not.toContain('hosts');
-    expect(groups).not.toContain('host_metrics');
-    world.reader.calls.length = 0;
-    await world.nextScrape();
-    expect(world.reader.calls).toHaveLength(2 + 2);
-  });
-
   it('that switches applications off forgets them: switched on again, they cannot be told before their list was read', async () => {
     const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1)];

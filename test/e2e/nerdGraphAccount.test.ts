@@ -6,25 +6,7 @@ import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { SAME_WINDOW } from './support/movedClock.ts';
 import { scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
-const FAILURES = 'newrelic_exporter_api_failures_total';
 const LISTED = 'newrelic_exporter_applications';
-
-test('after a reload the data of hosts and key transactions need not wait for lists that are slow', async () => {
-  const clock = clockForTest({ speed: 0.05 });
-  const simulator = await simulatorForTest({ applications: 4, keyTransactions: 4, now: clock.now });
-  const config = { accounts: [nerdGraphAccount(simulator)], collection: { intervals: { hosts: '1m' } } };
-  const exporter = await exporterForTest({ ...clock.program, config, flags: ['--web.enable-lifecycle'] });
-  const before = await scrapeUntilFresh(exporter);
-  expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(200);
-  for (const on of ['graphql_applications', 'graphql_key_transactions', 'graphql_entities'] as const) {
-    simulator.faults.add({ effect: 'delay', milliseconds: 700, on });
-  }
-  clock.minutesLater(1);
-  const after = await scrapeUntilFresh(exporter);
-  expect(samplesOf(after, FAILURES).filter((sample) => sample.value > 0)).toEqual([]);
-  expect(samplesOf(after, 'newrelic_host_info')).toEqual(samplesOf(before, 'newrelic_host_info'));
-  expect(samplesOf(after, 'newrelic_host_info').map(({ labels }) => labels['language'])).not.toContain('');
-});
 
 test('a reload to the other interface and back drops what was held, and each has its own budget', async () => {
   const simulator = await simulatorForTest({ applications: 3 });

@@ -4,8 +4,8 @@ import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf, readAll, readOne } from '../support/reading.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { ACCOUNT, NAMES, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
-import { edit, say, startBetween, where, type Fault } from './proxy.ts';
+import { ACCOUNT, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
+import { say, startBetween, where, type Fault } from './proxy.ts';
 
 type Entity = Record<string, unknown>;
 interface Page {
@@ -400,26 +400,5 @@ describe('key transactions', () => {
     ['that is missing', undefined, undefined],
   ])('find their application in a guid %s', (_, guid, id) => {
     expect(applicationIdOf(guid)).toBe(id);
-  });
-});
-
-describe('a large response', () => {
-  it('reaches each of its hosts', async () => {
-    const between = await startBetween({ applications: 1 });
-    const { reader, call } = between;
-    const rows = Array.from({ length: 4_400 }, (_, index) => ({
-      facet: ['1000001', `host-${index % 290}.production.example.com`, `Custom/Name/${Math.floor(index / 290)}`],
-      ...{ c: 120, t: 30.123456789, x: 12.3456789, mn: 0.123456789, mx: 2.3456789, q: 9.87654321 },
-    }));
-    const names = [...NAMES, ...Array.from({ length: 16 }, (_, index) => `Custom/Name/${index}`)];
-    const metrics = { names };
-    between.fault = edit((answer) => (answer.results = rows));
-    const subjects = Array.from({ length: 290 }, (_, index) => ({
-      applicationId: 1_000_001,
-      hostKey: `host-${index}.production.example.com`,
-      metrics,
-    }));
-    const outcomes = await readAll(reader.metricData, subjects, RANGE, call);
-    expect(outcomes.filter((outcome) => 'value' in outcome && outcome.value.metrics.size >= 15)).toHaveLength(290);
   });
 });
