@@ -28,33 +28,26 @@ function completed(line: string, splitsAt = /(=)| /): readonly string[] {
 }
 
 describe('completion bash', () => {
-  test('completes commands', () => {
-    expect(completed('newrelic-apm-exporter pl')).toEqual(['plan']);
+  test.each<[string, ...string[]]>([
+    ['pl', 'plan'],
+    ['completion z', 'zsh'],
+    ['check --l', '--log.level', '--log.format', '--live'],
+    ['--log.level=debug plan --web'],
+    ['--web.max', '--web.max-requests'],
+    ['plan --format=', 'table', 'json'],
+    ['discover --format=y', 'yaml'],
+    ['discover --format j', 'json'],
+    ['--log.level w', 'warn'],
+    ['check --config.file=con', 'conf files', 'config.yaml'],
+    ['backfill --output config', 'config.yaml'],
+    ['--web.telemetry-path='],
+  ])('offers commands, flags of the command or of serve, choices and files: "%s"', (line, ...replies) => {
+    expect(completed(`newrelic-apm-exporter ${line}`).toSorted()).toEqual(replies.toSorted());
+  });
+
+  test('offers commands beside the flags of serve, and a flag with its value where words do not end at "="', () => {
     expect(completed('newrelic-apm-exporter ')).toEqual(expect.arrayContaining(['serve', 'discover', '--config.file']));
-    expect(completed('newrelic-apm-exporter completion z')).toEqual(['zsh']);
-  });
-
-  test('completes the flags of the command, and without one those of serve', () => {
-    expect(completed('newrelic-apm-exporter check --l')).toEqual(['--log.level', '--log.format', '--live']);
-    expect(completed('newrelic-apm-exporter --log.level=debug plan --web')).toEqual([]);
-    expect(completed('newrelic-apm-exporter --web.max')).toEqual(['--web.max-requests']);
-  });
-
-  test('completes the values of flags that have a choice', () => {
-    expect(completed('newrelic-apm-exporter plan --format=')).toEqual(['table', 'json']);
-    expect(completed('newrelic-apm-exporter discover --format=y')).toEqual(['yaml']);
-    expect(completed('newrelic-apm-exporter discover --format j')).toEqual(['json']);
-    expect(completed('newrelic-apm-exporter --log.level w')).toEqual(['warn']);
     expect(completed('newrelic-apm-exporter plan --format=j', / /)).toEqual(['--format=json']);
-  });
-
-  test('completes files for flags that name one, and nothing for other values', () => {
-    expect(completed('newrelic-apm-exporter check --config.file=con').toSorted()).toEqual([
-      'conf files',
-      'config.yaml',
-    ]);
-    expect(completed('newrelic-apm-exporter backfill --output config')).toEqual(['config.yaml']);
-    expect(completed('newrelic-apm-exporter --web.telemetry-path=')).toEqual([]);
   });
 });
 
