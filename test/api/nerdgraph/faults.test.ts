@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import type { FailureReason, UpstreamError } from '../../../src/api/upstreamError.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
@@ -9,7 +8,6 @@ import { readAll } from '../support/reading.ts';
 
 const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = [1_000_001, 1_000_002, 1_000_003];
-const HOST = 'storefront-1-01';
 
 /** What is read, which calls it makes, and what it gives; every outcome of a batch apart. */
 interface Operation {
@@ -47,20 +45,6 @@ const OPERATIONS: Record<string, Operation> = {
     ),
     run: ({ reader, call }) => readAll(reader.metricData, metricDataOf(IDS), RANGE, call),
   },
-  'metric data of hosts': {
-    makes: nrql('FACET appId, host', `SINCE ${RANGE.from * 1000} UNTIL`),
-    run: ({ reader, call }) => readAll(reader.metricData, metricDataOf([IDS[0]!], HOST), RANGE, call),
-  },
-  hosts: {
-    makes: nrql('FACET appId, host', `SINCE ${(RANGE.to - 3600) * 1000} `),
-    run: ({ reader, call }) =>
-      readAll(
-        reader.hosts,
-        IDS.map((applicationId) => ({ applicationId })),
-        RANGE,
-        call,
-      ),
-  },
   'rolling values of applications': {
     makes: nrql('FACET appId, metricTimesliceName', `SINCE ${MINUTES} `),
     run: ({ reader, call }) =>
@@ -71,29 +55,9 @@ const OPERATIONS: Record<string, Operation> = {
         call,
       ),
   },
-  'rolling values of hosts': {
-    makes: nrql('FACET appId, host', `SINCE ${MINUTES} `),
-    run: ({ reader, call }) => readAll(reader.rolling!, [{ applicationId: IDS[0]!, hostKey: HOST }], RANGE, call),
-  },
-  'rolling values of key transactions': {
-    makes: nrql('apm.key.transaction.duration'),
-    run: ({ reader, call }) => readAll(reader.rolling!, [{ keyTransactionId: 5_000_001 }], RANGE, call),
-  },
   'the owners of key transactions': {
     makes: nrql(`SINCE ${(RANGE.to - 600) * 1000} `, 'FACET appId'),
     run: ({ reader, call }) => readAll(reader.rolling!, [{ keyTransactionId: 5_000_001 }], RANGE, call),
-  },
-  'names of custom metrics': {
-    makes: nrql('scope IS NULL'),
-    run: ({ reader, call }) =>
-      readAll(reader.customNames, [{ applicationId: IDS[0]!, filters: ['Custom/'] }], RANGE, call),
-  },
-  'a series': {
-    makes: nrql('TIMESERIES'),
-    run: ({ reader, call }) => {
-      const [chunk] = planChunks({ from: RANGE.to - 120, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
-      return readAll(reader.metricSeries, metricDataOf([IDS[0]!]), chunk!, call);
-    },
   },
   'metric names': {
     makes: nrql('uniques('),
@@ -165,7 +129,7 @@ describe('an overload that the body reports', () => {
 });
 
 describe('a reader of NerdGraph that meets a fault', () => {
-  // Every fault strikes a list, data and names; the other operations, which read in the same ways, a sample.
+  // Every fault strikes a list, data and names; the other operations, a sample. What breaks a batch: failureMatrix.test.ts.
   const TABLE = ['applications', 'metric data of applications', 'metric names'];
   const SAMPLE = ['null below the account'];
 
