@@ -13,7 +13,7 @@ const HEX = 'c0ffee5eed1234567890abcdef0123456789abcdef01234';
 
 const newFolder = temporaryFolders();
 
-/** What `check`, the log and the answer of a reload say of a file. */
+/** What `check`, the log and the response to a reload say of a file. */
 async function told(text: string): Promise<string[]> {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, text);

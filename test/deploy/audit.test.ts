@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from '../real/support/processes.ts';
 
 /** Runs the audit against a registry that answers npm's one question like this; the question is what npm asks. */
-async function audit(answer: (asked: Record<string, string[]>) => unknown, status = 200) {
+async function audit(reply: (asked: Record<string, string[]>) => unknown, status = 200) {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -14,7 +14,7 @@ async function audit(answer: (asked: Record<string, string[]>) => unknown, statu
       const body = Buffer.concat(chunks);
       const asked = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
       response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(answer(JSON.parse(asked.toString('utf8')) as Record<string, string[]>)));
+      response.end(JSON.stringify(reply(JSON.parse(asked.toString('utf8')) as Record<string, string[]>)));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -44,11 +44,11 @@ describe('the health check', () => {
     ['http', 503, 1],
     ['https', 200, 0],
     ['https', 503, 1],
-  ])('over %s, on status %i, ends with %i', async (scheme, answer, status) => {
+  ])('over %s, on status %i, ends with %i', async (scheme, given, status) => {
     const paths: (string | undefined)[] = [];
     const handle: RequestListener = ({ url }, response) => {
       paths.push(url);
-      response.writeHead(answer).end();
+      response.writeHead(given).end();
     };
     const server = scheme === 'http' ? createServer(handle) : createTlsServer(await selfSigned(), handle);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

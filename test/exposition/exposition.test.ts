@@ -44,10 +44,10 @@ describe('an exposition', () => {
         for (const format of FORMATS) {
           const plain = plainExposition(blocks, own, { format, maxSeries });
           for (const gzip of [false, true]) {
-            const answer = await render(blocks.map(written), { own, format, gzip, maxSeries });
-            expect(answer.text).toBe(plain.text);
-            expect(seriesOf(answer.families)).toEqual(plain.series);
-            expect(byFamily(answer.dropped)).toEqual(plain.dropped);
+            const made = await render(blocks.map(written), { own, format, gzip, maxSeries });
+            expect(made.text).toBe(plain.text);
+            expect(seriesOf(made.families)).toEqual(plain.series);
+            expect(byFamily(made.dropped)).toEqual(plain.dropped);
           }
         }
       }),
@@ -59,14 +59,12 @@ describe('an exposition', () => {
     await fc.assert(
       fc.asyncProperty(anyBlocks, async (blocks) => {
         for (const format of FORMATS) {
-          const answer = await render(blocks.map(written), { format });
-          const families = PARSERS[format](Buffer.from(answer.text));
+          const made = await render(blocks.map(written), { format });
+          const families = PARSERS[format](Buffer.from(made.text));
           const read = families.flatMap(({ samples }) => samples.map((sample) => `${sample.name} ${sample.value}`));
           const given = blocks.flatMap(({ samples }) => samples.map(({ family, value }) => `${family.name} ${value}`));
           expect(read.filter((sample) => !given.includes(sample))).toEqual([]);
-          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(
-            seriesOf(answer.families),
-          );
+          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(seriesOf(made.families));
         }
       }),
       { numRuns: 300 },
@@ -86,8 +84,8 @@ describe('an exposition', () => {
     );
     const { text } = plainExposition(blocks, [], { format: 'text', maxSeries: Infinity });
     for (const gzip of [false, true]) {
-      const answer = await render(blocks.map(written), { gzip });
-      expect(answer.text === text).toBe(true);
+      const made = await render(blocks.map(written), { gzip });
+      expect(made.text === text).toBe(true);
     }
   });
 

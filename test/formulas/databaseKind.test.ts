@@ -9,7 +9,7 @@ const RECORD = 'ActiveRecord/all';
 
 const UNREADABLE = {};
 
-const answered = (calls: Readonly<Record<string, number>>, unreadable: readonly string[] = []): WindowValues => ({
+const readOf = (calls: Readonly<Record<string, number>>, unreadable: readonly string[] = []): WindowValues => ({
   seconds: 1800,
   metrics: new Map([
     ...Object.entries(calls).map(([name, count]) => [name, { count }] as const),
@@ -40,12 +40,12 @@ describe('databaseKind', () => {
     ['does not take the sum of all types for a type', 'java', { 'Datastore/allWeb': 5, [DATABASE]: 1 }, 'database'],
     ['does not take a statement for a type', 'java', { 'Datastore/statement/MySQL/orders/allWeb': 5 }, 'none'],
   ] as const)('%s', (_, language, calls, expected) => {
-    expect(databaseKind(answered(calls), language, 'auto')).toBe(expected);
+    expect(databaseKind(readOf(calls), language, 'auto')).toBe(expected);
   });
 
   it.each(['datastore', 'database', 'active_record'] as const)('takes %s when it is told to', (override) => {
-    expect(databaseKind(answered({ [MYSQL]: 5, [DATABASE]: 5, [RECORD]: 5 }), 'java', override)).toBe(override);
-    expect(databaseKind(answered({}), 'ruby', override)).toBe(override);
+    expect(databaseKind(readOf({ [MYSQL]: 5, [DATABASE]: 5, [RECORD]: 5 }), 'java', override)).toBe(override);
+    expect(databaseKind(readOf({}), 'ruby', override)).toBe(override);
   });
 
   it.each([
@@ -59,14 +59,14 @@ describe('databaseKind', () => {
     ['unless it is ActiveRecord outside ruby', 'java', { [DATABASE]: 5 }, [RECORD], 'database'],
     ['unless it is no database metric', 'java', {}, ['External/allWeb'], 'none'],
   ] as const)('is undecided where the calls cannot be read %s', (_, language, calls, unreadable, expected) => {
-    const values = answered(calls, unreadable);
+    const values = readOf(calls, unreadable);
     expect(databaseKind(values, language, 'auto')).toBe(expected);
     expect(databaseKind(values, language, 'database')).toBe('database');
   });
 });
 
 describe('databaseMetrics', () => {
-  const all = answered({ [REDIS]: 3, [MYSQL]: 5, 'Datastore/Oracle/allWeb': 0, [DATABASE]: 7, [RECORD]: 9 });
+  const all = readOf({ [REDIS]: 3, [MYSQL]: 5, 'Datastore/Oracle/allWeb': 0, [DATABASE]: 7, [RECORD]: 9 });
 
   it.each([
     ['datastore', [MYSQL, REDIS]],
@@ -78,15 +78,15 @@ describe('databaseMetrics', () => {
   });
 
   it('gives all datastore types where none has calls', () => {
-    expect(databaseMetrics(answered({ [REDIS]: 0, [MYSQL]: 0 }), 'datastore')).toEqual([MYSQL, REDIS]);
+    expect(databaseMetrics(readOf({ [REDIS]: 0, [MYSQL]: 0 }), 'datastore')).toEqual([MYSQL, REDIS]);
   });
 
   it('gives a datastore type whose calls cannot be read: it may have some', () => {
-    const values = answered({ [REDIS]: 3, 'Datastore/Oracle/allWeb': 0 }, [MYSQL]);
+    const values = readOf({ [REDIS]: 3, 'Datastore/Oracle/allWeb': 0 }, [MYSQL]);
     expect(databaseMetrics(values, 'datastore')).toEqual([MYSQL, REDIS]);
   });
 
   it('gives nothing where the kind is not there', () => {
-    expect(databaseMetrics(answered({ [MYSQL]: 1 }), 'database')).toEqual([]);
+    expect(databaseMetrics(readOf({ [MYSQL]: 1 }), 'database')).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ const DEPTH: CustomMetricDefinition = {
 
 const NAMES = ['Custom/Queue/mail/depth', 'Custom/Queue/jobs/depth', 'Custom/Queue/jobs/age', 'HttpDispatcher'];
 
-const answered = (value: number, ...names: readonly string[]) => ({
+const readOf = (value: number, ...names: readonly string[]) => ({
   seconds: 1800,
   metrics: new Map(names.map((name) => [name, { values: { average_value: value } }])),
 });
@@ -78,7 +78,7 @@ describe('customMatches', () => {
     const found = customMatches(customMetrics([{ ...DEPTH, scope: 'host', max_series }]), metricNames, hosts);
     const keys = Array.from({ length: hosts }, (_host, index) => String(7_000 - index));
     const places = hostRanks(keys);
-    const values = answered(1, ...metricNames);
+    const values = readOf(1, ...metricNames);
     const series = keys.flatMap((key) => customSamples(found.matches, values, places.get(key)));
     expect(series).toHaveLength(given);
     expect(found.cut.get('newrelic_custom_queue_depth') ?? 0).toBe(cut);
@@ -128,7 +128,7 @@ describe('customSamples', () => {
   const { matches } = customMatches(customMetrics([{ ...DEPTH, scale: 0.001 }]), NAMES);
 
   it('scales the value', () => {
-    const samples = customSamples(matches, answered(2500, 'Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth'));
+    const samples = customSamples(matches, readOf(2500, 'Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth'));
     expect(samples.map(({ family, labels, value }) => [family.name, labels, value])).toEqual([
       ['newrelic_custom_queue_depth', { queue: 'jobs' }, 2.5],
       ['newrelic_custom_queue_depth', { queue: 'mail' }, 2.5],
@@ -144,6 +144,6 @@ describe('customSamples', () => {
 
   it('has no sample where the product is no finite number', () => {
     const huge = customMatches(customMetrics([{ ...DEPTH, scale: 1e300 }]), NAMES).matches;
-    expect(customSamples(huge, answered(1e300, ...NAMES))).toEqual([]);
+    expect(customSamples(huge, readOf(1e300, ...NAMES))).toEqual([]);
   });
 });

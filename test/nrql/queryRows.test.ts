@@ -13,14 +13,14 @@ const RULES: RowRules = {
   maxSeries: 5_000,
 };
 
-const answer = (rows: readonly unknown[], facets: readonly string[] = [], otherResult?: unknown): QueryRows => {
+const resultOf = (rows: readonly unknown[], facets: readonly string[] = [], otherResult?: unknown): QueryRows => {
   return { rows, facets, otherResult };
 };
 
 const one = { ...RULES, facets: ['region'], labels: ['region'] };
 const none = { ...RULES, facets: [], labels: [] };
 const read = (rows: readonly unknown[], rules: RowRules = RULES, facets?: readonly string[]) =>
-  readRows(answer(rows, facets ?? rules.facets.map(String)), rules);
+  readRows(resultOf(rows, facets ?? rules.facets.map(String)), rules);
 
 describe('the labels of a row', () => {
   it('are its facets in the order of the text, whatever their order in the result', () => {
@@ -151,33 +151,33 @@ describe('a result that is not whole', () => {
     Array.from({ length: count }, (_, n) => ({ facet: String(n), incidents: 1 }));
 
   it('has as many rows as the service gives, unless "limit" asks for that', () => {
-    expect(whyIncomplete(answer(rows(5_000)), one)).toContain('5000 rows');
-    expect(whyIncomplete(answer(rows(4_999)), one)).toBeUndefined();
-    expect(whyIncomplete(answer(rows(5_000)), { ...one, limit: 5_000 })).toBeUndefined();
+    expect(whyIncomplete(resultOf(rows(5_000)), one)).toContain('5000 rows');
+    expect(whyIncomplete(resultOf(rows(4_999)), one)).toBeUndefined();
+    expect(whyIncomplete(resultOf(rows(5_000)), { ...one, limit: 5_000 })).toBeUndefined();
   });
 
   it.each([[{ count: 1 }], [[{ count: 0 }, { count: -2 }]], [{ a: { '95': 0.5 } }], [{ a: [[{ b: 1 }]] }]])(
     'has something in otherResult: %j',
     (otherResult) => {
-      expect(whyIncomplete(answer([], [], otherResult), one)).toContain('left rows out');
-      expect(whyIncomplete(answer([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
+      expect(whyIncomplete(resultOf([], [], otherResult), one)).toContain('left rows out');
+      expect(whyIncomplete(resultOf([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
     },
   );
 
   it.each([[undefined], [null], [{ count: 0, 'average.x': null }], [[{ count: 0 }]], [{ name: 'x' }]])(
     'is not one with otherResult %j',
     (otherResult) => {
-      expect(whyIncomplete(answer([], [], otherResult), one)).toBeUndefined();
+      expect(whyIncomplete(resultOf([], [], otherResult), one)).toBeUndefined();
     },
   );
 
   it('has as much in the column of fail_at, in all rows together', () => {
     const failAt = { value: 'incidents', at_least: 20 };
-    expect(whyIncomplete(answer(rows(19)), { ...one, failAt })).toBeUndefined();
-    expect(whyIncomplete(answer(rows(20)), { ...one, failAt })).toContain('20');
-    expect(whyIncomplete(answer(rows(20)), { ...one, failAt, limit: 20 })).toContain('20');
-    expect(whyIncomplete(answer([]), { ...one, failAt })).toBeUndefined();
-    expect(() => whyIncomplete(answer(rows(1)), { ...one, failAt: { value: 'x', at_least: 1 } })).toThrow(
+    expect(whyIncomplete(resultOf(rows(19)), { ...one, failAt })).toBeUndefined();
+    expect(whyIncomplete(resultOf(rows(20)), { ...one, failAt })).toContain('20');
+    expect(whyIncomplete(resultOf(rows(20)), { ...one, failAt, limit: 20 })).toContain('20');
+    expect(whyIncomplete(resultOf([]), { ...one, failAt })).toBeUndefined();
+    expect(() => whyIncomplete(resultOf(rows(1)), { ...one, failAt: { value: 'x', at_least: 1 } })).toThrow(
       UnreadableRows,
     );
   });

@@ -278,7 +278,7 @@ describe("the exporter's own metrics", () => {
     expect(names).toContain('process_cpu_user_seconds_total');
     expect(names).toContain('nodejs_heap_size_used_bytes');
     expect(names.filter((name) => name.startsWith('nodejs_active_') && name.endsWith('_total'))).toEqual([]);
-    expect(names, 'measured from one answer to the next').not.toContain('nodejs_eventloop_lag_seconds');
+    expect(names, 'measured from one exposition to the next').not.toContain('nodejs_eventloop_lag_seconds');
     expect(lint(families)).toEqual([]);
   });
 
