@@ -35,19 +35,6 @@ export function showPath(path: Path): string {
   return formatPath(path.map((step) => (typeof step === 'string' && mayBeSecret(step) ? HIDDEN : step)));
 }
 
-/** Limit for the diagnostics that are shown for a file: more would only hide the first ones. */
-export const MAX_DIAGNOSTICS = 100;
-
-/** The first diagnostics in the order of the file. When there are more, a last one gives their number. */
-export function firstDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  const sorted = diagnostics.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-  const [first] = sorted;
-  const left = sorted.length - MAX_DIAGNOSTICS;
-  if (first === undefined || left <= 0) return sorted;
-  const rest = { file: first.file, line: undefined, column: undefined, path: '', message: `and ${left} more` };
-  return [...sorted.slice(0, MAX_DIAGNOSTICS), rest];
-}
-
 /** A diagnostic before its position in the file is known. */
 export interface Issue {
   readonly path: Path;

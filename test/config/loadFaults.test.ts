@@ -26,12 +26,11 @@ describe('faults of a configuration', () => {
     expect(faultsOf(text)).toEqual(faults);
   });
 
-  it('are at most a hundred, the first of the file, and a line that counts the others', () => {
+  it('are all told, in the order of the file', () => {
     const keys = Array.from({ length: 500 }, (_, index) => `key_${String(index)}: 1\n`).join('');
     const faults = faultsOf(`accounts: [{api_key: abcd}]\n${keys}`);
-    expect(faults).toHaveLength(101);
-    expect(faults[99]).toMatch(/^c\.yaml:101:1: key_99: unknown key/);
-    expect(faults[100]).toBe('c.yaml: and 400 more');
+    expect(faults).toHaveLength(500);
+    expect(faults[499]).toMatch(/^c\.yaml:501:1: key_499: unknown key/);
   });
 
   it.each([
@@ -44,9 +43,7 @@ describe('faults of a configuration', () => {
   ])('of 30 kB of bad %s are told as those of a small file', (_, line, message) => {
     const count = Math.floor(30_000 / line.length);
     const faults = faultsOf(`accounts:\n${line.repeat(count)}`);
-    expect(faults).toHaveLength(101);
-    expect(faults.slice(0, 100).every((fault) => fault.includes(message))).toBe(true);
-    expect(Number(/^c\.yaml: and (\d+) more$/.exec(faults[100] ?? '')?.[1])).toBeGreaterThanOrEqual(count - 100);
+    expect(faults.filter((fault) => fault.includes(message)).length).toBeGreaterThanOrEqual(count);
   });
 
   it.each([

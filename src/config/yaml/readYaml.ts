@@ -1,5 +1,5 @@
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser, type YAMLError, YAMLParseError } from 'yaml';
-import { firstDiagnostics, MAX_DIAGNOSTICS, showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
+import { showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import type { Environment } from './placeholders.ts';
 
@@ -29,10 +29,11 @@ export function readYaml(
     /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
     diagnosticsWith: (issues: readonly Issue[]): Diagnostic[] => {
       const further = values === undefined ? [] : issues.filter(({ path }) => !values.isInvalid(path));
-      return firstDiagnostics([
+      const found = [
         ...problems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
         ...further.map(({ path, message, at }) => diagnostic(path, message, at)),
-      ]);
+      ];
+      return found.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
     },
     /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
     diagnostic,
@@ -56,8 +57,6 @@ function valuesOf(
   if (whole !== undefined) return { problems: [{ offset: 0, path: [], message: whole }] };
   const values = new DocumentValues(document, env);
   const { problems, value } = values;
-  // The values are not needed: the diagnostics already exceed the number that is shown.
-  if (problems.length > MAX_DIAGNOSTICS) return { problems };
   if (value === undefined) return { problems: [{ offset: 0, path: [], message: TOO_MANY_ALIASES }] };
   return { values, problems };
 }
