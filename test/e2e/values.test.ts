@@ -46,25 +46,7 @@ test('every series has the value that the world gives, and there is no other one
   expectRest(simulator, await scrapeUntilFresh(exporter), now);
 });
 
-/** Families about a window, which both interfaces have. */
-const WINDOW =
-  /^newrelic_(application|host)_(?!rolling|end_user_rolling|info|reporting|health|last|hosts|instances|settings|real|server)/;
-/** Two of its hosts have one name, so NerdGraph has one host where REST has two. */
-const SHARED_NAME = 'search-6-01';
-/** What only one interface has, by the rules of docs/nerdgraph.md: series that are 0, or a threshold. */
-const ONLY_REST = /_(component_(time_seconds|calls_per_second)|apdex_(requests|threshold_seconds))$/;
-const ONLY_NERDGRAPH = /_(web_requests_per_second|non_web_requests_per_second|error_ratio|errors_per_second)$/;
-
-/** The series about windows without what tells hosts of one name apart. */
-function windowSeries(series: SeriesMap): SeriesMap {
-  const found = new SeriesMap();
-  for (const { name, labels, value: number } of series.all()) {
-    if (WINDOW.test(name) && labels['host'] !== SHARED_NAME) found.add(name, { ...labels, host_id: '' }, number);
-  }
-  return found;
-}
-
-test('one process reads one world, with all metrics of hosts, through both interfaces, and publishes the same numbers', async () => {
+test('one process reads one world, with all metrics of hosts, through both interfaces, and publishes what the agents of that world reported', async () => {
   const now = Date.now();
   const simulator = await simulatorForTest({ ...WORLD, hostMetrics: 'all', now: () => now });
   const accounts = [account(simulator, 'rest', { instances: true }), nerdGraphAccount(simulator, 'nerdgraph')];
@@ -76,23 +58,4 @@ test('one process reads one world, with all metrics of hosts, through both inter
   const expected = expectNerdGraph(simulator.world, { now, window: { from: to - 5, to } });
   expect(differences(expected, seriesOf(families, 'nerdgraph'), RELATIVE_ERROR)).toEqual([]);
   expect(expected.keys().length).toBeGreaterThan(1_300);
-
-  const rest = windowSeries(seriesOf(families, 'rest'));
-  const nerdGraph = windowSeries(seriesOf(families, 'nerdgraph'));
-  const both = rest.keys().filter((key) => nerdGraph.get(key) !== undefined);
-  const apart = both.map((key) => {
-    const [a = NaN, b = NaN] = [rest.get(key), nerdGraph.get(key)];
-    return { key, relative: a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b)) };
-  });
-  expect(apart.filter(({ relative }) => !(relative <= RELATIVE_ERROR))).toEqual([]);
-  expect(both.length).toBeGreaterThan(600);
-  const alone = (one: SeriesMap, other: SeriesMap, expected: RegExp): string[] =>
-    one
-      .keys()
-      .filter((key) => other.get(key) === undefined)
-      .filter((key) => !expected.test(key.split('{')[0] ?? '') || (one.get(key) !== 0 && !key.includes('threshold')));
-  expect(alone(rest, nerdGraph, ONLY_REST)).toEqual([]);
-  expect(alone(nerdGraph, rest, ONLY_NERDGRAPH)).toEqual([]);
-  const most = Math.max(...apart.map(({ relative }) => relative));
-  process.stderr.write(`parity: ${both.length} series, at most ${most} apart\n`);
 });

@@ -188,19 +188,20 @@ describe('/config', () => {
 });
 
 describe('--web.route-prefix', () => {
-  test.each(['/apm', '/apm/', 'apm'])('moves every path: %s', async (routePrefix) => {
+  test.each(['/apm', '/apm/', 'apm', '//apm//'])('moves every path: %s', async (routePrefix) => {
     const { origin } = await served({ settings: { routePrefix } });
     for (const path of READ_PATHS) expect((await get(`${origin}/apm${path}`)).status).toBe(200);
     expect((await get(`${origin}/apm`)).status).toBe(200);
     expect((await get(`${origin}/metrics`)).status).toBe(404);
     const root = await get(`${origin}/`);
     expect([root.status, root.headers.location]).toEqual([302, '/apm/']);
+    expect((await get(`${origin}/apm/`)).text).toContain('href="/apm/metrics"');
   });
 
   test('links go through the external address', async () => {
-    const externalUrl = new URL('https://ops.example/newrelic');
-    const { origin } = await served({ settings: { externalUrl } });
-    const page = (await get(`${origin}/`)).text;
+    const externalUrl = new URL('https://ops.example/newrelic/');
+    const { origin } = await served({ settings: { routePrefix: '/apm', externalUrl } });
+    const page = (await get(`${origin}/apm/`)).text;
     for (const path of ['/metrics', '/config', '/sd', '/api/status']) expect(page).toContain(`href="/newrelic${path}"`);
   });
 });

@@ -1,12 +1,6 @@
-interface Series {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
 /** Series by name and labels, as Prometheus tells them apart: an empty label is the same as none. */
 export class SeriesMap {
-  readonly #series = new Map<string, Series>();
+  readonly #series = new Map<string, number>();
 
   static key(name: string, labels: Readonly<Record<string, string>>): string {
     const pairs = Object.entries(labels)
@@ -21,19 +15,15 @@ export class SeriesMap {
     if (value === undefined) return;
     const key = SeriesMap.key(name, labels);
     if (this.#series.has(key)) throw new Error(`twice: ${key}`);
-    this.#series.set(key, { name, labels, value });
+    this.#series.set(key, value);
   }
 
   get(key: string): number | undefined {
-    return this.#series.get(key)?.value;
+    return this.#series.get(key);
   }
 
   keys(): string[] {
     return [...this.#series.keys()].sort();
-  }
-
-  all(): Iterable<Series> {
-    return this.#series.values();
   }
 }
 

@@ -38,6 +38,7 @@ beforeEach(() => {
 });
 
 const SERVER = 'tls_server_config:\n  cert_file: server.crt\n  key_file: server.key\n';
+const MUTUAL = `${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`;
 const block = (pem: string) => `|\n${pem.trim().replaceAll(/^/gm, '    ')}\n`;
 
 async function start(config: string): Promise<RunningServers> {
@@ -86,46 +87,28 @@ describe('tls_server_config', () => {
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
   });
 
-  test('offers TLS 1.2 and 1.3 only, unless told otherwise', async () => {
-    const servers = await start(SERVER);
-    expect(await handshake(servers, { maxVersion: 'TLSv1.2' })).toMatchObject({ protocol: 'TLSv1.2' });
-    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' };
-    expect(await handshake(servers, old)).toBe('refused');
-  });
+  const OLD = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' };
+  const TLS12 = { maxVersion: 'TLSv1.2' };
+  const [AES128, AES256] = ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384'];
+  const ONE = 'cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]';
+  const TWO = 'cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]';
+  const WISH = { ...TLS12, ciphers: `${AES128}:${AES256}` };
 
-  test('min_version and max_version bound the protocol', async () => {
-    const newest = await start(`${SERVER}  min_version: TLS13\n`);
-    expect(await handshake(newest, { maxVersion: 'TLSv1.2' })).toBe('refused');
-    const older = await start(`${SERVER}  max_version: TLS12\n`);
-    expect(await handshake(older)).toMatchObject({ protocol: 'TLSv1.2' });
-  });
-
-  test('cipher_suites chooses those of TLS 1.2 and leaves TLS 1.3 on', async () => {
-    const servers = await start(`${SERVER}  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]\n`);
-    expect(await handshake(servers, { maxVersion: 'TLSv1.2' })).toMatchObject({
-      cipher: 'ECDHE-RSA-AES256-GCM-SHA384',
-    });
-    expect(await handshake(servers, { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' })).toBe('refused');
-    expect(await handshake(servers)).toMatchObject({ protocol: 'TLSv1.3' });
-  });
-
-  test('curve_preferences bounds the key exchange', async () => {
-    const servers = await start(`${SERVER}  curve_preferences: [CurveP384]\n`);
-    expect(await handshake(servers, { ecdhCurve: 'P-384' })).not.toBe('refused');
-    expect(await handshake(servers, { ecdhCurve: 'P-256' })).toBe('refused');
-  });
-
-  test('prefer_server_cipher_suites decides whose order counts', async () => {
-    const suites = '  cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]\n';
-    const wish = {
-      maxVersion: 'TLSv1.2',
-      ciphers: 'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES256-GCM-SHA384',
-    };
-    expect(await handshake(await start(`${SERVER}${suites}`), wish)).toMatchObject({
-      cipher: 'ECDHE-RSA-AES256-GCM-SHA384',
-    });
-    const followed = await start(`${SERVER}${suites}  prefer_server_cipher_suites: false\n`);
-    expect(await handshake(followed, wish)).toMatchObject({ cipher: 'ECDHE-RSA-AES128-GCM-SHA256' });
+  test.each<[rule: string, lines: string, options: object, result: object | 'refused']>([
+    ['TLS 1.2 is offered', '', TLS12, { protocol: 'TLSv1.2' }],
+    ['nothing older is offered', '', OLD, 'refused'],
+    ['min_version bounds the protocol', 'min_version: TLS13', TLS12, 'refused'],
+    ['max_version bounds the protocol', 'max_version: TLS12', {}, { protocol: 'TLSv1.2' }],
+    ['cipher_suites chooses those of TLS 1.2', ONE, TLS12, { cipher: AES256 }],
+    ['cipher_suites leaves no other one', ONE, { ...TLS12, ciphers: AES128 }, 'refused'],
+    ['cipher_suites leaves TLS 1.3 on', ONE, {}, { protocol: 'TLSv1.3' }],
+    ['curve_preferences takes a curve that it names', 'curve_preferences: [CurveP384]', { ecdhCurve: 'P-384' }, {}],
+    ['curve_preferences takes no other one', 'curve_preferences: [CurveP384]', { ecdhCurve: 'P-256' }, 'refused'],
+    ['the order of the file counts', TWO, WISH, { cipher: AES256 }],
+    ['unless the client shall choose', `${TWO}\n  prefer_server_cipher_suites: false`, WISH, { cipher: AES128 }],
+  ])('%s', async (_, lines, options, result) => {
+    const ended = await handshake(await start(`${SERVER}  ${lines}\n`), options);
+    expect(ended).toEqual(result === 'refused' ? result : expect.objectContaining(result));
   });
 
   test('service discovery says https to a scraper that came over TLS', async () => {
@@ -156,7 +139,7 @@ describe('client_auth_type', () => {
   });
 
   test('a refused client is named in the log, once for many', async () => {
-    const servers = await start(withCa('RequireAndVerifyClientCert'));
+    const servers = await start(MUTUAL);
     for (let round = 0; round < 5; round += 1) expect(await ask(servers, stranger)).toBe('refused');
     expect(servers.warnings).toEqual([
       expect.stringMatching(/^A client at 127\.0\.0\.1 was refused: the client's certificate was not verified/),
@@ -168,17 +151,14 @@ describe('client_auth_type', () => {
     expect(servers.warnings).toEqual([expect.stringContaining('There is no client_ca_file')]);
   });
 
-  test('client_allowed_sans lets only listed names in', async () => {
-    const type = 'RequireAndVerifyClientCert';
-    const listed = await start(withCa(type, '  client_allowed_sans: [other.example, prometheus.example]\n'));
-    expect(await ask(listed, client)).toBe(200);
-    const others = await start(withCa(type, '  client_allowed_sans: [example, PROMETHEUS.example]\n'));
-    expect(await ask(others, client)).toBe('refused');
-  });
-
-  test.each(['RequireAnyClientCert', 'RequireClientCert'])('client_allowed_sans goes with %s, too', async (type) => {
-    const listed = await start(withCa(type, '  client_allowed_sans: [prometheus.example]\n'));
-    expect([await ask(listed), await ask(listed, client)]).toEqual(['refused', 200]);
+  test.each([
+    ['RequireAndVerifyClientCert', '[other.example, prometheus.example]', 200],
+    ['RequireAndVerifyClientCert', '[example, PROMETHEUS.example]', 'refused'],
+    ['RequireAnyClientCert', '[prometheus.example]', 200],
+    ['RequireClientCert', '[prometheus.example]', 200],
+  ])('%s lets only names in that client_allowed_sans lists: of %s ours is %s', async (type, sans, ours) => {
+    const servers = await start(withCa(type, `  client_allowed_sans: ${sans}\n`));
+    expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', ours]);
   });
 });
 
@@ -192,7 +172,7 @@ describe('without a restart', () => {
   });
 
   test('a new client authority is asked of the next connection', async () => {
-    const servers = await start(`${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`);
+    const servers = await start(MUTUAL);
     expect([await ask(servers, client), await ask(servers, stranger)]).toEqual([200, 'refused']);
     writeFileSync(join(folder, 'ca.crt'), otherCa.cert);
     expect([await ask(servers, client), await ask(servers, stranger)]).toEqual(['refused', 200]);
@@ -211,9 +191,8 @@ describe('without a restart', () => {
   });
 
   test('while the file is invalid a client certificate that was required still is', async () => {
-    const mutual = `${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`;
-    const servers = await start(mutual);
-    writeFileSync(file, `${mutual}nonsense: true\n`);
+    const servers = await start(MUTUAL);
+    writeFileSync(file, `${MUTUAL}nonsense: true\n`);
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
   });
 
@@ -233,7 +212,7 @@ describe('without a restart', () => {
   });
 
   test('a client authority that disappears from the file stays, unless the file says so openly', async () => {
-    const servers = await start(`${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`);
+    const servers = await start(MUTUAL);
     writeFileSync(file, SERVER);
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
     expect(servers.warnings[0]).toContain('write "client_auth_type: NoClientCert"');
@@ -250,7 +229,7 @@ describe('without a restart', () => {
 
   test('asking for client certificates only later needs a restart, and lets nobody in until then', async () => {
     const servers = await start(SERVER);
-    writeFileSync(file, `${SERVER}  client_ca_file: ca.crt\n  client_auth_type: RequireAndVerifyClientCert\n`);
+    writeFileSync(file, MUTUAL);
     expect(await ask(servers, client)).toBe('refused');
     expect(servers.warnings.join()).toContain('restart');
   });
