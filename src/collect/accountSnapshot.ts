@@ -1,4 +1,3 @@
-import { inSlices } from '../eventLoop/turns.ts';
 import { READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
 import { NO_SAMPLES } from '../metrics/writeSamples.ts';
@@ -31,28 +30,16 @@ export class AccountSnapshot {
   readonly #needs: ReturnType<typeof neededGroups>;
   readonly #groups = new Map<Group, ReturnType<typeof newTally>>();
 
-  private constructor(account: AccountCollector, scope: Scope, time: EvaluationTime) {
+  constructor(account: AccountCollector, scope: Scope, time: EvaluationTime) {
     this.#account = account;
     this.#scope = scope;
     this.#time = time;
     this.#needs = neededGroups(scope, account.context.account, account.context.enabled);
   }
 
-  /** Yields to other work between portions; all samples of one application are of one moment. The signal ends the work. */
-  static async inPortions(
-    account: AccountCollector,
-    scope: Scope,
-    time: EvaluationTime,
-    signal?: AbortSignal,
-  ): Promise<AccountSnapshot> {
-    const snapshot = new AccountSnapshot(account, scope, time);
-    await inSlices(snapshot.#walk(), undefined, signal);
-    return snapshot;
-  }
-
   static atOnce(account: AccountCollector, scope: Scope, time: EvaluationTime): AccountSnapshot {
     const snapshot = new AccountSnapshot(account, scope, time);
-    Array.from(snapshot.#walk());
+    Array.from(snapshot.walk());
     return snapshot;
   }
 
@@ -62,8 +49,11 @@ export class AccountSnapshot {
     return tally;
   }
 
-  /** In the order of the lists and the configuration. A scope of one application has only that, and no queries. */
-  *#walk(): Generator<undefined> {
+  /**
+   * Collects it in portions, in the order of the lists and the configuration; all samples of one application are of one moment. A
+   * scope of one application has only that, and no queries.
+   */
+  *walk(): Generator<undefined> {
     const { inventory, context } = this.#account;
     const { applicationId } = this.#scope;
     if (context.enabled.has('applications')) this.#list(inventory.applicationList);

@@ -68,10 +68,6 @@ export class Accounts {
     return [...this.#byName.values()];
   }
 
-  get(name: string): AccountCollector | undefined {
-    return this.#byName.get(name);
-  }
-
   get lists(): readonly AccountList[] {
     return [...this.#lists.values()];
   }

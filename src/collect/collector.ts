@@ -138,7 +138,8 @@ export class Collector {
     const accounts: State[] = [];
     for (const account of this.#accountsOf(scope)) {
       account.schedule.advanceWindow();
-      const snapshot = await AccountSnapshot.inPortions(account, scope, time, signal);
+      const snapshot = new AccountSnapshot(account, scope, time);
+      await inSlices(snapshot.walk(), undefined, signal);
       snapshots.push(snapshot);
       accounts.push(await stateOf(account, snapshot, time, wallNow));
     }
@@ -193,8 +194,8 @@ export class Collector {
    * Refreshes one application and gives its result; waits at most `waitMs` milliseconds, or until the signal. Never rejects.
    */
   async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
-    if (this.#accounts.get(accountName) === undefined) await this.readLists(waitMs, signal);
-    const account = this.#accounts.get(accountName);
+    if (this.#accountsOf({ account: accountName }).length === 0) await this.readLists(waitMs, signal);
+    const [account] = this.#accountsOf({ account: accountName });
     if (account === undefined) {
       // While the accounts of an entry are not known, it may be one of them.
       const unread = this.entries().filter(({ exported }) => exported === undefined || exported === 0);

@@ -107,7 +107,7 @@ export class Schedule {
       readableAt,
       readAt,
       shownAt: clock.now(),
-      dueAt: this.#dueAt(task, { readableAt, readAt }),
+      dueAt: dueAt({ readableAt, readAt }, this.intervalOf(task), this.plan.slowdown),
       interval: this.effectiveIntervalOf(task),
     };
   }
@@ -264,14 +264,11 @@ export class Schedule {
       const { lastRead } = task;
       const interval = this.effectiveIntervalOf(task);
       if (lastRead === undefined || (lastRead.interval === interval && laterBy === 0)) continue;
-      lastRead.dueAt = movedDueAt(now, lastRead, { dueAt: this.#dueAt(task, lastRead), interval, laterBy });
+      const due = dueAt(lastRead, this.intervalOf(task), this.plan.slowdown);
+      lastRead.dueAt = movedDueAt(now, lastRead, { dueAt: due, interval, laterBy });
       lastRead.readableAt += laterBy;
       lastRead.interval = interval;
     }
-  }
-
-  #dueAt(task: Task, times: Pick<ReadTimes, 'readableAt' | 'readAt'>): number {
-    return dueAt(times, this.intervalOf(task), this.plan.slowdown);
   }
 
   #windowOfNow(): CurrentWindow {

@@ -23,8 +23,8 @@ function requests(state: SimulatorState): unknown {
   const log = state.requests;
   return {
     count: log.count(),
-    by_kind: log.counts(),
-    by_status: log.statuses(),
+    by_kind: log.byKind,
+    by_status: log.statuses,
     running: log.running,
     max_concurrency: log.maxConcurrency,
     busiest_minute: log.busiest(),

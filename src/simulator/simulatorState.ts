@@ -67,8 +67,9 @@ const KEPT = 100_000;
 /** The received calls, for tests and rehearsals: the newest 100,000 as entries, all of them in the counts. */
 export class RequestLog {
   #entries: LoggedRequest[] = [];
-  #byKind: Record<string, number> = {};
-  #statuses: Record<string, number> = {};
+  byKind: Record<string, number> = {};
+  /** The number of responses with each status; `none` for connections that ended before one. */
+  statuses: Record<string, number> = {};
   /** The calls in flight, and the most that ever were. */
   running = 0;
   maxConcurrency = 0;
@@ -80,10 +81,10 @@ export class RequestLog {
     if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT);
     this.#entries.push({ ...request, concurrent: this.running });
     const kind = request.kind ?? 'other';
-    this.#byKind[kind] = (this.#byKind[kind] ?? 0) + 1;
+    this.byKind[kind] = (this.byKind[kind] ?? 0) + 1;
     return (status = 'none') => {
       this.running -= 1;
-      this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
+      this.statuses[status] = (this.statuses[status] ?? 0) + 1;
     };
   }
 
@@ -95,17 +96,8 @@ export class RequestLog {
 
   /** The number of calls; of one kind when given. */
   count(kind?: CallKind | 'other'): number {
-    if (kind !== undefined) return this.#byKind[kind] ?? 0;
-    return Object.values(this.#byKind).reduce((sum, calls) => sum + calls, 0);
-  }
-
-  counts(): Readonly<Record<string, number>> {
-    return this.#byKind;
-  }
-
-  /** The number of responses with each status; `none` for connections that ended before one. */
-  statuses(): Readonly<Record<string, number>> {
-    return this.#statuses;
+    if (kind !== undefined) return this.byKind[kind] ?? 0;
+    return Object.values(this.byKind).reduce((sum, calls) => sum + calls, 0);
   }
 
   /** The most calls that came within any `milliseconds`. */
@@ -135,8 +127,8 @@ export class RequestLog {
   /** Forgets everything but the calls under way. */
   clear(): void {
     this.#entries = [];
-    this.#byKind = {};
-    this.#statuses = {};
+    this.byKind = {};
+    this.statuses = {};
     this.maxConcurrency = this.running;
   }
 }
@@ -162,11 +154,6 @@ export class SimulatorState {
   /** The world of the first account as the REST interface shows it now; each change replaces it. */
   get world(): World {
     return this.#worlds.rest;
-  }
-
-  /** The same as NerdGraph shows it. */
-  get nerdgraphWorld(): World {
-    return this.#worlds.nerdgraph;
   }
 
   /** The accounts that the key sees, as NerdGraph lists them. */

@@ -42,7 +42,7 @@ describe('backfill', () => {
     expect(status).toBe(0);
     expect(stdout).toContain('app_id="1000002"');
     expect(stdout).not.toContain('app_id="1000001"');
-    const counts = simulator.requests.counts();
+    const counts = simulator.requests.byKind;
     expect(counts['applications']).toBeUndefined();
     expect(counts['application']).toBe(1);
   });

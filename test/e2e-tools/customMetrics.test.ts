@@ -80,7 +80,7 @@ describe('custom metrics', () => {
     expect(filters).toEqual(expect.arrayContaining(ofCustom.map((list) => list.slice('1000001 '.length))));
     expect(lists.filter((list) => list === '1000001 /allWeb')).toHaveLength(1);
     // Three applications and their six hosts, one call each.
-    expect(simulator.requests.counts()['metric_data']).toBe(9);
+    expect(simulator.requests.byKind['metric_data']).toBe(9);
     expect(simulator.requests.ranges()).toHaveLength(1);
   });
 

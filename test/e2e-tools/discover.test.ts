@@ -51,7 +51,7 @@ describe('discover', () => {
     const flags = ['--app=1000001', '--app=1000003', `--key-transaction=${keyTransaction!.id}`, '--format=json'];
     const { status, stdout, stderr } = await discover(...flags);
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
-    expect(simulator.requests.counts()).toEqual({ application: 2, key_transaction: 1, hosts: 2, instances: 2 });
+    expect(simulator.requests.byKind).toEqual({ application: 2, key_transaction: 1, hosts: 2, instances: 2 });
     const { accounts } = JSON.parse(stdout) as {
       accounts: { applications: { id: number; hosts: unknown[] }[]; key_transactions: { id: number }[] }[];
     };

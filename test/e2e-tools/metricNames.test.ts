@@ -22,7 +22,7 @@ describe('metric-names', () => {
     expect({ status: found.status, complete }).toEqual({ status: 0, complete: true });
     expect(metrics.length).toBeGreaterThan(2000);
     expect(new Set(metrics.map(({ name }) => name)).size).toBe(metrics.length);
-    expect(simulator.requests.counts()).toEqual({ application: 1, metric_names: 3 });
+    expect(simulator.requests.byKind).toEqual({ application: 1, metric_names: 3 });
     // A table says the value names once for all metrics that have the same.
     const lines = (await namesOf('--app=1000002')).stdout.split('\n');
     const headings = lines.filter((line) => line.startsWith('VALUES  '));
@@ -50,7 +50,7 @@ describe('metric-names', () => {
     simulator.requests.clear();
     const ofHost = (which: string) => namesOf(`--app=${application!.id}`, '--format=json', `--host=${which}`);
     const byId = await ofHost(String(host!.id));
-    expect(simulator.requests.counts()).toEqual({ application: 1, hosts: 1, metric_names: 1 });
+    expect(simulator.requests.byKind).toEqual({ application: 1, hosts: 1, metric_names: 1 });
     const byName = await ofHost(host!.host);
     expect(byId).toMatchObject({ status: 0, stderr: '' });
     expect(byName).toEqual(byId);

@@ -37,14 +37,14 @@ describe('plan', () => {
     const accounts = [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })];
     const { status, stdout, stderr } = await commandsOn(...accounts)('plan', '--format=json');
     expect([status, complaintsOf(stderr)]).toEqual([0, []]);
-    expect(simulator.requests.counts()['metric_data']).toBeUndefined();
+    expect(simulator.requests.byKind['metric_data']).toBeUndefined();
     const [plan] = (JSON.parse(stdout) as PlanDocument).accounts;
     expect(plan?.stretch).toBe(1);
 
     simulator.requests.clear();
     const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts } });
     const families = await scrapeUntilFresh(exporter);
-    const counts = simulator.requests.counts();
+    const counts = simulator.requests.byKind;
     const perMinute = (...groups: string[]): number =>
       (plan?.groups ?? [])
         .filter(({ group }) => groups.includes(group))

@@ -38,14 +38,14 @@ test('a reload to the other interface and back drops what was held, and each has
     true,
   );
   expect(samplesOf(second, 'newrelic_exporter_api_end_of_life_timestamp_seconds')).toEqual([]);
-  expect(Object.keys(simulator.requests.counts()).every((kind) => kind.startsWith('graphql_'))).toBe(true);
+  expect(Object.keys(simulator.requests.byKind).every((kind) => kind.startsWith('graphql_'))).toBe(true);
   expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
 
   simulator.requests.clear();
   const third = await reload(rest);
   expect(apiOf(third)).toEqual(['rest']);
   expect(samplesOf(third, 'newrelic_host_info')).toEqual(samplesOf(first, 'newrelic_host_info'));
-  expect(simulator.requests.counts()).not.toHaveProperty('graphql_nrql');
+  expect(simulator.requests.byKind).not.toHaveProperty('graphql_nrql');
   expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
 });
 

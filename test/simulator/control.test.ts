@@ -145,7 +145,7 @@ describe('the log of calls', () => {
     const log = simulator.requests;
     await expect.poll(() => log.running).toBe(0);
     expect([log.count(), log.count('metric_data'), log.count('hosts')]).toEqual([5, 3, 0]);
-    expect(log.statuses()).toEqual({ 200: 4, 401: 1 });
+    expect(log.statuses).toEqual({ 200: 4, 401: 1 });
     expect(log.ranges().map(({ calls }) => calls)).toEqual([2, 1]);
     expect(log.all('applications').at(-1)).toMatchObject({
       method: 'GET',
@@ -185,6 +185,6 @@ describe('the log of calls', () => {
     expect(await Promise.all(calls)).toEqual(Array(4).fill('given up'));
     await expect.poll(() => slow.requests.running).toBe(0);
     expect(slow.requests.maxConcurrency).toBe(4);
-    expect(slow.requests.statuses()).toEqual({ none: 4 });
+    expect(slow.requests.statuses).toEqual({ none: 4 });
   });
 });

@@ -219,7 +219,7 @@ export class GraphqlService {
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
         // Where requests are only listed, any world does.
-        const world = state.worldOf(id) ?? (key === undefined ? state.nerdgraphWorld : undefined);
+        const world = state.worldOf(id) ?? (key === undefined ? state.world : undefined);
         if (world === undefined && facts.has('nerdgraph_foreign_account'))
           throw new GraphQLError('An error occurred', { extensions: { errorClass: 'INTERNAL_SERVER_ERROR' } });
         if (world === undefined)

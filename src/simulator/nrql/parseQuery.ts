@@ -9,6 +9,7 @@ import {
   type Value,
 } from './condition.ts';
 import { RESOURCE_VALUES } from '../world/accountEvents.ts';
+import { MINUTE } from '../world/worldEntities.ts';
 import { type ColumnValue, FUNCTIONS, type Tally } from './nrqlFunctions.ts';
 
 /** The six numbers of a stored timeslice. */
@@ -94,12 +95,6 @@ const ALWAYS: NrqlCondition = { meets: () => true, comparisons: [] };
 const UNIQUES_DEFAULT = 1000;
 const UNIQUES_MOST = 10_000;
 const MAX_FACETS = 5;
-const MILLISECONDS: Readonly<Record<string, number>> = {
-  SECOND: 1000,
-  MINUTE: 60_000,
-  HOUR: 3_600_000,
-  DAY: 86_400_000,
-};
 
 /**
  * Reads an NRQL query: SELECT and FROM first, in either order, then the other clauses in any order, each at most once.
@@ -208,7 +203,7 @@ class QueryParser {
         query.limit = reader.takeWord('MAX') ? Infinity : this.#whole('a limit or MAX');
       else if (!isInner && reader.takeWord('SINCE')) query.since = this.#whole('milliseconds since 1970');
       else if (!isInner && reader.takeWord('UNTIL')) query.until = this.#whole('milliseconds since 1970');
-      else if (!isInner && reader.takeWord('TIMESERIES')) query.bucketMinutes = this.#buckets();
+      else if (!isInner && reader.takeWord('TIMESERIES')) query.bucketMinutes = this.#minutes();
       else reader.fail(isInner ? 'WHERE, FACET or LIMIT' : 'WHERE, FACET, SINCE, UNTIL, LIMIT or TIMESERIES');
     }
     return query;
@@ -327,14 +322,11 @@ class QueryParser {
     reader.expectSign('(');
     const { evaluate } = this.#factor();
     reader.expectSign(',');
-    const amount = this.#whole('a time such as 1 minute');
-    const unit =
-      MILLISECONDS[reader.peek().value.toUpperCase().replace(/S$/, '')] ?? reader.fail('second, minute, hour or day');
-    reader.take();
+    const time = MINUTE * this.#minutes();
     reader.expectSign(')');
     return {
       evaluate: (tallies, milliseconds) =>
-        mapNumbers(evaluate(tallies, milliseconds), (value) => (value * amount * unit) / milliseconds),
+        mapNumbers(evaluate(tallies, milliseconds), (value) => (value * time) / milliseconds),
     };
   }
 
@@ -387,7 +379,7 @@ class QueryParser {
     return (lookup) => (where.meets(lookup) === true ? first : second)?.(lookup) ?? null;
   }
 
-  #buckets(): number {
+  #minutes(): number {
     const minutes = this.#whole('minutes');
     if (!this.#reader.takeWord('MINUTE') && !this.#reader.takeWord('MINUTES')) this.#reader.fail('minute or minutes');
     return minutes;

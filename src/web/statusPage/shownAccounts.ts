@@ -54,13 +54,7 @@ export interface ShownEntity {
   readonly reporting: boolean;
   readonly health: string | undefined;
   /** A sample each; title and unit are New Relic's. */
-  readonly golden: readonly {
-    readonly metric: string;
-    readonly title: string;
-    readonly unit: string;
-    readonly percentile?: string;
-    readonly value: number;
-  }[];
+  readonly golden: ReturnType<typeof goldenValues>;
 }
 
 /** The families of the figures; those of one figure in one block are added up. */
@@ -194,7 +188,7 @@ function stateOf({ columns, values }: WrittenSamples): Pick<ShownEntity, 'report
   return { reporting: isOne('newrelic_entity_reporting') >= 0, health };
 }
 
-function goldenValues({ columns, values }: WrittenSamples): ShownEntity['golden'] {
+function goldenValues({ columns, values }: WrittenSamples) {
   return columns.map(({ family, labels }, index) => {
     const { percentile } = labels;
     const value = Number(values[index]);
