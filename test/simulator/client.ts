@@ -1,5 +1,7 @@
-import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
 import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
@@ -25,36 +27,24 @@ export interface Reply {
 export interface CallOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** Certificate to trust. */
   readonly ca?: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The headers of a well-behaved client. */
 export const GOOD = { 'X-Api-Key': DEMO_API_KEY, Accept: 'application/json' };
 
 /** One call over a socket of its own, exactly as given: no header is added. Rejects when the response is cut. */
-export function call(url: string, options: CallOptions = {}): Promise<Reply> {
+export async function call(url: string, options: CallOptions = {}): Promise<Reply> {
   const { method = 'GET', headers = GOOD, body, ca, signal } = options;
-  return new Promise((resolve, reject) => {
-    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-    const settings = { method, headers, agent: false, ...(ca === undefined ? {} : { ca }) };
-    const request = send(url, { ...settings, ...(signal === undefined ? {} : { signal }) }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('error', reject);
-      response.once('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: Buffer.concat(chunks).toString('utf8'),
-        }),
-      );
-    });
-    request.once('error', reject);
-    request.end(body);
-  });
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+  const request = send(url, { method, headers, agent: false, ca, signal }).end(body);
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  // What ends the request from now on ends the reading of the response.
+  request.on('error', () => undefined);
+  return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) };
 }
 
 /** A sound call of a path, and its parsed body. */
@@ -71,8 +61,7 @@ export function records(body: Record<string, unknown>, envelope: string): Record
 /** The address of `rel` in a Link header. */
 export function linked(reply: Reply, rel: string): string | undefined {
   const links = reply.headers['link'];
-  const text = Array.isArray(links) ? links.join(', ') : (links ?? '');
-  return new RegExp(`<([^>]*)>;rel="${rel}"`).exec(text)?.[1];
+  return new RegExp(`<([^>]*)>;rel="${rel}"`).exec([links ?? []].flat().join(', '))?.[1];
 }
 
 export interface Metric {

@@ -107,7 +107,7 @@ const SEARCH = `query ($query: String, $cursor: String, $limit: Int) {
 export async function search(
   simulator: Simulator,
   query: string,
-  page: { readonly cursor?: string | null; readonly limit?: number } = {},
+  page: { readonly cursor?: string | null; readonly limit?: number | undefined } = {},
 ): Promise<Search> {
   const { data, errors } = await body(simulator, SEARCH, { query, ...page });
   if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join('; '));

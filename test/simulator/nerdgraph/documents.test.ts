@@ -5,6 +5,7 @@ import { call, simulatorOfFile, simulatorOfTest, MINUTE, NOW } from '../client.t
 import { ACCOUNT, ask, body, nrql, send, V, TO } from './client.ts';
 
 const COUNT = `SELECT count(${V}) AS c FROM Metric WHERE appId = 1000001 SINCE ${TO - 60_000} UNTIL ${TO}`;
+const ACCOUNTS = '{"query":"{ actor { accounts { id } } }"}';
 
 const simulator = await simulatorOfFile();
 
@@ -85,7 +86,7 @@ describe('the GraphQL call', () => {
     const [plain, compressed] = await Promise.all(
       ['identity', 'gzip'].map((encoding) =>
         fetch(`${simulator.url}/graphql`, {
-          ...{ method: 'POST', body: '{"query":"{ actor { accounts { id } } }"}' },
+          ...{ method: 'POST', body: ACCOUNTS },
           headers: { 'Api-Key': DEMO_API_KEY, 'Accept-Encoding': encoding },
         }),
       ),
@@ -117,12 +118,8 @@ describe('the GraphQL call', () => {
     const aborting = new AbortController();
     setMaxListeners(0, aborting.signal);
     const status = async (key = DEMO_API_KEY, signal?: AbortSignal): Promise<number> => {
-      const options = {
-        method: 'POST',
-        headers: { 'Api-Key': key },
-        body: '{"query":"{ actor { accounts { id } } }"}',
-      };
-      return (await call(`${busy.url}/graphql`, { ...options, ...(signal === undefined ? {} : { signal }) })).status;
+      const headers = { 'Api-Key': key };
+      return (await call(`${busy.url}/graphql`, { method: 'POST', headers, body: ACCOUNTS, signal })).status;
     };
     const hanging = Promise.allSettled(Array.from({ length: 25 }, () => status(DEMO_API_KEY, aborting.signal)));
     await expect.poll(() => busy.faults.entries()[0]!.matched).toBe(25);

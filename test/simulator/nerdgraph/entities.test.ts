@@ -10,7 +10,7 @@ async function all(query: string, limit?: number): Promise<{ readonly pages: num
   const entities: Entity[] = [];
   let cursor: string | null = null;
   do {
-    const { results } = await search(simulator, query, { cursor, ...(limit === undefined ? {} : { limit }) });
+    const { results } = await search(simulator, query, { cursor, limit });
     pages.push(results.entities.length);
     entities.push(...results.entities);
     cursor = results.nextCursor;

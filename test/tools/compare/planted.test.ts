@@ -100,6 +100,7 @@ describe('compare', () => {
       expect(ofHost.length).toBeGreaterThan(10);
       expect(new Set(ofHost.map(({ reason }) => reason))).toEqual(new Set([`${without} does not list this host`]));
       expect(unexplained(comparison)).toContain(`host_info only ${only}`);
+      expect(unexplained(comparison).filter((each) => !each.startsWith('host_'))).toEqual([]);
       const lines = comparisonText(comparison, false).split('\n');
       const line = lines[lines.findIndex((each) => each.includes(`${without} does not list this host`)) - 1];
       expect(line).toContain(`${ofHost.length} series of`);
