@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -79,6 +79,8 @@ describe('the package', () => {
     () => {
       const home = join(folder, 'installed');
       mkdirSync(home);
+      // Without it, npm installs into a folder above that has one.
+      writeFileSync(join(home, 'package.json'), '{}');
       run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', tarball], home);
       const installed = readdirSync(join(home, 'node_modules')).filter((name) => !name.startsWith('.'));
       expect(installed).toEqual(['newrelic-apm-exporter']);
