@@ -62,18 +62,13 @@ export async function readFiles(files: {
   const { configFile, webConfigFile, once } = files;
   const path = configPath(configFile, existsSync);
   const read = await readFrom(path, process.env, once);
-  const findings =
-    'diagnostics' in read
-      ? { diagnostics: read.diagnostics, warnings: [] }
-      : { diagnostics: [], warnings: read.warnings };
   return {
     loaded: 'diagnostics' in read ? undefined : { path, ...read },
-    findings: [{ name: path ?? 'environment', ...findings }, ...webFindings(webConfigFile)],
+    findings: [{ name: path ?? 'environment', diagnostics: [], warnings: [], ...read }, ...webFindings(webConfigFile)],
   };
 }
 
 function webFindings(webConfigFile: string | undefined) {
   if (webConfigFile === undefined) return [];
-  const web = loadWebConfig(webConfigFile);
-  return [{ name: webConfigFile, diagnostics: 'diagnostics' in web ? web.diagnostics : [], warnings: [] }];
+  return [{ name: webConfigFile, diagnostics: [], warnings: [], ...loadWebConfig(webConfigFile) }];
 }

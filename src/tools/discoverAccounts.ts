@@ -3,6 +3,7 @@ import { UsageError } from '../cli/process.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { counted } from '../config/wording.ts';
 import { escapeUnsafe } from '../log/logger.ts';
+import { listedDocument } from '../web/statusPage/statusDocument.ts';
 import { jsonText, table } from './terminal.ts';
 import { withExpansion } from './upstream/session.ts';
 
@@ -39,16 +40,7 @@ export async function discoverAccounts(options: DiscoverOptions): Promise<void> 
 type Found = Expansion['entries'] extends ReadonlyMap<infer Name, infer Entry> ? readonly [Name, Entry] : never;
 
 function asJson([entry, { verdicts, warnings }]: Found): object {
-  return {
-    entry,
-    warnings,
-    accounts: verdicts.map(({ id, name, verdict }) => ({
-      account_id: id,
-      name,
-      exported_as: 'exportedAs' in verdict ? verdict.exportedAs : null,
-      left_out_because: 'why' in verdict ? verdict.why : null,
-    })),
-  };
+  return { entry, warnings, accounts: verdicts.map(listedDocument) };
 }
 
 function asTable([entry, { verdicts, warnings }]: Found): string {

@@ -110,7 +110,9 @@ function parseObject(text: string, status: number, secrets: Secrets, { elements,
 
 /** The failure that a body reports, which is possible even with status 200. */
 function bodyFailure(body: Json, status: number): CallFailure | undefined {
-  if (!hasError(body)) return undefined;
+  const { error, errors } = body;
+  const isInList = Array.isArray(errors) ? errors.length > 0 : hasMembers(errors);
+  if ((error ?? undefined) === undefined && !isInList) return undefined;
   const title = titleOf(body);
   const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
   return new CallFailure('invalid_response', words, { status });
@@ -273,12 +275,6 @@ export function titleOf(body: unknown): string | undefined {
   // New Relic may show a part of the received key.
   const shown = plain.replace(KEY_LIKE, MASKED);
   return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
-}
-
-/** True for a body that reports an error, which is possible even with status 200. */
-function hasError(body: Json): boolean {
-  const { error, errors } = body;
-  return (error ?? undefined) !== undefined || (Array.isArray(errors) ? errors.length > 0 : hasMembers(errors));
 }
 
 function findTitle(body: unknown): string | undefined {

@@ -3,7 +3,7 @@ import type { FailureMemory } from './failureMemory.ts';
 import { CallFailure, overloadOf } from './callFailure.ts';
 import { backoff } from '../backoff.ts';
 import { UpstreamError } from '../upstreamError.ts';
-import type { CallObserver, SplitReason, CallOptions, Overload } from '../upstreamReader.ts';
+import type { CallObserver, CallOptions, Overload } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import { firstHeader, httpsUpgrade } from './address.ts';
 import {
@@ -105,11 +105,6 @@ export class Client {
       const summary = discarded.summary();
       if (summary !== undefined) this.reportDiscarded(endpoint, summary);
     }
-  }
-
-  /** Reports that a call for many subjects is read again in parts. */
-  split(reason: SplitReason): void {
-    this.#options.observer.split(reason);
   }
 
   /** Reports a message from New Relic about a successful response, at most once an hour for each endpoint. */

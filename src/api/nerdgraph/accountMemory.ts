@@ -46,7 +46,8 @@ export class AccountMemory {
   readonly #probes = new Map<string, { count: number; isNext: boolean }>();
   /** True once an application list was not empty. */
   hasListed = false;
-  #listed: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
+  /** The applications of the last list: the key cannot see others. */
+  applications: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** Sizes as last read, also of owners of key transactions that are not on the list: the next list removes those. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
 
@@ -75,32 +76,23 @@ export class AccountMemory {
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */
   listed(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
-    this.#listed = new Map(
+    this.applications = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
     );
     this.hasListed ||= applications.length > 0;
-    for (const id of this.#sizes.keys()) if (!this.#listed.has(id)) this.#sizes.delete(id);
+    for (const id of this.#sizes.keys()) if (!this.applications.has(id)) this.#sizes.delete(id);
     this.failures.forgetOld();
   }
 
   get reporting(): readonly SubjectId[] {
-    return [...this.#listed].filter(([, { reporting }]) => reporting === true).map(([id]) => id);
-  }
-
-  /** True if the application was on the last list; otherwise the key cannot see it. */
-  isListed(applicationId: number): boolean {
-    return this.#listed.has(applicationId);
-  }
-
-  language(applicationId: number): string | undefined {
-    return this.#listed.get(applicationId)?.language;
+    return [...this.applications].filter(([, { reporting }]) => reporting === true).map(([id]) => id);
   }
 
   /** Sizes as last read; before the first read the number of hosts comes from the list. */
   sizes(id: SubjectId): Readonly<typeof FIRST_SIZES> {
     const { hosts, datastores, matches } = this.#sizes.get(id) ?? {};
     return {
-      hosts: Math.max(1, hosts ?? this.#listed.get(id)?.hosts ?? FIRST_SIZES.hosts),
+      hosts: Math.max(1, hosts ?? this.applications.get(id)?.hosts ?? FIRST_SIZES.hosts),
       datastores: datastores ?? FIRST_SIZES.datastores,
       matches: matches ?? FIRST_SIZES.matches,
     };

@@ -175,7 +175,7 @@ export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubje
     partsOf: ({ applicationId }) => [{ id: applicationId, selector, kind: HOST_LISTS }],
     // Hosts have no id in this interface, so the name identifies them.
     valueOf: ({ applicationId }, { own }) => {
-      const language = account.memory.language(applicationId);
+      const language = account.memory.applications.get(applicationId)?.language;
       return [...own.rows.keys()].sort().map((host) => ({ key: host, host, language }));
     },
   });
@@ -258,7 +258,7 @@ function keyTransactionValues(
   const owner = applicationId === undefined ? undefined : ownerOf(applicationId);
   const error = owner?.failureOf(undefined);
   // Without permission for an application outside the list, the data of the key transaction's own entity are used alone.
-  const isListed = applicationId !== undefined && memory.isListed(applicationId);
+  const isListed = applicationId !== undefined && memory.applications.has(applicationId);
   if (error !== undefined && (error.failure.reason !== 'forbidden' || isListed)) throw error;
   const metrics = owner?.rows.get(ITSELF);
   const apdex = metrics?.get(apdexName(details) ?? '');

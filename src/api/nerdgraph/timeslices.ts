@@ -210,7 +210,7 @@ class SplitRead {
    * @param error of the whole batch; undefined: there is more than a response holds
    */
   async #divide(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<void> {
-    this.#context.account.transport.http.split(reason);
+    this.#context.account.options.observer.split(reason);
     const isDivisible = this.#isDivisible(batch);
     const left = isDivisible && !this.#isProven(batch) ? await this.#probe(batch, error) : batch;
     if (isDivisible && !this.#isDivisible(left)) return this.#readPart(left);

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
 import type { Compare } from '../authentication/passwords.ts';
 import { WebConfigStore } from '../webConfig/webConfig.ts';
-import { asksForCertificate, type TlsSettings } from '../webConfig/tlsSettings.ts';
+import { asksForCertificate } from '../webConfig/tlsSettings.ts';
 import { createGate, rateLimiter } from './gate.ts';
 import { Connections } from './connections.ts';
 import { listen, ListenError, type ListenAddress } from './listening.ts';
@@ -61,7 +61,15 @@ export async function startServers(options: {
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
   const create = (): Server => {
     if (tls === undefined) return createServer(LIMITS, listener);
-    const server = createTlsServer(tlsOptions(tls), listener);
+    const secured: TlsServerOptions = {
+      ...LIMITS,
+      ...tls.context,
+      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      requestCert: asksForCertificate(tls),
+      // The certificate is judged after the handshake, by the client_auth_type that is then in force.
+      rejectUnauthorized: false,
+    };
+    const server = createTlsServer(secured, listener);
     followTlsSettings(server, store, options.warn, refusedCertificates);
     return server;
   };
@@ -87,17 +95,6 @@ export async function startServers(options: {
     /** Lets responses end for up to `graceMs` (0: no time), then closes the rest. Resolves when every socket is closed. */
     close: (graceMs: number): Promise<void> => connections.close(servers, graceMs),
   } as const;
-}
-
-function tlsOptions(tls: TlsSettings): TlsServerOptions {
-  return {
-    ...LIMITS,
-    ...tls.context,
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    requestCert: asksForCertificate(tls),
-    // The certificate is judged after the handshake, by the client_auth_type that is then in force.
-    rejectUnauthorized: false,
-  };
 }
 
 /** Of what clients can cause at any rate, a line is written at most once in this time, in milliseconds. */

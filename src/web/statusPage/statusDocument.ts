@@ -89,12 +89,13 @@ function entryDocument(entry: EntryStatus) {
   };
 }
 
-function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) {
+/** An account that a key lists, also as `discover --accounts` shows it. */
+export function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) {
   return {
     account_id: id,
     name,
-    exported_as: 'exportedAs' in verdict ? verdict.exportedAs : undefined,
-    left_out_because: 'why' in verdict ? verdict.why : undefined,
+    exported_as: 'exportedAs' in verdict ? verdict.exportedAs : null,
+    left_out_because: 'why' in verdict ? verdict.why : null,
   };
 }
 
