@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { skippedName } from '../real/support/skipMark.ts';
-import { entitiesOnly, faulty, fleet, organisation, shop, unread } from './statusPage/fleet.ts';
+import { entitiesOnly, faulty, fleet, organisation, REFUSED, shop, unread } from './statusPage/fleet.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus, task, TEST_NOW } from './support/collector.ts';
 
@@ -71,14 +71,8 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     at: TEST_NOW - 300,
     diagnostics: ['config.yaml:12:5: accounts[0].api: must be one of rest, nerdgraph'],
   };
-  const refused = {
-    refused: 'The service refused the key (401); check api_key of this account.',
-    up: false,
-    applications: undefined,
-    windowEnd: undefined,
-    tasks: [task({ state: 'missing' })],
-  };
   const outOfUse = { tasks: [task({ state: 'missing' })], windowEnd: undefined };
+  const refused = { ...REFUSED, ...outOfUse, applications: undefined };
 
   test.each<[name: string, shown: ReturnType<typeof fleet>, verdict: RegExp, over?: Parameters<typeof open>[2]]>([
     ['nothing-read', unread(), /^nothing read/, { background: false }],

@@ -34,6 +34,9 @@ const SHAPES: Times[] = [
   { response: 0.08, total: 0.08 },
 ];
 
+/** What is special about an account that refuses its key. */
+export const REFUSED = { up: false, refused: 'The service refused the key (401); check api_key of this account.' };
+
 /** A fleet with everything the page can show. */
 export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: Block[] } {
   const names = Array.from({ length: applications }, (_, index) => HOSTILE_NAMES[index - 4] ?? `shop-${index}`);
@@ -65,44 +68,20 @@ export function fleet(applications = 120): { accounts: AccountStatus[]; blocks: 
       plan: { groups: [], callsPerMinute: 740, budget: 600, concurrencyCapacity: undefined, slowdown: 740 / 600 },
       applications: list,
       tasks,
-      visible: { applications: 0, keyTransactions: 0 },
-      keyTransactions: 0,
-      warnings: [
-        'applications.include[2] (name "checkuot-*") matches nothing.',
-        'The plan needs 740 calls a minute; 600 are allowed.',
-      ],
+      warnings: ['applications.include[2] (name "checkuot-*") matches nothing.'],
       groups: [
-        groupStatus(),
-        groupStatus({ group: 'key_transactions' }),
         groupStatus({
           ...{ group: 'application_metrics', success: false, durationSeconds: 42.4, lastSuccess: TEST_NOW - 400 },
           ...{ effectiveIntervalSeconds: 130, tasks: { fresh: 117, stale: 2, missing: 1 } },
         }),
-        groupStatus({ group: 'hosts', intervalSeconds: 300, effectiveIntervalSeconds: 300 }),
         groupStatus({
-          ...{ group: 'host_metrics', success: undefined, lastSuccess: undefined },
-          ...{ durationSeconds: undefined, oldestWindowEnd: undefined },
+          ...{ group: 'host_metrics', success: undefined, lastSuccess: undefined, oldestWindowEnd: undefined },
         }),
         groupStatus({ group: 'metric_names', intervalSeconds: 21_600, effectiveIntervalSeconds: 21_600 }),
       ],
       budget: { configured: 600, inForce: 420, lastMinute: 411, inFlight: 8, pausedUntil: TEST_NOW + 42 },
     }),
-    accountStatus({
-      name: 'europe',
-      labels: {},
-      up: false,
-      refused: 'The service refused the key (401); check api_key of this account.',
-      applications: undefined,
-      windowEnd: undefined,
-      tasks: [],
-      groups: [
-        groupStatus({
-          ...{ success: false, lastSuccess: undefined, oldestWindowEnd: undefined },
-          tasks: { fresh: 0, stale: 0, missing: 1 },
-        }),
-      ],
-      budget: { configured: 600, inForce: 600, lastMinute: 1, inFlight: 0, pausedUntil: undefined },
-    }),
+    accountStatus({ name: 'europe', ...REFUSED, applications: undefined, tasks: [], groups: [groupStatus()] }),
   ];
   return { accounts, blocks };
 }
@@ -146,12 +125,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     return task({ applicationId: id, application: name, ...(index < 200 ? failed : {}) });
   });
   const group = groupStatus({
-    ...{ group: 'application_metrics', success: false, durationSeconds: 58 },
-    ...{
-      tasks: { fresh: 12, stale: 133, missing: 67 },
-      lastSuccess: TEST_NOW - 1_900,
-      oldestWindowEnd: TEST_NOW - 900,
-    },
+    ...{ group: 'application_metrics', success: false, tasks: { fresh: 12, stale: 133, missing: 67 } },
   });
   const outage = {
     ...{ since: TEST_NOW - 1_830, reason: 'network' as const, remedy: REMEDIES.network, servedUntil: TEST_NOW + 90 },
@@ -162,7 +136,7 @@ export function faulty(): { accounts: AccountStatus[]; blocks: Block[] } {
     accounts: [
       accountStatus({ name: 'billing', ...endOfLife(60), applications, tasks, groups: [groupStatus(), group] }),
       accountStatus({ name: 'legacy', ...endOfLife(576), up: false }),
-      accountStatus({ name: 'europe', up: false, outage, applications: [], warnings: [] }),
+      accountStatus({ name: 'europe', up: false, outage, applications: [] }),
       accountStatus({ name: 'search', api: 'nerdgraph', labels: {}, entities: monitoredTypes() }),
     ],
     blocks: applications
@@ -206,12 +180,10 @@ export function shop(name = 'production', burning = false, services = SERVICES, 
 export function organisation(count: number): { accounts: AccountStatus[]; blocks: Block[] } {
   const each = Array.from({ length: count }, (_, index) => {
     const { accounts, blocks } = shop(`team ${index + 1}`, false, SERVICES.slice(0, 3), 100 * index);
-    const refused = 'The service refused the key (401); check api_key of this account.';
     const isRefused = index % 10 === 3;
-    return {
-      accounts: accounts.map((account) => (isRefused ? { ...account, up: false, refused } : account)),
-      blocks: isRefused ? [] : blocks,
-    };
+    return isRefused
+      ? { accounts: accounts.map((account) => ({ ...account, ...REFUSED })), blocks: [] }
+      : { accounts, blocks };
   });
   return { accounts: each.flatMap(({ accounts }) => accounts), blocks: each.flatMap(({ blocks }) => blocks) };
 }
