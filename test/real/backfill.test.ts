@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { INTERFACE_DEFAULTS } from '../../src/config/interfaces.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import type { After } from '../support/simulator.ts';
 import { minutesAgo, isoTime, NOW, openSession, runOn } from '../tools/backfill/support.ts';
 import { accountConfig, config } from '../collect/support/config.ts';
 import { INTERFACE_OF } from './incidents/fleet.ts';
@@ -24,14 +25,14 @@ await describeReal('a backfill document', {
       let folder: string;
       let simulator: Simulator;
       let prometheus: PrometheusServer;
+      const ends: Parameters<After>[0][] = [];
 
       beforeAll(async () => {
         folder = mkdtempSync(join(tmpdir(), 'backfill-real-'));
         simulator = await startSimulator({ rounding: false, now: () => NOW, applications: 2 });
         simulator.change(simulator.world.applications()[1]!.id, { traffic: STEADY });
-        const session = openSession(simulator, {
-          config: config(accountConfig({ api, api_key_header: INTERFACE_DEFAULTS[api].api_key_header })),
-        });
+        const account = accountConfig({ api, api_key_header: INTERFACE_DEFAULTS[api].api_key_header });
+        const session = openSession(simulator, { config: config(account) }, (end) => ends.push(end));
         const output = join(folder, 'out.om');
         await runOn(session, {
           from: isoTime(from),
@@ -40,7 +41,6 @@ await describeReal('a backfill document', {
           hosts: true,
           output,
         });
-        await session.close();
         const blocks = join(folder, 'blocks');
         mkdirSync(blocks);
         const made = await run(program('promtool'), ['tsdb', 'create-blocks-from', 'openmetrics', output, blocks]);
@@ -55,6 +55,7 @@ await describeReal('a backfill document', {
       });
 
       afterAll(async () => {
+        for (const end of ends) await end();
         await prometheus.stop();
         await simulator.close();
         rmSync(folder, { recursive: true, force: true });

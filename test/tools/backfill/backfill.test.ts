@@ -1,12 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { INTERFACE_DEFAULTS } from '../../../src/config/interfaces.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
+import { simulatorForFile, simulatorForTest } from '../../support/simulator.ts';
 import { publishedAt } from './asTheExporter.ts';
 import { readDocument, valuesAt } from './readDocument.ts';
 import { isoTime, minutesAgo, NOW, openSession, runOn } from './support.ts';
 
 const DAY = 24 * 60;
+
+const EXACT = { nrqlSnapping: true, rounding: false };
+const simulator = await simulatorForFile({ ...EXACT, now: () => NOW, hostMetrics: 'all', hostsPerApplication: 1 });
 
 /** Every value relative 1e-9, and no series more or less. */
 function expectSame(found: ReadonlyMap<string, number>, expected: ReadonlyMap<string, number>): void {
@@ -19,25 +22,8 @@ function expectSame(found: ReadonlyMap<string, number>, expected: ReadonlyMap<st
 
 describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   const ofInterface = { api, api_key_header: INTERFACE_DEFAULTS[api].api_key_header };
-  let simulator: Simulator;
-  let session: ReturnType<typeof openSession>;
-
-  beforeAll(async () => {
-    simulator = await startSimulator({
-      nrqlSnapping: true,
-      rounding: false,
-      now: () => NOW,
-      hostMetrics: 'all',
-      hostsPerApplication: 1,
-    });
-    const account = accountConfig({ ...ofInterface, labels: { team: 'a "b"' } });
-    session = openSession(simulator, { config: config(account) });
-  });
-
-  afterAll(async () => {
-    await session.close();
-    await simulator.close();
-  });
+  const ofAccount = config(accountConfig({ ...ofInterface, labels: { team: 'a "b"' } }));
+  const session = openSession(simulator, { config: ofAccount }, afterAll);
 
   it('says that there was no data where none of the applications reported', async () => {
     const wish = { from: isoTime(minutesAgo(30)), to: isoTime(minutesAgo(2)), app: ['1000013'] };
@@ -169,23 +155,17 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   describe('an application that fell silent', () => {
     it('has no series in the windows that lie in its silence', async () => {
       let now = minutesAgo(60) * 1000;
-      const silent = await startSimulator({ nrqlSnapping: true, rounding: false, now: () => now, applications: 1 });
+      const silent = await simulatorForTest({ ...EXACT, now: () => now, applications: 1 });
       const own = openSession(silent, { config: config(accountConfig(ofInterface)) });
-      try {
-        const { id } = silent.world.applications()[0]!;
-        const from = minutesAgo(100);
-        silent.change(id, { reporting: false });
-        now = NOW;
-        const { document } = await runOn(own, { from: isoTime(from), app: [String(id)] });
-        const series = [...readDocument(document)];
-        const latest = Math.max(...series.flatMap(([, points]) => [...points.keys()]));
-        expect(latest).toBe(minutesAgo(60) + 4 * 60);
-        const memory = series.find(([key]) => key.startsWith('newrelic_application_memory_used_bytes'))![1];
-        expect(Math.min(...memory.values())).toBeGreaterThan(1e6);
-      } finally {
-        await own.close();
-        await silent.close();
-      }
+      const { id } = silent.world.applications()[0]!;
+      silent.change(id, { reporting: false });
+      now = NOW;
+      const { document } = await runOn(own, { from: isoTime(minutesAgo(100)), app: [String(id)] });
+      const series = [...readDocument(document)];
+      const latest = Math.max(...series.flatMap(([, points]) => [...points.keys()]));
+      expect(latest).toBe(minutesAgo(60) + 4 * 60);
+      const memory = series.find(([key]) => key.startsWith('newrelic_application_memory_used_bytes'))![1];
+      expect(Math.min(...memory.values())).toBeGreaterThan(1e6);
     });
   });
 });

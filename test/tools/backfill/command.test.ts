@@ -1,26 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { runInProcess } from '../../support/inProcess.ts';
+import { simulatorForFile } from '../../support/simulator.ts';
 import { readDocument } from './readDocument.ts';
 
-let simulator: Simulator;
-let folder: string;
-let configFile: string;
-
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 2 });
-  folder = mkdtempSync(join(tmpdir(), 'backfill-'));
-  configFile = join(folder, 'config.yaml');
-  writeFileSync(configFile, `accounts:\n  - api: rest\n    base_url: ${simulator.url}\n    api_key: ${DEMO_API_KEY}\n`);
-});
-afterAll(async () => {
-  await simulator.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+const simulator = await simulatorForFile({ applications: 2 });
+const folder = mkdtempSync(join(tmpdir(), 'backfill-'));
+const configFile = join(folder, 'config.yaml');
+writeFileSync(configFile, `accounts: [{api: rest, base_url: "${simulator.url}", api_key: ${DEMO_API_KEY}}]\n`);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const run = (...args: readonly string[]) => runInProcess(['backfill', ...args, `--config.file=${configFile}`]);
 

@@ -11,32 +11,24 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { UsageError } from '../../../src/cli/process.ts';
 import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { readDocument } from './readDocument.ts';
 import { NOW, openSession, runOn } from './support.ts';
 import { eventually } from '../../support/eventually.ts';
+import { simulatorForFile } from '../../support/simulator.ts';
 
-let simulator: Simulator;
+const simulator = await simulatorForFile({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
 let folder: string;
 let output: string;
-let uninterrupted: Awaited<ReturnType<typeof runOn>>;
-const sessions: ReturnType<typeof openSession>[] = [];
 
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 1 });
-  uninterrupted = await runOn(countingSession().session, WISH);
-});
-afterAll(() => simulator.close());
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'backfill-'));
   output = join(folder, 'out.om');
 });
-afterEach(async () => {
-  await Promise.all(sessions.splice(0).map((session) => session.close()));
+afterEach(() => {
   simulator.faults.clear();
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });
@@ -65,13 +57,13 @@ function countingSession(stopAt = Infinity, happened: () => Promise<void> = () =
     },
   };
   const session = openSession(simulator, { signal: controller.signal, limiter });
-  sessions.push(session);
   return { session, calls: () => calls };
 }
 
 // Six hours, ten minutes and the minute before them: after the list, 3 calls for each application after its list of names.
 const WISH = { from: '370m', window: 60_000, app: ['Storefront', 'Checkout API'] };
 const CALLS = 1 + 2 * (1 + 3);
+const uninterrupted = await runOn(openSession(simulator, {}, afterAll), WISH);
 
 describe('an interrupted run', () => {
   // In the first application, in the second, and when all but the last call has been made.
@@ -206,7 +198,6 @@ describe('the output', () => {
       },
     };
     const session = openSession(simulator, { limiter: making });
-    sessions.push(session);
     await expect(runOn(session, { ...WISH, output })).rejects.toThrow(`${output} would be replaced: give --force`);
     expect(readFileSync(output, 'utf8')).toBe('mine');
     rmSync(output);

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import { createRestReader } from '../../../src/api/rest/restReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
@@ -12,6 +13,7 @@ import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
 import type { Simulator } from '../../../src/simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { config } from '../../collect/support/config.ts';
+import type { After } from '../../support/simulator.ts';
 
 /** A Wednesday at noon and a half minute; the newest window of a delay of 2 minutes ends at 11:58. */
 export const NOW = Date.UTC(2026, 9, 14, 12, 0, 30);
@@ -25,7 +27,10 @@ export function isoTime(unixSeconds: number): string {
   return new Date(unixSeconds * 1000).toISOString();
 }
 
-/** A session on the simulator as the command opens it, with a limiter that never holds anybody up. */
+/**
+ * A session on the simulator as the command opens it, with a limiter that never holds anybody up; it ends with the test, or when
+ * `after` says so.
+ */
 export function openSession(
   simulator: Simulator,
   options: {
@@ -34,7 +39,8 @@ export function openSession(
     readonly limiter?: RateLimiter;
     readonly gates?: readonly RateLimiter[];
   } = {},
-): LiveSession & { close(): Promise<void> } {
+  after: After = onTestFinished,
+): LiveSession {
   const chosen = options.config ?? config();
   const signal = options.signal ?? new AbortController().signal;
   const limiter = options.limiter ?? { acquire: () => Promise.resolve(() => undefined) };
@@ -76,10 +82,8 @@ export function openSession(
       close: () => reader.close(),
     };
   });
-  const close = async (): Promise<void> => {
-    await Promise.all(accounts.map((account) => account.close()));
-  };
-  return { config: chosen, accounts, signal, close };
+  for (const account of accounts) after(() => account.close());
+  return { config: chosen, accounts, signal };
 }
 
 const REQUEST: Omit<BackfillOptions, 'from'> = {

@@ -1,29 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import type { CallOptions, RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
+import { simulatorForFile } from '../../support/simulator.ts';
 import { NOW, openSession, runOn } from './support.ts';
 
-let simulator: Simulator;
-const sessions: ReturnType<typeof openSession>[] = [];
+const simulator = await simulatorForFile({ now: () => NOW, applications: 3, hostsPerApplication: 2 });
+afterEach(() => simulator.faults.clear());
 
-beforeAll(async () => {
-  simulator = await startSimulator({ now: () => NOW, applications: 3, hostsPerApplication: 2 });
-});
-afterAll(() => simulator.close());
-afterEach(async () => {
-  simulator.faults.clear();
-  await Promise.all(sessions.splice(0).map((session) => session.close()));
-});
-
-function open(options: Parameters<typeof openSession>[1] = {}) {
-  const session = openSession(simulator, options);
-  sessions.push(session);
-  return session;
-}
-
+const open = (options: Parameters<typeof openSession>[1] = {}) => openSession(simulator, options);
 const WISH = { from: '4h', window: 60_000, app: ['Storefront'] };
 let undisturbed: Promise<{ readonly document: string }> | undefined;
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
   bothInterfaces,
   compare,
@@ -8,20 +8,15 @@ import {
 } from '../../../src/tools/compare/compare.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
 import { configOf, withAccount } from '../../config/reading.ts';
+import { simulatorForFile } from '../../support/simulator.ts';
 import { openedReader } from '../upstream/support.ts';
 
 const [SHOP, OTHER] = [1_000_001, 1_000_002];
 const EVERYTHING: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'> = { app: [], hosts: true, tolerance: 0.01 };
 
-let simulator: Simulator;
+const simulator = await simulatorForFile({ applications: 4, hostsPerApplication: 2 });
 const changed = new Set<number>();
-
-beforeAll(async () => {
-  simulator = await startSimulator({ applications: 4, hostsPerApplication: 2 });
-});
-afterAll(() => simulator.close());
 afterEach(() => {
   for (const id of changed) simulator.restore(id);
   changed.clear();
