@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Row } from './client.ts';
 import { nrql, TO } from './client.ts';
-import { simulatorOfFile, MINUTE } from '../client.ts';
+import { simulatorOfFile, simulatorOfTest, MINUTE, NOW } from '../client.ts';
 
 const DAY = 1440 * MINUTE;
 
@@ -129,6 +129,25 @@ describe('the events of the world', () => {
       );
       expect(number(results[0], 'open')).toBeGreaterThan(0);
     }
+  });
+
+  it('open for the watched application when it falls silent', async () => {
+    let now = NOW;
+    const few = await simulatorOfTest({ now: () => now });
+    const ofSilence = async () => {
+      const { results } = await nrql(
+        few,
+        `SELECT latest(event) AS event FROM NrAiIncident WHERE policyName = 'All applications'
+         FACET incidentId, conditionName, priority, entity.name SINCE ${now - 9 * DAY} UNTIL ${now} LIMIT MAX`,
+      );
+      const open = results.filter(({ event }) => event === 'open');
+      return open.map(({ facet }) => (facet as readonly string[]).slice(1).join('/')).toSorted();
+    };
+    few.change(1_000_001, { reporting: false });
+    now += 4 * MINUTE;
+    expect(await ofSilence()).toEqual([]);
+    now += 2 * MINUTE;
+    expect(await ofSilence()).toEqual(['Requests stop/critical/Storefront', 'Signal lost/critical/Storefront']);
   });
 
   it('have deployments in both forms', async () => {

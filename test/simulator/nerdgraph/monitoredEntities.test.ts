@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { goldenQuery, readDefinition, recordId, type GoldenDefinition } from '../../../src/nrql/goldenMetric.ts';
 import { simulatorOfFile, MINUTE } from '../client.ts';
-import { ACCOUNT, body, nrql, TO, type Row } from './client.ts';
+import { ACCOUNT, body, nrql, TO, V, type Row } from './client.ts';
 
 const simulator = await simulatorOfFile();
 const RANGE = { from: TO / 1000 - 300, to: TO / 1000 };
@@ -33,18 +33,13 @@ async function entitiesOf(domain: string, type: string): Promise<readonly Entity
   return (await find(`domain = '${domain}' AND type = '${type}' AND accountId = ${ACCOUNT}`)).results.entities;
 }
 
-async function applicationNames(): Promise<readonly string[]> {
-  return (await entitiesOf('APM', 'APPLICATION')).map(({ name }) => name);
-}
-
 /** The values of one golden metric by the name of its entity, as the exporter asks for them. */
 async function values(entities: readonly Entity[], metric: string): Promise<Readonly<Record<string, unknown>>> {
-  const having = entities.flatMap(({ guid, name, goldenMetrics }) => {
-    const found = goldenMetrics.metrics.find((each) => each.name === metric);
-    return found === undefined ? [] : [{ guid, name, ...readDefinition(found.definition) }];
-  });
   const all: Record<string, unknown> = {};
-  for (const { guid, name, source, select } of having) {
+  for (const { guid, name, goldenMetrics } of entities) {
+    const found = goldenMetrics.metrics.find((each) => each.name === metric);
+    if (found === undefined) continue;
+    const { source, select } = readDefinition(found.definition);
     const id = recordId(guid, source.eventObjectId)!;
     const { results } = await nrql(simulator, goldenQuery(source, [select], [id], RANGE, 'mixed'));
     expect(results.length).toBeLessThanOrEqual(1);
@@ -57,16 +52,10 @@ async function values(entities: readonly Entity[], metric: string): Promise<Read
 describe('entities of other types', () => {
   it('are counted by type', async () => {
     const { types, count } = await find(`accountId = ${ACCOUNT}`);
-    const counts = Object.fromEntries(
-      types.map((each) => [`${String(each['domain'])}-${String(each['type'])}`, each['count']]),
-    );
-    expect(counts).toEqual({
-      'APM-APPLICATION': 16,
-      'BROWSER-APPLICATION': 5,
-      'EXT-KEY_TRANSACTION': 8,
-      'EXT-SERVICE': 16,
-      'INFRA-HOST': 30,
-    });
+    expect(types.map((each) => [each['domain'], each['type'], each['count']].join(' ')).toSorted()).toEqual([
+      ...['APM APPLICATION 16', 'BROWSER APPLICATION 5'],
+      ...['EXT KEY_TRANSACTION 8', 'EXT SERVICE 16', 'INFRA HOST 30'],
+    ]);
     expect(count).toBe(75);
   });
 
@@ -120,12 +109,14 @@ describe('entities of other types', () => {
     const [micrometer, ...others] = services.filter((each) => definitionOf(each).includes('http.server.requests'));
     expect(others).toEqual([]);
     const { name } = micrometer!;
-    const since = `SINCE ${RANGE.from * 1000} UNTIL ${RANGE.to * 1000}`;
-    const application = `WHERE appName = '${(await applicationNames()).find((each) => each.toLowerCase() === name)!}'`;
+    const applications = await entitiesOf('APM', 'APPLICATION');
+    const application = applications.find((each) => each.name.toLowerCase() === name)!;
     const of = async (metric: string) => {
+      const where = `appName = '${application.name}' AND metricTimesliceName = '${metric}'`;
+      const time = `SINCE ${RANGE.from * 1000} UNTIL ${RANGE.to * 1000}`;
       const { results } = await nrql(
         simulator,
-        `SELECT count(newrelic.timeslice.value) AS c, sum(newrelic.timeslice.value) AS t FROM Metric ${application} AND metricTimesliceName = '${metric}' ${since}`,
+        `SELECT count(${V}) AS c, sum(${V}) AS t FROM Metric WHERE ${where} ${time}`,
       );
       return results[0] as { readonly c: number; readonly t: number };
     };
@@ -144,10 +135,8 @@ describe('entities of other types', () => {
       const query = `SELECT ${columns} FROM Metric WHERE entity.guid = '${guid}' FACET entity.guid ${range}`;
       return (await nrql(simulator, query)).results;
     };
-    const [duration, errors] = [
-      'average(apm.service.transaction.duration) AS m0',
-      'count(apm.service.error.count) AS m1',
-    ];
+    const duration = 'average(apm.service.transaction.duration) AS m0';
+    const errors = 'count(apm.service.error.count) AS m1';
     // It has errors and no calls.
     expect(await select('mail-worker', `${duration}, ${errors}`)).toEqual([]);
     expect(await select('mail-worker', `${errors}, ${duration}`)).toMatchObject([{ m0: null }]);

@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-function range(ago: number, length: number, more: { period?: number; summarize?: boolean } = {}) {
+function range(ago: number, length: number, more: { period?: number | undefined; summarize?: boolean } = {}) {
   const to = Math.floor(NOW / MINUTE) * MINUTE - ago;
   return resolveRange({ from: to - length, to, period: more.period, summarize: more.summarize ?? false }, NOW);
 }
@@ -65,10 +65,8 @@ describe('the minutes that answer a range', () => {
   it('lie one and a half to four minutes back without from and to, thirty of them', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), (now) => {
-        const { from, to, spans } = resolveRange(
-          { from: undefined, to: undefined, period: undefined, summarize: true },
-          now,
-        );
+        const open = { from: undefined, to: undefined, period: undefined };
+        const { from, to, spans } = resolveRange({ ...open, summarize: true }, now);
         expect([from, to]).toEqual([now - 30 * MINUTE, now]);
         const [span] = spans;
         expect(span!.to - span!.from).toBe(30);
@@ -87,13 +85,9 @@ describe('the minutes that answer a range', () => {
     });
     fc.assert(
       fc.property(ranges, ({ ago, length, period }) => {
-        const { spans } = range(ago * MINUTE, length * MINUTE, period === undefined ? {} : { period });
-        const whole = range(ago * MINUTE, length * MINUTE, {
-          summarize: true,
-          ...(period === undefined ? {} : { period }),
-        }).spans[0];
-        expect(spans[0]!.from).toBe(whole!.from);
-        expect(spans.at(-1)!.to).toBe(whole!.to);
+        const { spans } = range(ago * MINUTE, length * MINUTE, { period });
+        const [whole] = range(ago * MINUTE, length * MINUTE, { period, summarize: true }).spans;
+        expect([spans[0]!.from, spans.at(-1)!.to]).toEqual([whole!.from, whole!.to]);
         spans.slice(1).forEach((span, index) => expect(span.from).toBe(spans[index]!.to));
       }),
     );
