@@ -14,6 +14,5 @@ it('compare reads the only account over REST, then over NerdGraph, with values t
 });
 
 it('compare prefers the account number of the command line', () => {
-  const { accounts } = bothInterfaces(ONE, 7);
-  expect(accounts.map(({ account_id }) => account_id)).toEqual([7, 7]);
+  expect(bothInterfaces(ONE, 7).accounts).toMatchObject([{ account_id: 7 }, { account_id: 7 }]);
 });

@@ -30,20 +30,11 @@ function differenceOf(rest: readonly SideSeries[], nerdgraph: readonly SideSerie
 
 describe('compareSides', () => {
   it('measures a difference against the larger value', () => {
-    const { families, differences, unexpected } = compared(
-      [series('newrelic_application_response_time_seconds', 0.2)],
-      [series('newrelic_application_response_time_seconds', 0.25)],
-    );
-    expect(families).toEqual([
-      {
-        family: 'newrelic_application_response_time_seconds',
-        compared: 1,
-        differing: 1,
-        max_difference: expect.closeTo(0.2, 12) as number,
-        only_rest: 0,
-        only_nerdgraph: 0,
-      },
-    ]);
+    const family = 'newrelic_application_response_time_seconds';
+    const { families, differences, unexpected } = compared([series(family, 0.2)], [series(family, 0.25)]);
+    const max_difference = expect.closeTo(0.2, 12) as number;
+    const counts = { compared: 1, differing: 1, only_rest: 0, only_nerdgraph: 0 };
+    expect(families).toEqual([{ family, max_difference, ...counts }]);
     expect(differences[0]).toMatchObject({ rest: 0.2, nerdgraph: 0.25, expected: false, reason: null });
     expect(unexpected).toBe(1);
   });
@@ -75,31 +66,18 @@ describe('compareSides', () => {
     expect(families[0]).toMatchObject({ compared: 1, differing: 0, only_rest: 0, only_nerdgraph: 0 });
   });
 
-  it.each<[string, readonly SideSeries[], readonly SideSeries[], RegExp]>([
-    ['a family of REST only', [series('newrelic_application_last_reported_timestamp_seconds', 1)], [], /does not have/],
-    [
-      'rolling values',
-      [series('newrelic_application_rolling_requests_per_second', 1)],
-      [series('newrelic_application_rolling_requests_per_second', 2)],
-      /time base/,
-    ],
-    [
-      'numbers of hosts',
-      [series('newrelic_application_hosts', 1)],
-      [series('newrelic_application_hosts', 2)],
-      /time base/,
-    ],
-    ['zeros that REST keeps', [series('newrelic_application_component_calls_per_second', 0)], [], /keeps zeros/],
-    [
-      'zeros for what NerdGraph has no row of',
-      [],
-      [series('newrelic_application_non_web_requests_per_second', 0)],
-      /read as 0/,
-    ],
-    ['what REST lacks of hosts', [], [series('newrelic_host_queue_time_seconds', 1, HOST)], /no data .* this host/],
-    ['an entry without a reporting state', [], [series('newrelic_application_reporting', 1)], /read as reporting/],
-  ])('expects %s', (_, rest, nerdgraph, reason) => {
-    const difference = differenceOf(rest, nerdgraph);
+  it.each<[what: string, family: string, rest: number | null, nerdgraph: number | null, RegExp]>([
+    ['a family of REST only', 'application_last_reported_timestamp_seconds', 1, null, /does not have/],
+    ['rolling values', 'application_rolling_requests_per_second', 1, 2, /time base/],
+    ['numbers of hosts', 'application_hosts', 1, 2, /time base/],
+    ['zeros that REST keeps', 'application_component_calls_per_second', 0, null, /keeps zeros/],
+    ['what NerdGraph has no row of', 'application_non_web_requests_per_second', null, 0, /read as 0/],
+    ['what REST lacks of hosts', 'host_queue_time_seconds', null, 1, /no data .* this host/],
+    ['an entry without a reporting state', 'application_reporting', null, 1, /read as reporting/],
+  ])('expects %s', (_, name, ...[rest, nerdgraph, reason]) => {
+    const labels = name.startsWith('host_') ? HOST : APP;
+    const side = (number: number | null) => (number === null ? [] : [series(`newrelic_${name}`, number, labels)]);
+    const difference = differenceOf(side(rest), side(nerdgraph));
     expect(difference.expected).toBe(true);
     expect(difference.reason).toMatch(reason);
   });

@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { REASONS } from '../../../src/tools/facts/evidence.ts';
 import { shareText } from '../../../src/tools/facts/runFacts.ts';
+import { listen } from '../../api/support/testServer.ts';
 import { checkSimulator } from './support.ts';
 
 const MARK = 'MARK9f3';
@@ -17,24 +18,13 @@ function marked(value: unknown, key: string, isWhole: boolean): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, marked(each, name, isWhole)]));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  return Buffer.concat(parts);
-}
-
 /** Starts a proxy of a simulator that marks every text of its responses. */
 async function marking(isWhole: boolean, target: string): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
-      const names = ['api-key', 'x-api-key', 'content-type', 'accept'];
-      const headers = Object.fromEntries(
-        names.flatMap((name) => {
-          const value = request.headers[name];
-          return typeof value === 'string' ? [[name, value]] : [];
-        }),
-      );
-      const body = request.method === 'POST' ? await bodyOf(request) : undefined;
+      const names = ['api-key', 'x-api-key', 'content-type', 'accept'].filter((name) => name in request.headers);
+      const headers = Object.fromEntries(names.map((name) => [name, String(request.headers[name])]));
+      const body = request.method === 'POST' ? await buffer(request) : undefined;
       const answer = await fetch(`${target}${request.url ?? ''}`, {
         method: request.method ?? 'GET',
         headers,
@@ -45,9 +35,9 @@ async function marking(isWhole: boolean, target: string): Promise<string> {
       response.end(text);
     })();
   });
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  onTestFinished(() => new Promise<void>((done) => server.close(() => done())));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, close } = await listen(server);
+  onTestFinished(close);
+  return `http://127.0.0.1:${port}`;
 }
 
 it.each([

@@ -1,11 +1,12 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { endsBefore } from '../../../src/collect/task.ts';
 import type { Outcome, QueryResult } from '../../../src/api/upstreamReader.ts';
 import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
 import { configOf } from '../../config/reading.ts';
 import { readAll } from '../../api/support/reading.ts';
+import { json, listen } from '../../api/support/testServer.ts';
 import { FREE_CALL, openedReader } from './support.ts';
 
 const HOUR = 3_600;
@@ -34,20 +35,15 @@ let answer: (begin: number, end: number) => object;
 /** Reads the query through an account of the REST interface, from a server that answers as `answer` says. */
 async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Promise<Outcome<QueryResult> | undefined> {
   const server = createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece: Buffer) => pieces.push(piece));
-    request.on('end', () => {
-      const { variables } = JSON.parse(Buffer.concat(pieces).toString()) as Pick<SentRequest, 'variables'>;
+    void text(request).then((body) => {
+      const { variables } = JSON.parse(body) as Pick<SentRequest, 'variables'>;
       const { headers, url } = request;
       asked.push({ path: url, key: headers['api-key'], otherKey: headers['x-api-key'], variables });
       const [begin, end] = [...variables.nrql.matchAll(/(?:SINCE|UNTIL) (\d+)/g)].map(([, time]) => Number(time));
-      response.setHeader('content-type', 'application/json');
-      const nrql = answer(begin ?? 0, end ?? 0);
-      response.end(JSON.stringify({ data: { actor: { account: { nrql } } } }));
+      json(response, { data: { actor: { account: { nrql: answer(begin ?? 0, end ?? 0) } } } });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const { port, close } = await listen(server);
   const definition = { ...DEFINITION, ...over };
   const file = {
     api: 'rest',
@@ -63,7 +59,7 @@ async function read(over: Partial<QueryDefinition> = {}, more: object = {}): Pro
   const { reader } = openedReader({ ...account, queries: [definition] }, config);
   onTestFinished(async () => {
     await reader.close();
-    server.close();
+    await close();
   });
   const rules = prepareQueries([definition])[0]?.rules;
   if (rules === undefined || reader.queries === undefined) throw new Error('the account has no queries');
