@@ -174,10 +174,4 @@ describe('/sd', () => {
     expect(await labels('ops.example')).toMatchObject({ __metrics_path__: '/newrelic/probe', __scheme__: 'https' });
     expect(await labels('ops.example:443')).toMatchObject({ __metrics_path__: '/newrelic/probe' });
   });
-
-  test('refreshes nothing in background mode', async () => {
-    const { app, origin } = await served({ background: true });
-    expect((await get(`${origin}/sd`)).status).toBe(200);
-    expect(app.collector.refreshes).toEqual([]);
-  });
 });

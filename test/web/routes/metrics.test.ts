@@ -91,10 +91,12 @@ describe('the telemetry path', () => {
     }
   });
 
-  test('refreshes nothing in background mode', async () => {
+  test.each([
+    ['/metrics', 'newrelic_application_response_time_seconds'],
+    ['/sd', '__param_app_id'],
+  ])('%s refreshes nothing in background mode', async (path, text) => {
     const { app, origin } = await served({ background: true });
-    const got = await get(`${origin}/metrics`);
-    expect(got.text).toContain('newrelic_application_response_time_seconds');
+    expect((await get(`${origin}${path}`)).text).toContain(text);
     expect(app.collector.refreshes).toEqual([]);
   });
 
