@@ -1,9 +1,9 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { temporaryFolders } from '../config/folder.ts';
 import { value } from '../support/exposition.ts';
 import { runInProcess } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';
@@ -11,16 +11,12 @@ import { account, configText, nerdGraphAccount } from './support/config.ts';
 import { exporterForTest } from './support/forTest.ts';
 import { runProgram, startProgram } from './support/program.ts';
 
-let folder = '';
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'e2e-start-'));
-});
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+const newFolder = temporaryFolders();
 
 const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE' }] });
 
 test('misspelt settings, all of them: status 2 and one line for each fault, whether it serves or checks', async () => {
-  const file = join(folder, 'config.yaml');
+  const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, 'accounts:\n  - name: one\n    api_keys: NRAK-ONE\ncolection: {}\n');
   const named = `--config.file=${file}`;
   const ways = [runInProcess(['serve', named]), runInProcess(['check', named]), runProgram(['--config.check', named])];
@@ -44,6 +40,7 @@ test.each([
 
 test('faults of both files are told in one round', async () => {
   const files = { 'config.yaml': 'accounts: [{api_key: abcd, regoin: us}]\n', 'web.yaml': 'tls_server_confg: {}\n' };
+  const folder = newFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const { status, stderr } = await runInProcess(['--web.config.file=web.yaml'], { folder });
   expect(stderr).toMatch(/^config\.yaml:1:28: .*region.*\nweb\.yaml:1:1: .*tls_server_config.*\n$/);
@@ -51,7 +48,7 @@ test('faults of both files are told in one round', async () => {
 });
 
 test('SIGTERM while it starts ends it with status 0', async () => {
-  const file = join(folder, 'config.yaml');
+  const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, VALID);
   const program = startProgram({ args: [`--config.file=${file}`, '--web.listen-address=127.0.0.1:0'] });
   await program.said(/configuration from/);
@@ -64,8 +61,7 @@ test('an address that is in use: status 1 and a sentence', async () => {
   onTestFinished(() => void holder.close());
   await once(holder, 'listening');
   const { port } = holder.address() as { port: number };
-  writeFileSync(join(folder, 'config.yaml'), VALID);
-  const { status, output } = await runProgram([`--web.listen-address=127.0.0.1:${port}`], { cwd: folder });
+  const { status, output } = await runProgram([`--web.listen-address=127.0.0.1:${port}`], { config: VALID });
   expect(output).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}: another process uses this address`));
   expect(output).not.toMatch(/\n\s+at /);
   expect(status).toBe(1);
@@ -123,6 +119,7 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
 test('the daemon loads nothing of the commands and of the simulator', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const config = { accounts: [account(simulator), nerdGraphAccount(simulator, 'other')] };
+  const folder = newFolder();
   const exporter = await exporterForTest({ config, env: { NODE_V8_COVERAGE: folder } });
   await exporter.scrape();
   await exporter.stop();

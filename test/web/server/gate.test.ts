@@ -216,12 +216,12 @@ describe('request bodies', () => {
 });
 
 describe('request targets', () => {
-  test.each([
+  test.each<[what: string, target: string, host: string, response: RegExp]>([
     ['the absolute form', 'HTTP://x:81/sd?x=1', 'other', /^HTTP\/1\.1 200 [^]*"targets":\["other"\]/],
     ['the absolute form without a path, which is the root', 'http://x?q=checkout', 'x', /<!doctype html>/],
     ['no request with several Host headers', '/sd', 'a\r\nHost: b', /^HTTP\/1\.1 400 [^]*more than one Host header/],
     ...['ftp://x/metrics', 'http://[/metrics', 'http://x%/metrics', '*', 'metrics', '?x'].map(
-      (target) => ['no other form', target, 'x', /^HTTP\/1\.1 400 /] as const,
+      (target): [string, string, string, RegExp] => ['no other form', target, 'x', /^HTTP\/1\.1 400 /],
     ),
   ])('are served in %s: %s', async (_, target, host, response) => {
     const { port } = await served();
