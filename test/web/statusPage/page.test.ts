@@ -35,17 +35,12 @@ const pageOfAccount = (account: Partial<AccountStatus>) =>
 
 /** The text a reader sees, white space made one. */
 function words(page: string): string {
-  const text = page
-    .replace(/<style>.*?<\/style>/s, '')
-    .replaceAll('<wbr />', '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ');
-  return text
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&');
+  const signs: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
+  return page
+    .replace(/<style>.*?<\/style>|<wbr \/>/gs, '')
+    .replace(/<[^>]*>|\s+/g, ' ')
+    .replace(/ +/g, ' ')
+    .replace(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => signs[name] ?? '');
 }
 
 /** The names of the applications and entities, in order. */
@@ -248,18 +243,6 @@ describe('the status page', () => {
     expect(page).toContain('<a href="https://docs.example/errors.md#failed-calls">what to do</a>');
   });
 
-  test('an account that is read and warned about is not simply up, and how many applications it shows is told', async () => {
-    const warnings = ['the account lists no application: look whether the key still sees all of the account'];
-    const applicationCounts = { listed: 14, exported: 12, reporting: 10 };
-    const page = words(await pageOfAccount({ warnings, applicationCounts }));
-    expect(page).toContain('production ! 1 warning');
-    expect(page).toContain('12 exported of 14 listed, 10 of them report');
-    const ofEntry = { api: 'nerdgraph', accountId: 1_234_567, entry: 'company' } as const;
-    const expired = words(await pageOfAccount({ ...ofEntry, tasks: [task({ state: 'missing' })] }));
-    expect(expired).toContain('production ? nothing served now');
-    expect(expired).toContain('Interface NerdGraph, account 1234567 of company');
-  });
-
   test.each([
     [[], ''],
     [['queries'], ': queries only'],
@@ -298,13 +281,27 @@ describe('the status page', () => {
     expect(searched).not.toContain('<script');
   });
 
-  test('before anything was read it says so', async () => {
-    const groups = [groupStatus({ lastSuccess: undefined, success: undefined })];
-    const fresh = accountStatus({ up: false, applications: undefined, tasks: [], windowEnd: undefined, groups });
-    const text = words(await pageOf((app) => Object.assign(app.collector, { accounts: [fresh], blocks: [] })));
-    expect(text).toContain('production ? not read yet');
-    expect(text).toContain('Newest window served none yet');
-    expect(text).toContain('Applications None has been read yet. What');
+  const untried = {
+    groups: [groupStatus({ lastSuccess: undefined, success: undefined })],
+    tasks: [],
+    windowEnd: undefined,
+  };
+  const ofEntry = { api: 'nerdgraph', accountId: 1_234_567, entry: 'company' } as const;
+
+  test.each<[what: string, account: Partial<AccountStatus>, sentence: string]>([
+    ['with a warning is not simply up', { warnings: ['a'] }, 'production ! 1 warning'],
+    [
+      'tells how many applications it has',
+      { applicationCounts: { listed: 14, exported: 12, reporting: 10 } },
+      '12 exported of 14 listed, 10 of them report',
+    ],
+    ['says where nothing is served', { tasks: [task({ state: 'missing' })] }, 'production ? nothing served now'],
+    ['names its interface and its entry', ofEntry, 'Interface NerdGraph, account 1234567 of company'],
+    ['says that nothing was read', { ...untried, up: false }, 'production ? not read yet'],
+    ['says that no window was read', untried, 'Newest window served none yet'],
+    ['says that no list was read', { ...untried, applications: undefined }, 'None has been read yet. What'],
+  ])('an account %s', async (_, account, sentence) => {
+    expect(words(await pageOfAccount(account))).toContain(sentence);
   });
 });
 
@@ -455,10 +452,8 @@ async function statusOf(prepare: (app: TestApp) => unknown): Promise<{ accounts:
 
 describe('/api/status', () => {
   test('tells a failed reload, interfaces and when they end, outages, failures by reason, and every figure of entities', async () => {
-    const outage = {
-      ...{ since: TEST_NOW - 60, reason: 'auth' as const, problem: '401', servedUntil: undefined },
-      remedy: REMEDIES.auth,
-    };
+    const problem = { since: TEST_NOW - 60, reason: 'auth' as const, problem: '401', remedy: REMEDIES.auth };
+    const outage = { ...problem, servedUntil: undefined };
     const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no response' }));
     const status = await statusOf((app) => {
       app.reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
@@ -472,13 +467,7 @@ describe('/api/status', () => {
       accounts: [
         {
           ...{ api: 'rest', api_end_of_life: 1_816_992_000 },
-          outage: {
-            since: TEST_NOW - 60,
-            reason: 'auth',
-            problem: '401',
-            remedy: REMEDIES.auth,
-            last_good_values_until: null,
-          },
+          outage: { ...problem, last_good_values_until: null },
           failures: [
             {
               ...{ group: 'application_metrics', reason: 'timeout', problem: 'no response' },
