@@ -1,9 +1,9 @@
-import { onTestFinished } from 'vitest';
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import type { MetricDataSubject, TimeRange } from '../../../src/api/upstreamReader.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { simulatorForTest } from '../../support/simulator.ts';
 import { note, startReading, type Reading } from '../support/reading.ts';
 
 export const ACCOUNT = 1_234_567;
@@ -54,8 +54,7 @@ export async function startBoth(
   world: SimulatorOptions = {},
   options: Partial<NerdGraphReaderOptions> = {},
 ): Promise<{ simulator: Simulator; rest: Reading; nerdGraph: Reading }> {
-  const simulator = await startSimulator({ now: () => NOW, ...world });
-  onTestFinished(() => simulator.close());
+  const simulator = await simulatorForTest({ now: () => NOW, ...world });
   const key = (): string => DEMO_API_KEY;
   return {
     simulator,

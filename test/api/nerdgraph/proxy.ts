@@ -1,9 +1,11 @@
 import { createServer, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
-import { listen } from '../support/testServer.ts';
+import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { simulatorForTest } from '../../support/simulator.ts';
+import { json, listen } from '../support/testServer.ts';
 import type { Reading } from '../support/reading.ts';
 import { NOW, readNerdGraph } from './nerdGraphReading.ts';
 
@@ -63,23 +65,15 @@ export async function startBetween(
   world: SimulatorOptions,
   options: Partial<NerdGraphReaderOptions> = {},
 ): Promise<Between> {
-  const simulator = await startSimulator({ now: () => NOW, ...world });
-  onTestFinished(() => simulator.close());
+  const simulator = await simulatorForTest({ now: () => NOW, ...world });
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString();
-      const { variables } = JSON.parse(text) as { variables: { nrql?: string } };
-      const each = { text, nrql: variables.nrql ?? '' };
+    void text(request).then(async (body) => {
+      const { variables } = JSON.parse(body) as { variables: { nrql?: string } };
+      const each = { text: body, nrql: variables.nrql ?? '' };
       asked.push(each);
-      const answer = each.nrql === '' ? forward(simulator, text) : answerOnce(world, text, simulator);
-      void answer.then((good) => {
-        if (between.fault?.(response, each, good) === true) return;
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(good);
-      });
+      const good = await (each.nrql === '' ? forward(simulator, body) : answerOnce(world, body, simulator));
+      if (between.fault?.(response, each, good) !== true) json(response, good);
     });
   });
   const { port, close } = await listen(server);
@@ -104,8 +98,8 @@ function answerOnce(world: SimulatorOptions, body: string, simulator: Simulator)
 }
 
 async function forward({ url }: Simulator, body: string): Promise<string> {
-  const json = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
-  const headers = { ...json, 'api-key': DEMO_API_KEY };
+  const plain = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
+  const headers = { ...plain, 'api-key': DEMO_API_KEY };
   const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
   return await answer.text();
 }

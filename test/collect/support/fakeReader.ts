@@ -145,16 +145,13 @@ export class FakeReader implements UpstreamReader {
     this.#perCall = perCall;
     const rest = api === 'rest';
     this.hosts = this.#read('hosts', ({ applicationId }) => this.hostsOf.get(applicationId) ?? []);
-    const instances = this.#read<ApplicationSubject, readonly Instance[]>(
-      'instances',
-      ({ applicationId }) => this.instancesOf.get(applicationId) ?? [],
-    );
-    this.instances = rest ? instances : undefined;
+    this.instances = rest
+      ? this.#read('instances', ({ applicationId }) => this.instancesOf.get(applicationId) ?? [])
+      : undefined;
     this.rolling = rest ? undefined : this.#read('rolling', (subject) => this.rollingValues(subject));
-    const datastores = this.#read<ApplicationSubject, readonly string[]>('metric_names', ({ applicationId }) =>
-      this.#datastoresOf(applicationId),
-    );
-    this.datastores = rest ? datastores : undefined;
+    this.datastores = rest
+      ? this.#read('metric_names', ({ applicationId }) => this.#datastoresOf(applicationId))
+      : undefined;
     this.customNames = this.#read('custom_names', ({ applicationId, filters }) =>
       this.#namesOf(applicationId).filter((name) => filters.some((filter) => name.includes(filter))),
     );

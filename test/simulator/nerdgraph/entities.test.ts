@@ -60,10 +60,7 @@ describe('an entity search', () => {
   });
 
   it('gives guids of applications with their ids, of key transactions with other numbers', async () => {
-    const [application, key] = await Promise.all([
-      search(simulator, APPLICATIONS),
-      search(simulator, KEY_TRANSACTIONS),
-    ]);
+    const [application, key] = [await search(simulator, APPLICATIONS), await search(simulator, KEY_TRANSACTIONS)];
     expect(decode(application.results.entities[0]!.guid)).toBe(`${ACCOUNT}|APM|APPLICATION|1000001`);
     const { guid, tags } = key.results.entities[0]!;
     expect(tags).toContainEqual({ key: 'keyTransactionId', values: ['5000001'] });

@@ -6,13 +6,14 @@ import { simulatorOfFile, MINUTE } from '../client.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 31);
 const TO = Math.floor(NOW / MINUTE) * MINUTE - 2 * MINUTE;
+const DAY = 1440;
 const MINUTES: Readonly<Record<string, number>> = {
-  '4h': 240,
   '5m': 5,
   '30m': 30,
   '1h': 60,
-  '1d': 1440,
-  '30d': 30 * 1440,
+  '4h': 240,
+  '1d': DAY,
+  '30d': 30 * DAY,
 };
 
 interface Pack {
@@ -71,12 +72,9 @@ describe('the pack usage', () => {
   it('has the whole last day that New Relic knows, which ends four hours ago', async () => {
     const { delay } = (parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack).queries[0]!;
     const hours = async (end: number) => {
-      const time = `SINCE ${end - 1440 * MINUTE} UNTIL ${end} LIMIT MAX`;
-      const { results } = await nrql(
-        simulator,
-        `SELECT count(*) AS hours FROM NrConsumption WHERE metric = 'CoreCCU' ${time}`,
-      );
-      return results[0]!['hours'];
+      const time = `SINCE ${end - DAY * MINUTE} UNTIL ${end} LIMIT MAX`;
+      const text = `SELECT count(*) AS hours FROM NrConsumption WHERE metric = 'CoreCCU' ${time}`;
+      return (await nrql(simulator, text)).results[0]!['hours'];
     };
     expect(await hours(TO + 2 * MINUTE - MINUTES[delay ?? '']! * MINUTE)).toBe(24);
     expect(await hours(TO)).toBe(20);

@@ -4,12 +4,10 @@ import { comparedValues, NrqlError } from '../../../src/simulator/nrql/condition
 import { parseNrql } from '../../../src/simulator/nrql/parseQuery.ts';
 
 const V = 'newrelic.timeslice.value';
-const whereOfEvents = (condition: string) => parseNrql(`SELECT count(*) FROM Transaction WHERE ${condition}`).where;
-const where = (condition: string) => parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`).where;
 
 type Values = Readonly<Record<string, string | number | boolean | null>>;
 const holds = (condition: string, values: Values): boolean | undefined =>
-  whereOfEvents(condition).meets((attribute) => values[attribute]);
+  parseNrql(`SELECT count(*) FROM Transaction WHERE ${condition}`).where.meets((attribute) => values[attribute]);
 
 describe('an NRQL query', () => {
   it('is read whole, keywords in any case and clauses in any order', () => {
@@ -163,11 +161,8 @@ describe('a condition', () => {
   });
 
   it('says which values it selects an attribute by, not those that it excludes', () => {
-    expect(
-      comparedValues(
-        where(`appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND appId != 5 AND host LIKE '6'`),
-        'appId',
-      ),
-    ).toEqual(['1', '2', '3']);
+    const condition = `appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND appId != 5 AND host LIKE '6'`;
+    const { where } = parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`);
+    expect(comparedValues(where, 'appId')).toEqual(['1', '2', '3']);
   });
 });

@@ -124,12 +124,22 @@ describe('an interrupted run', () => {
     await expect(runOn(countingSession().session, other)).rejects.toThrow(`was another one (${flags})`);
   });
 
-  it('is not resumed from a file that is cut off, which is told in a sentence', async () => {
+  it.each<[string, (state: string) => string, string]>([
+    ['a file that is cut off', (state) => state.slice(0, 40), '/state.json is damaged'],
+    [
+      'the folder of another version',
+      (state) => state.replace('"version":"', '$&0.'),
+      ' was not left by this version of the program',
+    ],
+  ])('is not resumed from %s, and no call is made', async (_, change, problem) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const file = `${output}.backfill/state.json`;
-    writeFileSync(file, readFileSync(file, 'utf8').slice(0, 40));
-    const resumed = runOn(countingSession().session, { ...WISH, output, resume: true });
-    await expect(resumed).rejects.toThrow(new UsageError(`${file} is damaged: start anew with --force`));
+    writeFileSync(file, change(readFileSync(file, 'utf8')));
+    const { session, calls } = countingSession();
+    await expect(runOn(session, { ...WISH, output, resume: true })).rejects.toThrow(
+      new UsageError(`${output}.backfill${problem}: start anew with --force`),
+    );
+    expect(calls()).toBe(0);
   });
 
   it.each(['', '/state.json.new', '/planted'])(
@@ -150,17 +160,6 @@ describe('an interrupted run', () => {
       expect(existsSync(victim)).toBe(true);
     },
   );
-
-  it('is not resumed from the folder of another version, and no call is made', async () => {
-    await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
-    const file = `${output}.backfill/state.json`;
-    writeFileSync(file, readFileSync(file, 'utf8').replace('"version":"', '$&0.'));
-    const { session, calls } = countingSession();
-    await expect(runOn(session, { ...WISH, output, resume: true })).rejects.toThrow(
-      `${output}.backfill was not left by this version of the program: start anew with --force`,
-    );
-    expect(calls()).toBe(0);
-  });
 
   it('is neither overwritten nor mixed with a new run, unless forced', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
