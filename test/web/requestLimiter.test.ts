@@ -20,33 +20,23 @@ async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {})
   const inFlight = new InFlightBytes(() => state.clock, maxBytes);
   const limiter = new RequestLimiter(max, 'Two are being answered already.', inFlight);
   const app = express();
-  const errors =
-    (handle: ReturnType<typeof limiter.guard>) => async (request: express.Request, response: express.Response) => {
-      try {
-        await handle(request, response);
-      } catch (error) {
+  const serving = (path: string, body: (request: express.Request) => Buffer): void => {
+    const handle = limiter.guard(async (request, response, slot) => {
+      await sendPieces(response, [body(request)], slot);
+    });
+    app.get(path, (request, response) =>
+      Promise.resolve(handle(request, response)).catch((error: unknown) => {
         if (error instanceof HttpError) sendText(response, 503, error.message);
-      }
-    };
-  app.get(
-    '/large',
-    errors(
-      limiter.guard(async (request, response, slot) => {
-        sockets.push(request.socket);
-        const large = Buffer.from(LARGE);
-        if (fresh) large.writeUInt32LE(sockets.length);
-        await sendPieces(response, [large], slot);
       }),
-    ),
-  );
-  app.get(
-    '/small',
-    errors(
-      limiter.guard(async (_request, response, slot) => {
-        await sendPieces(response, [Buffer.from('small')], slot);
-      }),
-    ),
-  );
+    );
+  };
+  serving('/large', ({ socket }) => {
+    sockets.push(socket);
+    const large = Buffer.from(LARGE);
+    if (fresh) large.writeUInt32LE(sockets.length);
+    return large;
+  });
+  serving('/small', () => Buffer.from('small'));
   const { origin, port } = await serve(app);
   const deaf = await hostileClients(count, port, { deaf: true });
   for (const [index, { socket }] of deaf.entries()) {

@@ -37,13 +37,8 @@ const WELL = 'All read, 30 s ago, no trouble in 1 application';
 const untried = groupStatus({ success: undefined, lastSuccess: undefined });
 const missing = task({ state: 'missing' });
 const failed = { state: 'missing', reason: 'timeout', problem: 'no response within 10 s', failures: 1 } as const;
-const outage = {
-  since: TEST_NOW,
-  reason: 'auth',
-  problem: '401 Unauthorized',
-  remedy: 'a key',
-  servedUntil: undefined,
-} as const;
+const auth = { since: TEST_NOW, reason: 'auth', problem: '401 Unauthorized', remedy: 'a key' } as const;
+const outage = { ...auth, servedUntil: undefined };
 
 const SCRAPE = 'Nothing read yet: the exporter reads when /metrics is scraped';
 const FIRST = 'Nothing read yet: the first reads are under way';
@@ -56,18 +51,12 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
   ['before a first read has ended', { groups: [untried] }, {}, 'nothing_read', FIRST],
   ['so in background mode', { groups: [untried] }, { background: true, silence: undefined }, 'nothing_read', FIRST],
   ['seven minutes after the last scrape', {}, { silence: 420 }, 'well', WELL],
-  [
-    'one second later',
-    { tasks: unused },
-    { silence: 421 },
-    'not_scraped',
-    'Last scrape 7 min 1 s ago: nothing is served',
-  ],
+  ['one second later', { tasks: unused }, { silence: 421 }, 'not_scraped', 'scrape 7 min 1 s ago: nothing is served'],
   ['while values are still served', {}, { silence: 421 }, 'not_scraped', ': values are served that get too old'],
   ['the same of a slower account', { groups: [slower] }, { silence: 421 }, 'well', WELL],
   ['in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', WELL],
   [
-    'nobody scrapes and reads fail',
+    'no scrape and a read fails',
     { tasks: [task(failed)] },
     { silence: 86_400 },
     'not_scraped',
@@ -75,13 +64,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
   ],
   ['a read fails', { tasks: [task(failed), task()] }, {}, 'failing', `1 of 2 reads fails: ${NO_RESPONSE}`],
   ['two fail', { tasks: [task(failed), task(failed), task()] }, {}, 'failing', `2 of 3 reads fail: ${NO_RESPONSE}`],
-  [
-    'a refused key',
-    { up: false, refused: 'the key was refused', tasks: [] },
-    {},
-    'failing',
-    '1 of 1 read fails: the key',
-  ],
+  ['a refused key', { up: false, refused: 'the key', tasks: [] }, {}, 'failing', '1 of 1 read fails: the key'],
   ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', '1 of 1 read fails: 401 Unauthorized'],
   ['a failed reload', {}, { reloadFailed: true }, 'failing', 'The last reload failed'],
   ['reads under way', { tasks: [task(), missing] }, {}, 'well', '1 of 2 read, 30 s ago'],
@@ -117,14 +100,9 @@ describe('an application in trouble', () => {
     [[{}, 'green', 0.06], 'errors 6 %'],
     [[{ errorRatio: 0.01 }, 'green', 0.06], undefined],
   ])('by health, errors above 5 %% or an Apdex below 0.7: %j', async (values, text) => {
-    const expected =
-      text === undefined
-        ? { verdict: 'well', count: 0 }
-        : {
-            ...{ verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})` },
-            style: text === 'health orange' ? 'warn' : 'bad',
-          };
-    expect(await of(...values)).toMatchObject(expected);
+    const style = text === 'health orange' ? 'warn' : 'bad';
+    const trouble = { verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})`, style };
+    expect(await of(...values)).toMatchObject(text === undefined ? { verdict: 'well', count: 0 } : trouble);
   });
 
   test('is one that several accounts list, and the first three are named, the worst first', async () => {
@@ -147,9 +125,8 @@ describe('an application in trouble', () => {
 
 test('an entity in trouble is told, and then it is not green', async () => {
   const blocks = ['red', 'green', 'orange'].flatMap((health) => entityBlocks('production', 'A', health, health, {}));
-  expect(await judged([accountStatus({ applications: [] })], blocks)).toEqual({
-    ...{ verdict: 'well', style: 'warn', count: 0, text: 'All read, 30 s ago, 2 entities in trouble' },
-  });
+  const expected = { verdict: 'well', style: 'warn', count: 0, text: 'All read, 30 s ago, 2 entities in trouble' };
+  expect(await judged([accountStatus({ applications: [] })], blocks)).toEqual(expected);
 });
 
 test('accounts that cannot be read for one reason are counted, and else one of them is named', async () => {
@@ -165,15 +142,8 @@ test('accounts that cannot be read for one reason are counted, and else one of t
 
 test('a list of accounts that fails is a read that fails, also while there is no account', async () => {
   const list: EntryStatus = {
-    ...{
-      entry: 'all of it',
-      labels: {},
-      success: false,
-      reason: 'server',
-      problem: 'graphql:accounts: 503',
-      remedy: 'wait',
-      since: TEST_NOW,
-    },
+    ...{ entry: 'all of it', labels: {}, success: false, reason: 'server', problem: 'graphql:accounts: 503' },
+    ...{ remedy: 'wait', since: TEST_NOW },
     ...{ refused: undefined, isEmpty: true, listed: undefined, exported: undefined, leftOut: undefined },
     ...{ accounts: [], warnings: [], missingMetrics: [] },
   };
