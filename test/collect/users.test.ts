@@ -2,8 +2,10 @@ import { pino } from 'pino';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/eventLoop/clock.ts';
 import { Collector } from '../../src/collect/collector.ts';
-import { startSimulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
+import { SILENT } from '../api/support/silent.ts';
+import { simulatorForTest } from '../support/simulator.ts';
 import { accountConfig, collectionConfig, query } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
 
@@ -13,8 +15,7 @@ const QUERIES = Array.from({ length: 40 }, (_, index) =>
 
 /** Two accounts, each with a key of its own, which read all of their queries once; and what the service sees. */
 async function twoAccounts(options: SimulatorOptions) {
-  const simulator = await startSimulator({ applications: 1, apiKeys: ['one', 'two'], latencyMs: 500, ...options });
-  onTestFinished(() => simulator.close());
+  const simulator = await simulatorForTest({ applications: 1, apiKeys: ['one', 'two'], latencyMs: 500, ...options });
   const calls = new Map<string, number>();
   const limits = { max_concurrent_requests: 20 };
   const accounts = ['one', 'two'].map((name) =>
@@ -30,16 +31,11 @@ async function twoAccounts(options: SimulatorOptions) {
         const { reader } = readNerdGraph(`${simulator.url}/graphql`, {
           ...{ key: () => name, now: Date.now, maxConcurrent: 20 },
           observer: {
+            ...SILENT,
             started: () => (atOnce.most = Math.max(atOnce.most, (atOnce.now += 1))),
             ended: (_, code) => {
               atOnce.now -= 1;
               calls.set(String(code), (calls.get(String(code)) ?? 0) + 1);
-            },
-            ...{
-              failed: () => undefined,
-              retried: () => undefined,
-              split: () => undefined,
-              serviceMessage: () => undefined,
             },
           },
         });

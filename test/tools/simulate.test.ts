@@ -1,14 +1,16 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { addSimulatorFlags, simulatorOptions, type SimulatorFlags } from '../../src/tools/simulatorFlags.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
+import { temporaryFolders } from '../config/folder.ts';
 import { runInProcess } from '../support/inProcess.ts';
+import { simulatorForTest } from '../support/simulator.ts';
+
+const newFolder = temporaryFolders();
 
 /** What the flags come to, without starting anything. */
 async function options(...args: string[]) {
@@ -76,12 +78,11 @@ describe('the flags of the simulator', () => {
   });
 
   it('read the TLS files', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'simulate-'));
-    await writeFile(join(folder, 'cert'), 'a certificate');
-    await writeFile(join(folder, 'key'), 'a key');
-    const read = await options('--tls-cert-file', join(folder, 'cert'), '--tls-key-file', join(folder, 'key'));
-    await rm(folder, { recursive: true });
-    expect(read.tls).toEqual({ cert: 'a certificate', key: 'a key' });
+    const [cert, key] = ['cert', 'key'].map((name) => join(newFolder(), name)) as [string, string];
+    writeFileSync(cert, 'a certificate');
+    writeFileSync(key, 'a key');
+    const { tls } = await options('--tls-cert-file', cert, '--tls-key-file', key);
+    expect(tls).toEqual({ cert: 'a certificate', key: 'a key' });
   });
 
   it.each([
@@ -105,11 +106,10 @@ describe('the flags of the simulator', () => {
 
 describe('the command simulate', () => {
   it('says in one sentence that the address is in use, and ends with status 1', async () => {
-    const other = await startSimulator();
-    const { status, stderr } = await runInProcess(['simulate', `--listen-address=127.0.0.1:${other.port}`]);
-    await other.close();
+    const { port } = await simulatorForTest();
+    const { status, stderr } = await runInProcess(['simulate', `--listen-address=127.0.0.1:${port}`]);
     expect(status).toBe(1);
-    expect(stderr).toBe(`error: the address 127.0.0.1:${other.port} is in use: choose another with --listen-address\n`);
+    expect(stderr).toBe(`error: the address 127.0.0.1:${port} is in use: choose another with --listen-address\n`);
   });
 
   it('says where it listens and how to use it, and ends cleanly on ctrl-C', async () => {

@@ -133,13 +133,10 @@ describe('the GraphQL call', () => {
   it('gets an error beyond the limit of NRQL queries in a minute of the clock', async () => {
     let now = NOW;
     const limited = await simulatorOfTest({ now: () => now, nrqlPerMinute: 2 });
-    const outcomes: unknown[] = [];
-    for (const wait of [0, 0, 0, 60_000]) {
-      now += wait;
-      const { errors } = await ask(limited, COUNT);
-      outcomes.push(errors?.[0]?.extensions?.['errorClass']);
-    }
-    expect(outcomes).toEqual([undefined, undefined, 'TOO_MANY_REQUESTS', undefined]);
+    const outcome = async () => (await ask(limited, COUNT)).errors?.[0]?.extensions?.['errorClass'];
+    expect([await outcome(), await outcome(), await outcome()]).toEqual([undefined, undefined, 'TOO_MANY_REQUESTS']);
+    now += MINUTE;
+    expect(await outcome()).toBeUndefined();
   });
 
   it('gets 429 beyond 120 identical NRQL queries of one key in a minute of the clock', async () => {
@@ -150,9 +147,8 @@ describe('the GraphQL call', () => {
       (await send(limited, query(text), {}, { 'Api-Key': key })).status;
     const repeated = 'SELECT count(*) FROM PageView';
     for (let calls = 1; calls <= 120; calls += 1) expect(await status(repeated)).toBe(200);
-    expect([await status(repeated), await status(`${repeated} LIMIT 5`), await status(repeated, 'another')]).toEqual([
-      429, 200, 200,
-    ]);
+    expect(await status(repeated)).toBe(429);
+    expect([await status(`${repeated} LIMIT 5`), await status(repeated, 'another')]).toEqual([200, 200]);
     now += MINUTE;
     expect(await status(repeated)).toBe(200);
   });
