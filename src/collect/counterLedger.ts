@@ -42,9 +42,7 @@ export class CounterLedger {
   readonly #firstCovered = new Uint8Array(KEPT_MINUTES);
   #newest = -Infinity;
   #end: number | undefined;
-  /** The start of the first good read: earlier minutes are never counted. */
-  #start = -Infinity;
-  /** Each minute before this one was counted, is lost, or lay in a silence. */
+  /** Each minute before this one was counted, is lost, lay in a silence, or was before the first good read. */
   #settled = -Infinity;
   /** Time ranges in which the application did not report; of the current one, only the start is known. */
   #silences: TimeRange[] = [];
@@ -78,15 +76,11 @@ export class CounterLedger {
     const lost = this.#settle(requested.from);
     this.#keepUpTo(received.to);
     const isFirst = this.#end === undefined;
-    const oldest = Math.max(
-      received.from,
-      isFirst ? requested.from : this.#start,
-      this.#newest - KEPT_MINUTES * MINUTE_S,
-    );
+    if (isFirst) this.#settled = requested.from;
+    const oldest = Math.max(received.from, this.#newest - KEPT_MINUTES * MINUTE_S);
     const broken = this.#giveUp(minutes, { from: oldest, to: received.to }, requested.to);
     const lostSeconds = lost + broken.lost;
     if (broken.first !== undefined) return { late: 0, lost: lostSeconds, broken: broken.first };
-    if (isFirst) this.#start = this.#settled = requested.from;
     let late = 0;
     for (let minute = oldest; minute < received.to; minute += MINUTE_S) {
       const values = minutes.get(minute);

@@ -145,7 +145,8 @@ export class Queue {
       this.#trialsSucceeded = outcomes.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
     } else this.#healthyRunning -= 1;
     if (isGood) this.#failedInRow = 0;
-    else if (!outcomes.some(isOverload)) this.#failedInRow += 1;
+    else if (!outcomes.some((each) => 'error' in each && each.error.failure.reason === 'rate_limited'))
+      this.#failedInRow += 1;
   }
 
   forgetFailures(): void {
@@ -266,8 +267,4 @@ class Lane {
 
 function isOver({ isRemoved, task }: QueuedTask): boolean {
   return isRemoved || task.gone;
-}
-
-function isOverload(outcome: Outcome<number>): boolean {
-  return 'error' in outcome && outcome.error.failure.reason === 'rate_limited';
 }

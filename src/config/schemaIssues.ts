@@ -110,7 +110,10 @@ function flattenBelow(
       case 'invalid_key':
         return flattenBelow(found.issues, unknown, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
-        const meant = found.errors.find((errors) => !errors.some(isWrongType));
+        // An alternative was not meant where the value as a whole has another type.
+        const meant = found.errors.find(
+          (each) => !each.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
+        );
         return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, unknown, path);
       }
       default: {
@@ -180,11 +183,6 @@ function keysOf(schema: JsonSchema): readonly string[] {
 
 function withAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
-}
-
-/** True when the value as a whole has another type: this alternative of a union was not meant. */
-function isWrongType({ code, path }: z.core.$ZodIssue): boolean {
-  return code === 'invalid_type' && path.length === 0;
 }
 
 function kindOf(input: unknown): string {

@@ -117,7 +117,10 @@ async function report(status: AccountStatus, collector: AccountCollector, signal
     [...status.warnings, ...(collector.list === undefined ? unmatchedExclusions([collector]) : [])],
     status.entities.flatMap(({ missingMetrics }) => missingMetrics),
   );
-  const others = [...entityLines(status), ...queryLines(status), planLine(status), ...emptyQueries(status)];
+  const { plan } = status;
+  const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
+  const cost = `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
+  const others = [...entityLines(status), ...queryLines(status), cost, ...emptyQueries(status)];
   others.push(...warnings);
   const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
   if (!account.applications.read) return reported(heading, 'no applications are read', others, hasFailed);
@@ -206,11 +209,6 @@ function hasFailedType({ entities }: AccountStatus): boolean {
   return entities.some(
     ({ problem, missingMetrics, failing }) => problem !== undefined || missingMetrics.length > 0 || failing > 0,
   );
-}
-
-function planLine({ plan }: AccountStatus): string {
-  const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
-  return `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
 }
 
 function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly TaskStatus[]): string {

@@ -143,7 +143,7 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
       reporting: application.reporting ?? null,
       health_status: application.healthStatus ?? null,
       tags: application.tags === undefined ? null : application.tags.map(({ key, values }) => ({ key, values })),
-      hosts: hosts?.map(({ key, host }) => ({ id: asId(key), host })) ?? null,
+      hosts: hosts?.map(({ key, host }) => ({ id: isId(key) ? Number(key) : key, host })) ?? null,
       instances: instances?.map(({ id, host, port }) => ({ id, host, port: port ?? null })) ?? null,
     })),
     key_transactions:
@@ -211,11 +211,6 @@ function asTables({ account, applications, keyTransactions, everything, hasInsta
 }
 
 const OWNER = ['APPLICATION ID', 'APPLICATION'];
-
-/** The key as an id: a number over REST; NerdGraph knows a host only by its name. */
-function asId(key: string): number | string {
-  return isId(key) ? Number(key) : key;
-}
 
 function stateOf({ reporting }: Application): string {
   if (reporting === undefined) return 'unknown';

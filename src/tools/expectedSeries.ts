@@ -6,7 +6,6 @@ import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import { AccountSnapshot } from '../collect/accountSnapshot.ts';
-import type { EntityRecord } from '../collect/entityRecords.ts';
 import type { ApplicationData } from '../collect/records.ts';
 import type { AccountContext } from '../collect/accountContext.ts';
 
@@ -28,17 +27,16 @@ export function expectedSeries(account: AccountCollector): number {
   const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, { asOf: now, now }).blocks;
   const ofLists = sumOf(lists, ({ samples }) => samples.values.length);
   const ofEntities = sumOf([...inventory.entities.types()], ({ entities }) =>
-    sumOf([...entities.values()], ({ subject, columns }) => (subject === undefined ? 0 : seriesOfColumns(columns))),
+    sumOf([...entities.values()], ({ subject, columns }) =>
+      sumOf(subject === undefined ? [] : columns, ({ select }) =>
+        Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0),
+      ),
+    ),
   );
   const ofApplications = sumOf([...inventory.applications.values()], ({ data }) =>
     data === undefined ? 0 : seriesOfData(context, data),
   );
   return ofLists + ofEntities + ofApplications;
-}
-
-/** The number of series of the golden metrics of an entity. */
-function seriesOfColumns(columns: EntityRecord['columns']): number {
-  return sumOf(columns, ({ select }) => Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0));
 }
 
 /** The number of series of the metric data of an application and all its hosts. */

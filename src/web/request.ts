@@ -140,16 +140,12 @@ export function relativeRoot(
   host: string,
   secure: boolean,
 ): { readonly prefix: string; readonly scheme: 'http' | 'https' } {
-  if (externalUrl !== undefined && isSameHost(externalUrl, host)) {
+  const own = `${externalUrl?.protocol}//${host}`;
+  if (externalUrl !== undefined && URL.canParse(own) && new URL(own).host === externalUrl.host) {
     return {
       prefix: normalisePrefix(externalUrl.pathname),
       scheme: externalUrl.protocol === 'https:' ? 'https' : 'http',
     };
   }
   return { prefix: normalisePrefix(routePrefix), scheme: secure ? 'https' : 'http' };
-}
-
-function isSameHost({ protocol, host: wanted }: URL, host: string): boolean {
-  const own = `${protocol}//${host}`;
-  return URL.canParse(own) && new URL(own).host === wanted;
 }

@@ -19,12 +19,8 @@ export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: rea
   const { values } = timeslice;
   if (Object.keys(values).length === 0) return {};
   const columns = ofFamilies(metric, values, timeslice);
-  return wanted === undefined ? columns : { ...columns, values: picked(values, wanted) };
-}
-
-/** The values that custom metrics read, as the response has them. */
-function picked(values: RestTimeslice['values'], wanted: readonly string[]): RestTimeslice['values'] {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name)));
+  if (wanted === undefined) return columns;
+  return { ...columns, values: Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name))) };
 }
 
 function ofFamilies(metric: string, values: RestTimeslice['values'], timeslice: RestTimeslice): Columns {

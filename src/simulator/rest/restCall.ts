@@ -50,9 +50,8 @@ function pageNumber(text: string | null): number {
 
 const encodeCursor = (page: number): string => Buffer.from(`page:${page}`).toString('base64url');
 
-function decodeCursor(cursor: string): string | null {
-  return /^page:(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1] ?? null;
-}
+const decodeCursor = (cursor: string): string | null =>
+  /^page:(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1] ?? null;
 
 /**
  * One page of a list, with the `Link` header of its neighbours, undefined when the list has one page only. A page past the end is

@@ -73,11 +73,6 @@ function rhythm(minute: number, phase: number): number {
   return (0.25 + 0.75 * wave) * weekend;
 }
 
-/** The share of `total` of the instance with this ordinal; the shares of all instances add up to exactly `total`. */
-function shareOf(total: number, ordinal: number, instances: number): number {
-  return Math.floor(total / instances) + (ordinal < total % instances ? 1 : 0);
-}
-
 /**
  * The figures that all instances of an application share in a minute, as they share the load balancer; `shape` is traffic
  * relative to the peak.
@@ -118,7 +113,8 @@ export function instanceMinute(
   const requests = wholeNumber((web?.perMinute ?? 0) * ownShape, next());
   const tasks = wholeNumber((background?.perMinute ?? 0) * ownShape, next());
   const failed = wholeNumber((requests + tasks) * errorRatio, errorRatio > 0 ? next() : 0);
-  const share = (total: number): number => shareOf(total, ordinal, instances);
+  // The shares of all instances add up to exactly the total.
+  const share = (total: number): number => Math.floor(total / instances) + (ordinal < total % instances ? 1 : 0);
   const ownRequests = fixed ? share(fixed.requests_per_minute) : requests;
   const responseSeconds = fixed ? fixed.response_milliseconds / 1000 : (web?.seconds ?? 0) * ownSlowness;
   const ownTasks = fixed ? share(fixed.background_per_minute) : tasks;

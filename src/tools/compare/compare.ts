@@ -245,7 +245,10 @@ function unexplained(differences: readonly Difference[]): string {
   );
   const lines = [...groups.values()].slice(0, MAX_SHOWN).flatMap((group) => {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
-    const has = (value: number | null): string => (group.length > 1 && value !== null ? 'listed' : numberText(value));
+    const has = (value: number | null): string => {
+      if (value === null) return 'absent';
+      return group.length > 1 ? 'listed' : String(Number(value.toPrecision(6)));
+    };
     const what =
       group.length > 1
         ? `${group.length} series of ${matchers(entityLabels(labels))}`
@@ -297,10 +300,6 @@ function entityLabels(labels: Difference['labels']): Difference['labels'] {
 function percentText(difference: number): string {
   // What only the last digits of two sums make is none.
   return `${difference < 1e-9 ? 0 : Number((difference * 100).toPrecision(3))} %`;
-}
-
-function numberText(value: number | null): string {
-  return value === null ? 'absent' : String(Number(value.toPrecision(6)));
 }
 
 /** The label matchers of a selector. */

@@ -59,7 +59,8 @@ export function createGate(options: {
 
   return (request, response) => {
     // No endpoint needs a body: the connection closes after the response, so that no byte is taken for the next request.
-    if (hasBody(request)) response.setHeader('Connection', 'close');
+    const { 'transfer-encoding': encoding, 'content-length': length = 0 } = request.headers;
+    if (encoding !== undefined || Number(length) > 0) response.setHeader('Connection', 'close');
     if (namesSeveralHosts(request)) {
       sendText(response, 400, 'Bad request: it has more than one Host header.');
     } else if (!hasPath(request)) {
@@ -71,10 +72,6 @@ export function createGate(options: {
       });
     }
   };
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /**

@@ -73,18 +73,11 @@ export function alternativeNames(certificate: Pick<X509Certificate, 'subjectAltN
   const entries = (certificate.subjectAltName ?? '').matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g);
   return [...entries].flatMap(([, kind = '', value = '']) => {
     if (!KINDS.includes(kind)) return [];
-    const text = value.startsWith('"') ? unquote(value) : value;
-    return kind === 'IP Address' ? [shortAddress(text)] : [text];
+    // Node writes a value that could be mistaken for further entries as a JSON string.
+    const text: unknown = value.startsWith('"') ? JSON.parse(value) : value;
+    if (typeof text !== 'string') return [];
+    // Node gives the long form of an IPv6 address, but operators write `::1`.
+    const isLong = kind === 'IP Address' && isIPv6(text);
+    return [isLong ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text];
   });
-}
-
-/** Node writes a value that could be mistaken for further entries as a JSON string. */
-function unquote(value: string): string {
-  const text: unknown = JSON.parse(value);
-  return typeof text === 'string' ? text : '';
-}
-
-/** Shortens an IPv6 address: Node gives its long form, but operators write `::1`. */
-function shortAddress(address: string): string {
-  return isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }
