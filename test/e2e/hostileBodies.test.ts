@@ -65,15 +65,11 @@ beforeAll(async () => {
       const path = rest.join('/');
       const text = Buffer.concat(chunks).toString();
       const isNrql = text.includes('nrql(');
-      const isHostile = {
-        list: true,
-        data: path.includes('metrics/data.json'),
-        search: !isNrql,
-        nrql: isNrql,
-      }[target];
+      const isData = path.includes('metrics/data.json');
+      const isHostile = { list: true, data: isData, search: !isNrql, nrql: isNrql }[target];
+      const list = path.startsWith('v2/applications.json') ? LIST : {};
       if (isHostile) respond(response, target, name);
-      else
-        response.end(JSON.stringify(target !== 'data' ? SEARCH : path.startsWith('v2/applications.json') ? LIST : {}));
+      else response.end(JSON.stringify(target === 'data' ? list : SEARCH));
     });
   });
   // However long the exporter reads, no connection ends under its next call.

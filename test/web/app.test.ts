@@ -42,14 +42,10 @@ describe('methods and paths', () => {
   );
 
   test('a fault of our own is answered with a sentence and told, never shown', async () => {
-    const app = testApp({
-      dependencies: {
-        configText: () => {
-          throw new Error('secret inside');
-        },
-      },
-    });
-    const { origin } = await serve(app.app);
+    const configText = (): string => {
+      throw new Error('secret inside');
+    };
+    const { app, origin } = await served({ dependencies: { configText } });
     const got = await get(`${origin}/config`);
     expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
     expect(app.failures).toEqual([new Error('secret inside')]);

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
-import { serve, served, testApp } from '../support/app.ts';
+import { served } from '../support/app.ts';
 import { accountStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
@@ -106,7 +106,7 @@ describe('/sd', () => {
   });
 
   test('carries every tag as a label; of two that become one the first by name, told once', async () => {
-    const app = testApp();
+    const { app, origin } = await served();
     const tags = [
       { key: 'team', values: ['payments', 'checkout'] },
       { key: 'cost-center', values: ['2'] },
@@ -115,7 +115,6 @@ describe('/sd', () => {
     ];
     const application = { id: 7, name: 'checkout', language: 'java', reporting: true, tags };
     app.collector.accounts = [accountStatus({ applications: [application] })];
-    const { origin } = await serve(app.app);
     for (let round = 0; round < 2; round += 1) {
       const [group] = JSON.parse((await get(`${origin}/sd`)).text) as [{ labels: Record<string, string> }];
       const found = Object.entries(group.labels).filter(([name]) => name.startsWith('__meta_newrelic_tag_'));

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { GROUPS } from '../../../src/reads/reads.ts';
-import { serve, served, testApp } from '../support/app.ts';
+import { served } from '../support/app.ts';
 import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';
 import { requestText } from '../support/hostile.ts';
@@ -69,10 +69,10 @@ describe('the telemetry path', () => {
 
   test('tells what a response had to do without', async () => {
     const timeouts = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500, max_age: 300_000 };
-    const app = testApp({ dependencies: { collection: () => ({ ...timeouts, background: false, max_series: 2 }) } });
+    const collection = () => ({ ...timeouts, background: false, max_series: 2 });
+    const { app, origin } = await served({ dependencies: { collection } });
     const cut = { family: 'newrelic_custom_depth', series: 3, reading: {} };
     app.collector.cut = [cut];
-    const { origin } = await serve(app.app);
     await get(`${origin}/metrics`);
     expect(app.dropped).toContainEqual(cut);
     expect(app.dropped).toContainEqual(
@@ -144,15 +144,11 @@ describe('the scraper’s deadline', () => {
   );
 
   test('leaves the time free that the last response of the same groups took to write', async () => {
-    const app = testApp({
-      dependencies: {
-        ownMetrics: () => {
-          app.clock += 1_500;
-          return Promise.resolve([]);
-        },
-      },
-    });
-    const { origin } = await serve(app.app);
+    const ownMetrics = () => {
+      app.clock += 1_500;
+      return Promise.resolve([]);
+    };
+    const { app, origin } = await served({ dependencies: { ownMetrics } });
     await get(`${origin}/metrics`);
     await get(`${origin}/metrics?collect[]=hosts`);
     await get(`${origin}/metrics`);
