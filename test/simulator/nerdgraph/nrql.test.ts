@@ -89,21 +89,17 @@ describe('the rows of an NRQL query', () => {
     expect(await names(browser)).toContain('EndUser/Apdex');
     expect(await names(`${browser} AND host IS NOT NULL`)).toEqual([]);
     expect(await rows(`SELECT count(${V}) FROM Metric WHERE ${browser} FACET host ${TIME}`)).toEqual([]);
-    expect(await names(`appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' AND host IS NOT NULL`)).toEqual([
-      'Apdex',
-    ]);
+    const other = `appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex'`;
+    expect(await names(`${other} AND host IS NOT NULL`)).toEqual(['Apdex']);
   });
 
   // Values, silence, and hosts that share a name: test/e2e/values.test.ts.
   it('exist where nobody was satisfied, with a count of 0', async () => {
     const slow = await simulatorOfTest();
-    slow.change(STOREFRONT, {
-      traffic: { requests_per_minute: 16, response_milliseconds: 60_000, errors_per_minute: 16 },
-    });
-    const { results } = await nrql(
-      slow,
-      `SELECT ${COLUMNS} FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex' FACET appId ${TIME}`,
-    );
+    const traffic = { requests_per_minute: 16, response_milliseconds: 60_000, errors_per_minute: 16 };
+    slow.change(STOREFRONT, { traffic });
+    const where = `appId = ${STOREFRONT} AND metricTimesliceName = 'Apdex'`;
+    const { results } = await nrql(slow, `SELECT ${COLUMNS} FROM Metric WHERE ${where} FACET appId ${TIME}`);
     expect(results).toEqual([{ facet: '1000001', appId: '1000001', c: 0, t: 0, x: 80, mn: 0.5, mx: 0.5 }]);
   });
 
@@ -188,8 +184,8 @@ describe('a long range of metrics, where the service snaps', () => {
 });
 
 describe('a TIMESERIES', () => {
-  const series = (app: number, more: string, select = COLUMNS) =>
-    query(`SELECT ${select} FROM Metric WHERE appId IN (${app}) AND metricTimesliceName = 'HttpDispatcher' ${more}`);
+  const series = (app: number, more: string) =>
+    query(`SELECT ${COLUMNS} FROM Metric WHERE appId IN (${app}) AND metricTimesliceName = 'HttpDispatcher' ${more}`);
 
   it('has a row for each facet and bucket, and lists in otherResult and totalResult', async () => {
     const found = await series(STOREFRONT, `FACET host TIMESERIES 2 minutes LIMIT 1 ${TIME}`);
@@ -213,11 +209,8 @@ describe('a TIMESERIES', () => {
   });
 
   it('has zeros, not nulls, in an empty bucket', async () => {
-    const adminPanel = 1_000_016;
-    const { results } = await series(
-      adminPanel,
-      `FACET appId TIMESERIES 1 minute SINCE ${TO - 60 * MINUTE} UNTIL ${TO}`,
-    );
+    const hour = `SINCE ${TO - 60 * MINUTE} UNTIL ${TO}`;
+    const { results } = await series(1_000_016, `FACET appId TIMESERIES 1 minute ${hour}`);
     expect(results).toHaveLength(60);
     const empty = results.filter(({ c }) => c === 0);
     expect(empty.length).toBeGreaterThan(0);

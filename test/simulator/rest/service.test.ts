@@ -1,6 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
-import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
+import { certificate } from '../../support/certificates.ts';
 import { call, GOOD, linked, read, records, simulatorOfFile, simulatorOfTest } from '../client.ts';
 
 const APP = '/v2/applications/1000001';
@@ -180,13 +180,10 @@ describe('metric names', () => {
 
 describe('with a certificate', () => {
   it('serves https, and sends plain HTTP on the same port there', async () => {
-    const pems = await generate([{ name: 'commonName', value: 'localhost' }], {
-      keySize: 2048,
-      extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
-    });
-    const secure = await simulatorOfTest({ tls: { cert: pems.cert, key: pems.private } });
+    const tls = await certificate('localhost', [{ type: 7, ip: '127.0.0.1' }]);
+    const secure = await simulatorOfTest({ tls });
     const path = '/v2/applications/1000001.json?a=b';
-    const reply = await call(secure.url + path, { ca: pems.cert });
+    const reply = await call(secure.url + path, { ca: tls.cert });
     const plain = await call(`http://127.0.0.1:${secure.port}${path}`);
     expect(secure.url).toMatch(/^https:/);
     expect(reply.status).toBe(200);

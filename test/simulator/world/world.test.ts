@@ -48,13 +48,14 @@ describe('a world', () => {
     const world = createWorld({ hostsPerApplication: 3 });
     for (const { id } of world.applications().filter(({ archetype }) => archetype.reporting)) {
       const application = scope(world, { application: id });
-      const found = application.application;
       for (const name of ['HttpDispatcher', 'OtherTransaction/all', 'Errors/all', 'Memory/Physical']) {
         if (world.metric(application, name) === undefined) continue;
         const counted = (part: object) =>
           count(world, scope(world, { application: id, ...part }), name, MINUTE_NOW - 5, MINUTE_NOW);
-        const hosts = world.hosts(found, NOW).map(({ id: host }) => counted({ host }));
-        const instances = world.instances(found, NOW).map(({ id: instance }) => counted({ instance }));
+        const hosts = world.hosts(application.application, NOW).map(({ id: host }) => counted({ host }));
+        const instances = world
+          .instances(application.application, NOW)
+          .map(({ id: instance }) => counted({ instance }));
         for (const parts of [hosts, instances]) expect(parts.reduce((sum, part) => sum + part, 0)).toBe(counted({}));
       }
     }

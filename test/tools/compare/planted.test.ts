@@ -104,17 +104,14 @@ describe('compare', () => {
 
     it('finds settings that are lost, with any values', async () => {
       plant(SHOP, side, { settings: null });
-      expect(unexplained(await compared())).toEqual(
-        expect.arrayContaining([`application_server_side_config_enabled only ${only}`]),
-      );
+      expect(unexplained(await compared())).toContain(`application_server_side_config_enabled only ${only}`);
     });
 
     it('finds numbers that differ, and shows them first', async () => {
       plant(SHOP, side, { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 } });
       const comparison = await compared();
       expect(unexplained(comparison)).toContain('application_response_time_seconds number');
-      const [first] = comparison.differences;
-      expect(first?.difference).toBeGreaterThan(0.01);
+      expect(comparison.differences[0]?.difference).toBeGreaterThan(0.01);
     });
 
     it('finds a key transaction that is not listed', async () => {

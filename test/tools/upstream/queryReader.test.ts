@@ -75,13 +75,11 @@ const answered =
   (begin: number, end: number) => ({
     results: rows,
     otherResult: null,
-    metadata: {
-      facets: ['region'],
-      messages: [],
-      timeWindow: { begin: begin - earlier, end: end - earlier },
-    },
+    metadata: { facets: ['region'], messages: [], timeWindow: { begin: begin - earlier, end: end - earlier } },
     ...more,
   });
+
+const MOST_ROWS = Array.from({ length: 5_000 }, (_, n) => ({ facet: String(n), count: 1 }));
 
 const failureOf = (outcome: Outcome<QueryResult> | undefined): string | undefined =>
   outcome !== undefined && 'error' in outcome ? outcome.error.failure.reason : undefined;
@@ -145,11 +143,7 @@ describe('a query of an account of the REST interface', () => {
 
   it.each([
     ['something in otherResult', answered([], { otherResult: { count: 1 } }), 'too_large'],
-    [
-      'as many rows as New Relic returns',
-      answered(Array.from({ length: 5_000 }, (_, n) => ({ facet: String(n), count: 1 }))),
-      'too_large',
-    ],
+    ['as many rows as New Relic returns', answered(MOST_ROWS), 'too_large'],
     ['rows whose facets cannot be read', answered([{ count: 1 }]), 'invalid_response'],
     ['no rows', () => ({ metadata: {} }), 'invalid_response'],
   ])('fails with %s', async (_what, given, reason) => {
