@@ -69,35 +69,18 @@ describe('a valid web configuration', () => {
   });
 
   test('gives users, headers and the rate limit', () => {
+    const headers = {
+      ...{ 'X-Frame-Options': 'deny', 'X-Content-Type-Options': 'nosniff' },
+      'Strict-Transport-Security': 'max-age=31536000',
+    };
     const text = `
-basic_auth_users:
-  alice: ${HASH}
-  'bob builder': "${HASH}"
-http_server_config:
-  http2: false
-  headers:
-    X-Frame-Options: deny
-    X-Content-Type-Options: nosniff
-    Strict-Transport-Security: max-age=31536000
-    X-XSS-Protection: ''
-rate_limit:
-  interval: 1m30s
-  burst: 20
+basic_auth_users: {alice: ${HASH}, 'bob builder': "${HASH}"}
+http_server_config: {http2: false, headers: ${JSON.stringify({ ...headers, 'X-XSS-Protection': '' })}}
+rate_limit: {interval: 1m30s, burst: 20}
 `;
+    const users = new Map(['alice', 'bob builder'].map((name) => [name, HASH]));
     expect(load(text)).toEqual({
-      config: {
-        tls: undefined,
-        headers: {
-          'X-Frame-Options': 'deny',
-          'X-Content-Type-Options': 'nosniff',
-          'Strict-Transport-Security': 'max-age=31536000',
-        },
-        users: new Map([
-          ['alice', HASH],
-          ['bob builder', HASH],
-        ]),
-        rateLimit: { intervalMs: 90_000, burst: 20 },
-      },
+      config: { tls: undefined, headers, users, rateLimit: { intervalMs: 90_000, burst: 20 } },
     });
   });
 
@@ -132,8 +115,8 @@ describe('faults', () => {
       '3:30: http_server_config.headers.Content-Security-Policy: has a character that an HTTP header cannot carry',
     ],
     [
-      `basic_auth_users:\n  "a:b": ${HASH}\n`,
-      '2:3: basic_auth_users["a:b"]: a user name is not empty and has no colon',
+      `basic_auth_users: {"a:b": ${HASH}}\n`,
+      '1:20: basic_auth_users["a:b"]: a user name is not empty and has no colon',
     ],
     [
       'rate_limit:\n  interval: 1s\n',
