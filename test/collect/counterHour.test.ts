@@ -171,7 +171,7 @@ describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with lat
       clock.step(minutes * MINUTE);
       await read();
     }
-    if (answer === undefined) throw new Error('no answer');
+    if (answer === undefined) throw new Error('no response');
     const applications = simulator.world.applications().map(({ id }) => id);
     const { counters, late } = expected(simulator, applications, readings);
     const found = published(answer);

@@ -14,7 +14,7 @@ const NOTHING: Booking = { late: 0, lost: 0, broken: undefined };
 interface Reading {
   readonly to: number;
   readonly minutes?: Readonly<Record<number, CountedMinute>>;
-  /** Minutes before `to` from which on the batch was read, and at which the answer ended. */
+  /** Minutes before `to` from which on the batch was read, and at which the response ended. */
   readonly batchFrom?: number;
   readonly answeredTo?: number;
 }
@@ -141,7 +141,7 @@ const readings = fc.array(
       { weight: 10, arbitrary: fc.integer({ min: 0, max: 6 }) },
       { weight: 2, arbitrary: fc.integer({ min: -20, max: 90 }) },
     ),
-    /** How much longer the range of the batch is, and how much earlier the answer ends. */
+    /** How much longer the range of the batch is, and how much earlier the response ends. */
     longer: fc.integer({ min: 0, max: 40 }),
     shorter: fc.constantFrom(0, 0, 0, 1, 4),
     fails: fc.boolean(),

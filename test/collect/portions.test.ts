@@ -4,7 +4,7 @@ import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
-/** More than an answer or a refresh looks at in one turn of the event loop. */
+/** More than an exposition or a refresh looks at in one turn of the event loop. */
 const MANY = 2_000;
 
 /** A fleet whose calls carry 20 applications and are answered at once, as many as there is time for in between. */

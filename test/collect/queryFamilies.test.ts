@@ -120,7 +120,7 @@ describe('two queries of one family', () => {
       await world.nextMinute(5);
       seen.push((await seriesOf(world)).join(' '));
     }
-    // No moment between, and only one series of a name and labels in each answer.
+    // No moment between, and only one series of a name and labels in each exposition.
     const held = 'shop_orders{region=eu} 3 shop_orders{region=us} 4';
     expect(new Set(seen)).toEqual(new Set([held, 'shop_orders{region=eu} 9']));
     expect(seen.at(-1)).toBe('shop_orders{region=eu} 9');

@@ -442,7 +442,7 @@ describe('a large fleet', () => {
     const answer = await world.scrape(EVERYTHING, 60_000);
     expect(answer.complete).toBe(true);
     expect(answer.blocks).toHaveLength(1_000 * (2 + 10));
-    // What is kept of an answer is what something reads.
+    // What is kept of a response is what something reads.
     world.reader.applications = [application(1)];
     expect((await world.nextScrape()).blocks).toHaveLength(12);
   });

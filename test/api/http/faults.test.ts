@@ -108,7 +108,7 @@ const cases = FAULTS.flatMap(([fault, answer, reason, words]) =>
 
 describe('a fault of upstream', () => {
   it.each(cases)('$fault fails a call for $name, and the next good response heals it', async (each) => {
-    // The timers of the reader go on only where a fault moves them, so that no good answer can be too late.
+    // The timers of the reader go on only where a fault moves them, so that no good response can be too late.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const options = { requestTimeoutMs: TIMEOUT_MS, maxRetries: 1 };

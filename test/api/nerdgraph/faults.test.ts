@@ -75,7 +75,7 @@ const say =
 const error = (message: string, extensions?: unknown, data: unknown = null): Fault =>
   say({ data, errors: [{ message, ...(extensions === undefined ? {} : { extensions }) }] });
 
-/** Changes the good answer, as an object. */
+/** Changes the good response, as an object. */
 const change =
   (rewrite: (text: string) => string): Fault =>
   (response, _, good) => {

@@ -106,7 +106,7 @@ export class World {
     }
   }
 
-  /** Scrapes as Prometheus with a timeout of 10 seconds would; gives the answer and when it came. */
+  /** Scrapes as Prometheus with a timeout of 10 seconds would; gives the exposition and when it came. */
   async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Snapshot & { readonly took: number }> {
     const asOf = this.clock.monotonic();
     await this.clock.run(this.collector.refresh(scope, timeout));
@@ -114,7 +114,7 @@ export class World {
     return { ...(await this.collector.snapshot(scope, asOf)), took };
   }
 
-  /** Probes an application; gives the answer. */
+  /** Probes an application; gives the response. */
   probe(id = 1, account = 'main'): Promise<ProbeResult> {
     return this.clock.run(this.collector.probe(account, id, 9_500));
   }

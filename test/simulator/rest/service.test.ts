@@ -7,7 +7,7 @@ const APP = '/v2/applications/1000001';
 
 const simulator = await simulatorOfFile({ applications: 450, keyTransactions: 230 });
 
-/** Each endpoint: its path without suffix, and the envelope of its answer. */
+/** Each endpoint: its path without suffix, and the envelope of its response. */
 const ENDPOINTS = [
   ['/v2/applications', 'applications'],
   [APP, 'application'],
