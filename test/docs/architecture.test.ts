@@ -20,7 +20,7 @@ test('the way of one value has at most fifty steps, each a function that its fil
   const steps = sectionOf(PAGE, '## The way of one value').match(/^\d+\. .*$/gm) ?? [];
   const isThere = (step: string): boolean => {
     const [, name = '', file = ''] = /^\d+\. `(#?\w+)` \(`(src\/[\w/]+\.ts)`\)/.exec(step) ?? [];
-    const definition = new RegExp(String.raw`(?:\bfunction\*? |^ {2}(?:static |async )*)${name}[(<]`, 'm');
+    const definition = new RegExp(String.raw`(?:\bfunction\*? |^ {2}(?:static |async |\*)*)${name}[(<]`, 'm');
     return file !== '' && definition.test(readFileSync(join(ROOT, file), 'utf8'));
   };
   expect(steps.length).toBeGreaterThan(30);
