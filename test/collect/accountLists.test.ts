@@ -162,8 +162,8 @@ describe('an entry with account_ids', () => {
     world.keyOf = () => 'another';
     world.collector.reconfigure(config(entry({ labels: { team: 'x' }, exclude_accounts: [{ id: 2 }] }), COLLECTION));
     expect(accountsOf(world)).toEqual(['Shop']);
-    const answer = await world.collector.snapshot({ groups: new Set(['applications']) });
-    expect(world.value(answer, 'newrelic_application_reporting', { account: 'Shop', team: 'x' })).toBe(1);
+    const response = await world.collector.snapshot({ groups: new Set(['applications']) });
+    expect(world.value(response, 'newrelic_application_reporting', { account: 'Shop', team: 'x' })).toBe(1);
     expect(world.reader.of('accounts')).toHaveLength(calls);
   });
 

@@ -158,23 +158,23 @@ describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with lat
     } = await startCounting(api, { applications: 5, lateData: 0.3 });
     const readings: Reading[] = [];
     let end = 0;
-    let answer: Snapshot | undefined;
+    let response: Snapshot | undefined;
     const read = async (): Promise<void> => {
-      answer = await readOnce();
+      response = await readOnce();
       const to = Math.floor((clock.now() - 120_000) / MINUTE);
       readings.push({ from: Math.max((end === 0 ? to : end) - 10, to - 50), to, now: clock.now() });
       end = to;
     };
     await read();
-    expect(new Set(published(answer ?? (await collector.snapshot(SCOPE, 0))).values())).toEqual(new Set([0]));
+    expect(new Set(published(response ?? (await collector.snapshot(SCOPE, 0))).values())).toEqual(new Set([0]));
     for (const minutes of [...Array.from({ length: 60 }, () => 1), 5, 30, 70, 1, 1]) {
       clock.step(minutes * MINUTE);
       await read();
     }
-    if (answer === undefined) throw new Error('no response');
+    if (response === undefined) throw new Error('no response');
     const applications = simulator.world.applications().map(({ id }) => id);
     const { counters, late } = expected(simulator, applications, readings);
-    const found = published(answer);
+    const found = published(response);
     expect([...found.keys()].sort()).toEqual([...counters.keys()].sort());
     for (const [series, value] of counters) {
       // Sums of fractions differ in their last digits.

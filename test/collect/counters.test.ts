@@ -24,8 +24,8 @@ function worldOf(applications = 1, collection = {}, likeness?: typeof NERDGRAPH)
   return world;
 }
 
-const web = (world: World, answer: Snapshot): number | undefined =>
-  world.value(answer, 'newrelic_application_transactions_total', { kind: 'web' });
+const web = (world: World, response: Snapshot): number | undefined =>
+  world.value(response, 'newrelic_application_transactions_total', { kind: 'web' });
 
 /** Scrapes after a number of minutes without a scrape. */
 async function scrapeAfter(world: World, minutes: number): Promise<Snapshot> {
@@ -44,8 +44,8 @@ const lost = (world: World): number | undefined => world.status.counters?.lostSe
 describe('the counters of an application', () => {
   it('are all seven 0 in the first exposition, also of what it never had, with nothing lost and nothing late', async () => {
     const world = worldOf();
-    const answer = await world.scrape();
-    const samples = answer.blocks.filter(({ group }) => group === 'counters').map(({ samples }) => samples);
+    const response = await world.scrape();
+    const samples = response.blocks.filter(({ group }) => group === 'counters').map(({ samples }) => samples);
     expect(samples.map(({ values }) => values)).toEqual([['0', '0', '0', '0', '0', '0', '0']]);
     expect(new Set(samples[0]?.columns.map(({ family }) => family.type))).toEqual(new Set(['counter']));
     expect(world.status.counters).toEqual({ lostSeconds: 0, lateTransactions: 0 });
@@ -56,9 +56,9 @@ describe('the counters of an application', () => {
     await world.scrape();
     expect(web(world, await scrapeAfter(world, 1))).toBe(10);
     expect(web(world, await world.scrape())).toBe(10);
-    const answer = await scrapeAfter(world, 1);
-    expect(web(world, answer)).toBe(20);
-    expect(world.value(answer, 'newrelic_application_web_transaction_seconds_total')).toBe(10);
+    const response = await scrapeAfter(world, 1);
+    expect(web(world, response)).toBe(20);
+    expect(world.value(response, 'newrelic_application_web_transaction_seconds_total')).toBe(10);
     const calls = world.reader.of('counters');
     expect(calls.map(minutesOf)).toEqual([10, 11, 11]);
     expect(world.group('counters')).toMatchObject({ success: true, tasks: { fresh: 1, stale: 0, missing: 0 } });
@@ -146,12 +146,12 @@ describe('the counters of an application', () => {
     failing.add(3);
     await scrapeAfter(world, 1);
     failing.clear();
-    const answer = await scrapeAfter(world, 6);
+    const response = await scrapeAfter(world, 6);
     const ranges = world.reader.of('counters').slice(-3).map(minutesOf);
     expect(ranges.toSorted((a, b) => a - b)).toEqual([16, 18, 31]);
     for (const id of ['1', '2', '3']) {
       const labels = { kind: 'web', app_id: id };
-      expect(world.value(answer, 'newrelic_application_transactions_total', labels)).toBe(210);
+      expect(world.value(response, 'newrelic_application_transactions_total', labels)).toBe(210);
     }
     expect(lost(world)).toBe(0);
   });
@@ -161,8 +161,8 @@ describe('the counters of an application', () => {
     const { blocks } = await world.probed();
     expect(blocks.map(({ group }) => group)).toContain('counters');
     const other = worldOf(2);
-    const answer = await other.scrape({ groups: new Set(['counters'] as const) });
-    expect(new Set(answer.blocks.map(({ group }) => group))).toEqual(new Set(['counters']));
+    const response = await other.scrape({ groups: new Set(['counters'] as const) });
+    expect(new Set(response.blocks.map(({ group }) => group))).toEqual(new Set(['counters']));
     expect(new Set(other.reader.calls.map(({ kind }) => kind))).toEqual(new Set(['applications', 'counters']));
     expect(EVERYTHING.groups.has('counters')).toBe(true);
   });

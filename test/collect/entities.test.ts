@@ -64,12 +64,12 @@ describe('entities', () => {
   it('are listed and read with a scrape, and served under the names and texts of New Relic', async () => {
     const tags = [{ key: 'team', values: ['web'] }];
     const world = worldWith([selection({ tags: ['team'] })], [entity('a', { tags }), entity('b')]);
-    const answer = await world.scrape();
+    const response = await world.scrape();
     const labels = { account: 'main', entity: 'a', entity_guid: 'guid-a' };
-    expect(world.value(answer, THROUGHPUT, labels)).toBe(5);
-    expect(world.value(answer, 'newrelic_ext_service_error_rate', labels)).toBe(2);
-    expect(world.value(answer, 'newrelic_entity_info', { ...labels, entity_type: SERVICE, tag_team: 'web' })).toBe(1);
-    expect(world.value(answer, 'newrelic_entity_health_status', { ...labels, status: 'green' })).toBe(1);
+    expect(world.value(response, THROUGHPUT, labels)).toBe(5);
+    expect(world.value(response, 'newrelic_ext_service_error_rate', labels)).toBe(2);
+    expect(world.value(response, 'newrelic_entity_info', { ...labels, entity_type: SERVICE, tag_team: 'web' })).toBe(1);
+    expect(world.value(response, 'newrelic_entity_health_status', { ...labels, status: 'green' })).toBe(1);
     expect(world.group('golden_metrics')).toMatchObject({ success: true, intervalSeconds: 60, tasks: { fresh: 2 } });
     expect(world.group('entities')).toMatchObject({ success: true, tasks: { fresh: 1 } });
     expect(world.status.windowEnd).toBe(world.group('golden_metrics').oldestWindowEnd);
@@ -88,10 +88,10 @@ describe('entities', () => {
 
   it('that do not report are not read, and show that', async () => {
     const world = worldWith([selection()], [entity('a'), entity('silent', { reporting: false })]);
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_entity_reporting', { entity: 'a' })).toBe(1);
-    expect(world.value(answer, 'newrelic_entity_reporting', { entity: 'silent' })).toBe(0);
-    expect(world.value(answer, THROUGHPUT, { entity: 'silent' })).toBeUndefined();
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_entity_reporting', { entity: 'a' })).toBe(1);
+    expect(world.value(response, 'newrelic_entity_reporting', { entity: 'silent' })).toBe(0);
+    expect(world.value(response, THROUGHPUT, { entity: 'silent' })).toBeUndefined();
     expect(asked(world)).toEqual(['guid-a']);
   });
 
@@ -142,8 +142,8 @@ describe('entities', () => {
     world.reader.golden = ({ columns }) => Object.fromEntries(columns.map(({ name }) => [name, 7]));
     await world.scrape();
     world.collector.reconfigure(config(accountWith(selection())));
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(7);
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(7);
   });
 
   it.each([
@@ -226,9 +226,9 @@ describe('entities', () => {
     world.reader.golden = ({ columns }) => Object.fromEntries(columns.map(({ name }) => [name, 7]));
     world.reader.subjectFault = (_, subject) =>
       (subject as Partial<GoldenSubject>).unread === undefined ? undefined : { reason: 'forbidden' };
-    const answer = await world.scrape();
-    expect(world.value(answer, THROUGHPUT, { entity: 'a' })).toBe(7);
-    expect(world.value(answer, 'newrelic_entity_info', { entity: 'b' })).toBe(1);
+    const response = await world.scrape();
+    expect(world.value(response, THROUGHPUT, { entity: 'a' })).toBe(7);
+    expect(world.value(response, 'newrelic_entity_info', { entity: 'b' })).toBe(1);
     expect(world.group('golden_metrics')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
     expect(world.group('entities')).toMatchObject({ success: false, tasks: { fresh: 1 } });
     expect(world.status.entities).toMatchObject([
@@ -241,7 +241,7 @@ describe('entities', () => {
     expect(readAt.map((second, index) => second - (readAt[index - 1] ?? 0))).toEqual([5, 11, 21, 41, 81]);
     world.reader.monitored.set(SERVICE, [entity('a'), entity('b'), entity('silent', { reporting: false })]);
     // The scrape that reads the list reads them, too, however often they failed.
-    let last = answer;
+    let last = response;
     for (const before = world.reader.of('entities').length; world.reader.of('entities').length === before;) {
       await world.clock.until(world.clock.now() + 1_000);
       last = await world.scrape();
@@ -289,9 +289,9 @@ describe('entities', () => {
     await world.scrape();
     world.reader.monitored.set(SERVICE, [entity('a')]);
     await world.scrapeFor(6 * 60, 60);
-    const answer = await world.scrape();
-    expect(world.value(answer, THROUGHPUT, { entity: 'b' })).toBeUndefined();
-    expect(world.value(answer, THROUGHPUT, { entity: 'a' })).toBe(5);
+    const response = await world.scrape();
+    expect(world.value(response, THROUGHPUT, { entity: 'b' })).toBeUndefined();
+    expect(world.value(response, THROUGHPUT, { entity: 'a' })).toBe(5);
   });
 });
 
@@ -310,9 +310,9 @@ describe('golden metrics', () => {
     const metrics = [metric('error_rate'), metric('errorRate')];
     const world = worldWith([selection()], [entity('a', { metrics })]);
     world.reader.golden = () => ({ error_rate: 1, errorRate: 2 });
-    const answer = await world.scrape();
+    const response = await world.scrape();
     await world.nextScrape(5);
-    expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBe(2);
+    expect(world.value(response, 'newrelic_ext_service_error_rate')).toBe(2);
     expect(warnings(world)).toEqual([
       'entities: golden metric "error_rate" of EXT-SERVICE: left out: newrelic_ext_service_error_rate is the name of the golden metric "errorRate" of EXT-SERVICE already',
     ]);
@@ -342,9 +342,9 @@ describe('golden metrics', () => {
     expect(world.value(before, 'newrelic_a_b_c_x', { entity: 'second' })).toBe(1);
     world.reader.monitored.set(first, [entity('first', { metrics: [metric('x')] })]);
     await world.scrapeFor(6 * 60, 60);
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_a_b_c_x', { entity: 'first' })).toBe(1);
-    expect(world.value(answer, 'newrelic_a_b_c_x', { entity: 'second' })).toBeUndefined();
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_a_b_c_x', { entity: 'first' })).toBe(1);
+    expect(world.value(response, 'newrelic_a_b_c_x', { entity: 'second' })).toBeUndefined();
     expect(warnings(world)).toHaveLength(1);
   });
 
@@ -352,9 +352,9 @@ describe('golden metrics', () => {
     const world = worldWith([selection({ type: 'EXPORTER-QUERY' })], []);
     world.reader.monitored.set('EXPORTER-QUERY', [entity('a', { metrics: [metric('success'), metric('other')] })]);
     world.reader.golden = () => ({ success: 1, other: 2 });
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_exporter_query_success')).toBeUndefined();
-    expect(world.value(answer, 'newrelic_exporter_query_other')).toBe(2);
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_exporter_query_success')).toBeUndefined();
+    expect(world.value(response, 'newrelic_exporter_query_other')).toBe(2);
     expect(warnings(world)).toEqual([
       `entities: golden metric "success" of EXPORTER-QUERY: left out: newrelic_exporter_query_success is another metric's name`,
     ]);
@@ -367,8 +367,8 @@ describe('golden metrics', () => {
     world.reader.golden = () => ({ throughput: 6 });
     const later = async (minutes: number): Promise<unknown[]> => {
       await world.scrapeFor(minutes * 60, 60);
-      const answer = await world.scrape();
-      return [THROUGHPUT, 'newrelic_ext_service_error_rate'].map((family) => world.value(answer, family));
+      const response = await world.scrape();
+      return [THROUGHPUT, 'newrelic_ext_service_error_rate'].map((family) => world.value(response, family));
     };
     expect(await later(2)).toEqual([6, 2]);
     expect(world.group('golden_metrics')).toMatchObject({ success: false, tasks: { fresh: 1 } });
@@ -397,9 +397,9 @@ describe('golden metrics', () => {
     set(world, true);
     world.reader.failingMetrics = ['errorRate'];
     world.reader.golden = () => ({ throughput: 6 });
-    let answer = await world.scrape();
-    for (; world.value(answer, THROUGHPUT) !== 6; answer = await world.scrape()) await world.nextMinute(1);
-    expect(world.value(answer, 'newrelic_ext_service_error_rate')).toBeUndefined();
+    let response = await world.scrape();
+    for (; world.value(response, THROUGHPUT) !== 6; response = await world.scrape()) await world.nextMinute(1);
+    expect(world.value(response, 'newrelic_ext_service_error_rate')).toBeUndefined();
   });
 
   it('that no list has any more are forgotten: what is kept does not grow with definitions that change', async () => {

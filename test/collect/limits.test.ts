@@ -196,18 +196,18 @@ describe('failure truth and staleness', () => {
     await world.scrape();
     world.reader.latency = () => 60_000;
     await world.clock.until(START + 355_000);
-    const answer = await world.scrape();
-    expect(answer.took).toBe(9_500);
-    expect(answer.blocks).toEqual([]);
+    const response = await world.scrape();
+    expect(response.took).toBe(9_500);
+    expect(response.blocks).toEqual([]);
   });
 
   it('up is 0 when the last list failed, whatever is still served', async () => {
     const world = World.of(1);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'invalid_response' } : undefined);
-    const answer = await world.nextScrape();
+    const response = await world.nextScrape();
     expect(world.status.up).toBe(false);
-    expect(answer.blocks.map(({ group }) => group)).toContain('applications');
+    expect(response.blocks.map(({ group }) => group)).toContain('applications');
   });
 
   it('a group with nothing to read is a success', async () => {

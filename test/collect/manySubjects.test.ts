@@ -73,8 +73,8 @@ describe('an interface whose calls carry many subjects', () => {
       kind === 'metric_data' && 'applicationId' in subject && subject.applicationId === 3
         ? { reason: 'invalid_response' }
         : undefined;
-    const answer = await world.scrape();
-    const ids = answer.blocks
+    const response = await world.scrape();
+    const ids = response.blocks
       .filter(({ group }) => group === 'application_metrics')
       .map(({ labels }) => labels['app_id']);
     expect(ids).toEqual(['1', '2', '4', '5']);
@@ -86,11 +86,11 @@ describe('an interface whose calls carry many subjects', () => {
 
   it('finds database types in the metric data, those of an application and of each host', async () => {
     const world = populated(1, 1);
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
-    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
+    expect(world.value(response, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
     const labels = { component: 'Datastore/MySQL' };
-    expect(world.value(answer, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
+    expect(world.value(response, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
   });
 
   it('lets a probe carry others that are due and were asked for, in the call that it makes anyway', async () => {
@@ -122,10 +122,10 @@ describe('rolling values that the lists do not bring', () => {
   it('are published with what the lists say', async () => {
     const world = populated(1, 1);
     world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
-    const answer = await world.scrape();
+    const response = await world.scrape();
     for (const scope of ['application', 'host', 'key_transaction']) {
-      expect(world.value(answer, `newrelic_${scope}_rolling_requests_per_second`), scope).toBe(2);
-      expect(world.value(answer, `newrelic_${scope}_info`), scope).toBe(1);
+      expect(world.value(response, `newrelic_${scope}_rolling_requests_per_second`), scope).toBe(2);
+      expect(world.value(response, `newrelic_${scope}_info`), scope).toBe(1);
     }
     expect(world.group('applications').tasks).toEqual({ fresh: 1, stale: 0, missing: 0 });
     expect(world.group('hosts').tasks).toEqual({ fresh: 1, stale: 0, missing: 0 });
@@ -135,9 +135,9 @@ describe('rolling values that the lists do not bring', () => {
     const world = populated(2, 0);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'rolling' ? { reason: 'timeout', latency: 30_000 } : undefined);
-    const answer = await world.nextScrape();
-    expect(world.value(answer, 'newrelic_application_rolling_requests_per_second')).toBe(2);
-    expect(answer.complete).toBe(false);
+    const response = await world.nextScrape();
+    expect(world.value(response, 'newrelic_application_rolling_requests_per_second')).toBe(2);
+    expect(response.complete).toBe(false);
     expect(world.status.up).toBe(true);
     const groups = new Set(['applications'] as const);
     void world.collector.refresh({ groups }, 9_500);
@@ -168,9 +168,9 @@ describe('rolling values that the lists do not bring', () => {
     await world.scrape();
     world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
     await world.nextScrape();
-    const answer = await world.nextScrape();
+    const response = await world.nextScrape();
     expect(world.reader.of('key_transactions')).toHaveLength(2);
-    expect(answer.blocks.flatMap(({ labels }) => labels.key_transaction_id ?? [])).not.toContain('8');
+    expect(response.blocks.flatMap(({ labels }) => labels.key_transaction_id ?? [])).not.toContain('8');
   });
 });
 

@@ -37,8 +37,8 @@ function freshAndHeld({ accounts, blocks }: Snapshot): { readonly fresh: number 
 describe('an exposition that is put together in portions', () => {
   it('counts as fresh exactly what it holds, while values keep arriving', async () => {
     const world = quickFleet();
-    const answers = await atEveryTenthCall(world, () => world.collector.snapshot(EVERYTHING));
-    const counts = answers.map(freshAndHeld);
+    const responses = await atEveryTenthCall(world, () => world.collector.snapshot(EVERYTHING));
+    const counts = responses.map(freshAndHeld);
     for (const { fresh, held } of counts) expect(fresh).toBe(held);
     expect(counts.filter(({ held }) => held > 0 && held < MANY).length).toBeGreaterThan(3);
     const last = await world.collector.snapshot(EVERYTHING);

@@ -266,8 +266,8 @@ describe('a client that has gone', () => {
     giveWay.abort();
     await refresh;
     expect(world.clock.monotonic() - asked).toBe(5_000);
-    const answer = await world.collector.snapshot(EVERYTHING, asked);
-    expect(answer.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(2);
+    const response = await world.collector.snapshot(EVERYTHING, asked);
+    expect(response.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(2);
     // Others who wait for the same data continue to wait.
     await world.clock.run(other);
     expect(world.clock.monotonic() - asked).toBeGreaterThanOrEqual(30_000);

@@ -45,10 +45,10 @@ describe('queries', () => {
   });
 
   it('are read with a scrape, one call each, and served with the labels of the account', async () => {
-    const answer = await world.scrape();
+    const response = await world.scrape();
     expect(asked(world)).toEqual(['orders', 'queues']);
-    expect(world.value(answer, 'shop_orders', { account: 'main', region: 'eu' })).toBe(3);
-    expect(answer.complete).toBe(true);
+    expect(world.value(response, 'shop_orders', { account: 'main', region: 'eu' })).toBe(3);
+    expect(response.complete).toBe(true);
     expect(world.group('queries')).toMatchObject({ success: true, intervalSeconds: 60, tasks: { fresh: 2 } });
     expect(world.status.queries).toMatchObject([
       { name: 'orders', success: true, rows: 2, series: 2, dropped: { not_a_number: 0, repeated: 0 } },
@@ -145,8 +145,8 @@ describe('queries', () => {
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
     world.reader.fault = () => undefined;
-    const answer = await world.nextScrape(5);
-    expect(world.value(answer, 'shop_orders', { region: 'eu' })).toBe(3);
+    const response = await world.nextScrape(5);
+    expect(world.value(response, 'shop_orders', { region: 'eu' })).toBe(3);
   });
 
   it('are added, removed and changed by a reload without a call for the others', async () => {
@@ -157,10 +157,10 @@ describe('queries', () => {
     const before = asked(world).length;
     const account = accountConfig({ queries: [added, ORDERS, changed], account_id: 7, applications: { read: false } });
     world.collector.reconfigure(config(account));
-    const answer = await world.scrape();
+    const response = await world.scrape();
     expect(asked(world).slice(before)).toEqual(['added', 'queues']);
-    expect(world.value(answer, 'queue', { region: 'us' })).toBe(40);
-    expect(world.value(answer, 'shop_orders', { region: 'us' })).toBe(4);
+    expect(world.value(response, 'queue', { region: 'us' })).toBe(40);
+    expect(world.value(response, 'shop_orders', { region: 'us' })).toBe(4);
     world.collector.reconfigure(
       config(accountConfig({ queries: [ORDERS], account_id: 7, applications: { read: false } })),
     );
@@ -185,8 +185,8 @@ describe('rows of one family', () => {
 
   it('beyond max_series are cut and counted', async () => {
     const world = worldWith([query({ name: 'orders', max_series: 1 })]);
-    const answer = await world.scrape(only);
-    expect(answer.cut).toMatchObject([{ family: 'shop_orders', series: 1 }]);
+    const response = await world.scrape(only);
+    expect(response.cut).toMatchObject([{ family: 'shop_orders', series: 1 }]);
     expect(world.status.queries[0]?.series).toBe(1);
   });
 });

@@ -97,9 +97,9 @@ describe('the exposition', () => {
   it('comes at the deadline with what there is when one application hangs, and the work goes on', async () => {
     const world = World.of(5, 0);
     world.reader.latency = ({ applicationId, kind }) => (applicationId === 3 && kind === 'metric_data' ? 20_000 : 100);
-    const answer = await world.scrape();
-    expect(answer).toMatchObject({ took: 9_500, complete: false });
-    const apps = answer.blocks
+    const response = await world.scrape();
+    expect(response).toMatchObject({ took: 9_500, complete: false });
+    const apps = response.blocks
       .filter(({ group }) => group === 'application_metrics')
       .map(({ labels }) => labels.app_id);
     expect(apps).toEqual(['1', '2', '4', '5']);
@@ -128,8 +128,8 @@ describe('the exposition', () => {
     const limits = { requests_per_minute: budget, max_concurrent_requests: 2 };
     const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
     await world.scrape({ groups: new Set(['applications']), listsOnly: true });
-    const answer = await world.scrape();
-    expect(answer.complete).toBe(complete);
+    const response = await world.scrape();
+    expect(response.complete).toBe(complete);
     expect(world.reader.calls.length === 21).toBe(complete);
   });
 
@@ -164,11 +164,11 @@ describe('what a metric data call asks for', () => {
   it('waits for the database types, and is asked for without them when they cannot be read', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
-    const answer = await world.scrape();
+    const response = await world.scrape();
     expect(world.reader.calls.map(({ kind }) => kind).slice(-2)).toEqual(['metric_names', 'metric_data']);
-    expect(world.value(answer, 'newrelic_application_response_time_seconds')).toBe(0.1);
+    expect(world.value(response, 'newrelic_application_response_time_seconds')).toBe(0.1);
     for (const family of ['component_time_seconds', 'component_calls_per_second', 'total_time_seconds']) {
-      expect(world.value(answer, `newrelic_application_${family}`)).toBeUndefined();
+      expect(world.value(response, `newrelic_application_${family}`)).toBeUndefined();
     }
   });
 
@@ -205,10 +205,10 @@ describe('what a metric data call asks for', () => {
     await world.scrape({ groups: new Set(['metric_names']) });
     await world.nextMinute(1);
     world.reader.latency = ({ hostKey }) => (hostKey === undefined ? 100 : 60_000);
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
-    expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
-    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeUndefined();
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
+    expect(world.value(response, 'newrelic_host_response_time_seconds')).toBe(0.1);
+    expect(world.value(response, 'newrelic_host_total_time_seconds')).toBeUndefined();
   });
 });
 
@@ -217,9 +217,9 @@ describe('failures and changes of the inventory', () => {
     const world = World.of(3, 1);
     await world.scrape();
     world.reader.applications = world.reader.applications.slice(1);
-    const answer = await world.nextScrape();
-    expect(new Set(answer.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['2', '3']));
-    expect(answer.complete).toBe(true);
+    const response = await world.nextScrape();
+    expect(new Set(response.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['2', '3']));
+    expect(response.complete).toBe(true);
   });
 
   it('a response that cannot be taken over fails what it is about, and nothing else', async () => {
@@ -231,8 +231,8 @@ describe('failures and changes of the inventory', () => {
       },
     };
     world.reader.hostsOf.set(1, [broken]);
-    const answer = await world.scrape();
-    expect(answer.complete).toBe(false);
+    const response = await world.scrape();
+    expect(response.complete).toBe(false);
     expect(world.group('hosts')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
     expect(JSON.stringify(world.lines)).toContain('the key is broken');
   });
@@ -295,9 +295,9 @@ describe('failures and changes of the inventory', () => {
       world.reader.hostsOf.set(1, [host(1001)]);
       world.reader.fault = ({ hostKey }) =>
         hostKey === '1000' ? { reason: 'not_found', status: 404, latency } : undefined;
-      const answer = await world.nextScrape();
-      expect(answer.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
-      expect(answer.complete).toBe(true);
+      const response = await world.nextScrape();
+      expect(response.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
+      expect(response.complete).toBe(true);
       expect(world.group('host_metrics').success).toBe(true);
       expect(world.reader.of('hosts')).toHaveLength(2);
     },
@@ -328,18 +328,18 @@ describe('failures and changes of the inventory', () => {
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     await world.scrape();
     world.reader.applications = [application(1, { name: 'renamed' })];
-    const answer = await world.nextScrape();
-    expect(new Set(answer.blocks.map(({ labels }) => labels.app))).toEqual(new Set(['renamed']));
-    expect(answer.blocks).toHaveLength(5);
+    const response = await world.nextScrape();
+    expect(new Set(response.blocks.map(({ labels }) => labels.app))).toEqual(new Set(['renamed']));
+    expect(response.blocks).toHaveLength(5);
   });
 
   it('an application that stops reporting keeps its state and loses its metric data', async () => {
     const world = World.of(1, 1);
     await world.scrape();
     world.reader.applications = [application(1, { reporting: false, summary: undefined })];
-    const answer = await world.nextScrape();
-    expect(answer.blocks.map(({ group }) => group)).toEqual(['applications']);
-    expect(world.value(answer, 'newrelic_application_reporting')).toBe(0);
+    const response = await world.nextScrape();
+    expect(response.blocks.map(({ group }) => group)).toEqual(['applications']);
+    expect(world.value(response, 'newrelic_application_reporting')).toBe(0);
     world.reader.calls.length = 0;
     await world.nextScrape();
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
@@ -349,8 +349,8 @@ describe('failures and changes of the inventory', () => {
     const filtered = accountConfig({ applications: { exclude: [{ name: 'app-2' }] } });
     const world = World.of(2, 0, [filtered]);
     world.reader.keyTransactions = [keyTransaction(8, 1), keyTransaction(9, 2)];
-    const answer = await world.scrape();
-    const keys = answer.blocks.filter(({ group }) => group === 'key_transactions');
+    const response = await world.scrape();
+    const keys = response.blocks.filter(({ group }) => group === 'key_transactions');
     expect(keys.map(({ labels }) => labels.key_transaction_id)).toEqual(['8']);
   });
 
@@ -361,13 +361,13 @@ describe('failures and changes of the inventory', () => {
     });
     const world = World.of(3, 0, [chosen]);
     world.reader.keyTransactions = [keyTransaction(8, 3), keyTransaction(9, 2), keyTransaction(10, 77)];
-    const answer = await world.scrape();
-    const keys = answer.blocks.filter(({ group }) => group === 'key_transactions');
+    const response = await world.scrape();
+    const keys = response.blocks.filter(({ group }) => group === 'key_transactions');
     expect(keys.map(({ labels }) => [labels.key_transaction_id, labels.app, labels.app_id])).toEqual([
       ['9', 'app-2', '2'],
       ['10', '', '77'],
     ]);
-    expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(1);
+    expect(response.blocks.filter(({ group }) => group === 'applications')).toHaveLength(1);
     expect(world.reader.of('applications').map(({ query }) => query)).toEqual([{ ids: [1] }, { ids: [2, 77] }]);
   });
 

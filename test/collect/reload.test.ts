@@ -49,8 +49,8 @@ describe('a reload', () => {
       new Set(['2']),
     );
     world.collector.reconfigure(config());
-    const answer = await world.scrape();
-    expect(new Set(answer.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['1', '2', '3', '4']));
+    const response = await world.scrape();
+    expect(new Set(response.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['1', '2', '3', '4']));
   });
 
   it('that widens the applications while the narrow list is being read has the list read again', async () => {
@@ -59,8 +59,8 @@ describe('a reload', () => {
     await world.clock.advance(50);
     world.collector.reconfigure(config());
     await world.clock.advance(100);
-    const answer = await world.scrape();
-    expect(answer.blocks.filter(({ group }) => group === 'applications')).toHaveLength(3);
+    const response = await world.scrape();
+    expect(response.blocks.filter(({ group }) => group === 'applications')).toHaveLength(3);
   });
 
   it('that switches applications off forgets them: switched on again, they cannot be told before their list was read', async () => {
@@ -171,9 +171,9 @@ describe('a reload', () => {
     await world.scrape();
     const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
     world.collector.reconfigure(config(accountConfig({ applications: { settings } })));
-    const answer = await world.collector.snapshot(EVERYTHING);
-    expect(world.value(answer, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.08);
-    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.08);
+    const response = await world.collector.snapshot(EVERYTHING);
+    expect(world.value(response, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.08);
+    expect(world.value(response, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.08);
   });
 
   it('that changes the window is in force for the next call', async () => {
@@ -263,11 +263,11 @@ describe('custom metrics', () => {
   it('travel in the same call, without names that cannot be asked for', async () => {
     const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     queues(world);
-    const answer = await world.scrape();
+    const response = await world.scrape();
     expect(world.reader.of('metric_data')).toHaveLength(1);
-    expect(world.value(answer, QUEUE.name, { queue: 'a' })).toBe(7);
-    expect(world.value(answer, QUEUE.name, { queue: 'b' })).toBe(7);
-    expect(answer.complete).toBe(true);
+    expect(world.value(response, QUEUE.name, { queue: 'a' })).toBe(7);
+    expect(world.value(response, QUEUE.name, { queue: 'b' })).toBe(7);
+    expect(response.complete).toBe(true);
   });
 
   it('count in the plan with the calls they take', async () => {
@@ -439,9 +439,9 @@ describe('a large fleet', () => {
       accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 100 } }),
     ]);
     world.reader.recording = false;
-    const answer = await world.scrape(EVERYTHING, 60_000);
-    expect(answer.complete).toBe(true);
-    expect(answer.blocks).toHaveLength(1_000 * (2 + 10));
+    const response = await world.scrape(EVERYTHING, 60_000);
+    expect(response.complete).toBe(true);
+    expect(response.blocks).toHaveLength(1_000 * (2 + 10));
     // What is kept of a response is what something reads.
     world.reader.applications = [application(1)];
     expect((await world.nextScrape()).blocks).toHaveLength(12);

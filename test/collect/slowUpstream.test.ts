@@ -102,10 +102,10 @@ describe('a hanging application', () => {
     const world = World.of(2, 2);
     world.reader.latency = ({ kind, applicationId, hostKey }) =>
       kind === 'metric_data' && applicationId === 1 && hostKey === undefined ? 60_000 : 100;
-    const answer = await world.scrape();
+    const response = await world.scrape();
     const ofHost = { app_id: '1', host_id: '1000' };
-    expect(world.value(answer, 'newrelic_host_response_time_seconds', ofHost)).toBe(0.1);
-    expect(world.value(answer, 'newrelic_host_total_time_seconds', ofHost)).toBeUndefined();
+    expect(world.value(response, 'newrelic_host_response_time_seconds', ofHost)).toBe(0.1);
+    expect(world.value(response, 'newrelic_host_total_time_seconds', ofHost)).toBeUndefined();
     world.reader.latency = () => 100;
     await world.clock.advance(60_000);
     const later = await world.scrape();
@@ -147,9 +147,9 @@ describe('a hanging application', () => {
       query.hostKey === undefined
         ? { HttpDispatcher: {}, 'Datastore/MySQL/allWeb': {}, 'Database/allWeb': {} }
         : values(query);
-    const answer = await world.scrape();
-    expect(world.value(answer, 'newrelic_host_response_time_seconds')).toBe(0.1);
-    expect(world.value(answer, 'newrelic_host_total_time_seconds')).toBeUndefined();
+    const response = await world.scrape();
+    expect(world.value(response, 'newrelic_host_response_time_seconds')).toBe(0.1);
+    expect(world.value(response, 'newrelic_host_total_time_seconds')).toBeUndefined();
     world.reader.values = values;
     expect(world.value(await world.nextScrape(), 'newrelic_host_total_time_seconds')).toBeCloseTo(0.05);
   });

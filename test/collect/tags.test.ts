@@ -22,7 +22,7 @@ function worldWith(tags: readonly string[]): World {
 describe('tags of applications', () => {
   it('are labels of a family of their own: values sorted, keys compared without case, empty where there are none', async () => {
     const world = worldWith(['team', 'cost.center', 'environment', 'rollout 🚀']);
-    const answer = await world.scrape();
+    const response = await world.scrape();
     const labels = {
       app_id: '1',
       tag_team: 'payments,web',
@@ -30,12 +30,14 @@ describe('tags of applications', () => {
       tag_environment: '',
       tag_rollout__: 'fast',
     };
-    expect(world.value(answer, FAMILY, labels)).toBe(1);
+    expect(world.value(response, FAMILY, labels)).toBe(1);
     // One that does not report has it, too.
-    expect(world.value(answer, FAMILY, { app_id: '2', tag_team: '' })).toBe(1);
+    expect(world.value(response, FAMILY, { app_id: '2', tag_team: '' })).toBe(1);
     // Tags that could not be read are unknown, which is not the same as none.
-    expect(world.value(answer, FAMILY, { app_id: '3' })).toBeUndefined();
-    expect(world.value(answer, 'newrelic_application_info', { app_id: '1', tag_team: 'payments,web' })).toBeUndefined();
+    expect(world.value(response, FAMILY, { app_id: '3' })).toBeUndefined();
+    expect(
+      world.value(response, 'newrelic_application_info', { app_id: '1', tag_team: 'payments,web' }),
+    ).toBeUndefined();
   });
 
   it('are not published unless the configuration names some', async () => {
@@ -48,8 +50,8 @@ describe('tags of applications', () => {
     await world.scrape();
     const calls = world.reader.calls.length;
     world.collector.reconfigure(config(accountConfig({ applications: { tags: ['TEAM', 'environment'] } })));
-    const answer = await world.scrape();
-    expect(world.value(answer, FAMILY, { app_id: '1', tag_TEAM: 'payments,web', tag_environment: '' })).toBe(1);
+    const response = await world.scrape();
+    expect(world.value(response, FAMILY, { app_id: '1', tag_TEAM: 'payments,web', tag_environment: '' })).toBe(1);
     expect(world.reader.calls).toHaveLength(calls);
   });
 });

@@ -28,7 +28,7 @@ describe('what once broke a query that others shared', () => {
     expect(failures.isSuspect(KIND, 7)).toBe(false);
     for (let round = 0; round < 2; round += 1) {
       failures.recordFailure(SUSPECT, failure);
-      for (let answer = 0; answer < 30; answer += 1) {
+      for (let response = 0; response < 30; response += 1) {
         expect(failures.isSuspect(KIND, 7)).toBe(true);
         failures.recordSuccess(SUSPECT);
       }

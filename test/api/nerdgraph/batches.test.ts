@@ -77,10 +77,10 @@ describe('a query for many applications', () => {
   it('that a result of ten rows cannot hold is read in parts until nothing is missing', async () => {
     const between = await startBetween(WORLD);
     const [whole, hosts] = [await readAll(between), await readHosts(between)];
-    between.fault = edit((answer) => {
-      if (answer.results.length <= 10) return;
-      answer.results = answer.results.slice(0, 10);
-      answer.otherResult = { c: 1, t: 0, x: 0, mn: null, mx: null };
+    between.fault = edit((response) => {
+      if (response.results.length <= 10) return;
+      response.results = response.results.slice(0, 10);
+      response.otherResult = { c: 1, t: 0, x: 0, mn: null, mx: null };
     });
     expect(await readAll(between)).toEqual(whole);
     expect(await readHosts(between)).toEqual(hosts);
@@ -198,8 +198,8 @@ describe('a query for many applications', () => {
 
   it('makes zeros only for what reports', async () => {
     const between = await startBetween(WORLD);
-    between.fault = edit((answer) => {
-      answer.results = answer.results.filter(({ facet }) => {
+    between.fault = edit((response) => {
+      response.results = response.results.filter(({ facet }) => {
         const [id, name] = facet as string[];
         return id === '1000002' ? name === 'Agent/MetricsReported/count' : id !== '1000001';
       });

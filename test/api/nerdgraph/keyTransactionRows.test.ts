@@ -121,7 +121,7 @@ describe('the rows of key transactions', () => {
     between.fault = editRows((rows) => rows.splice(0));
     for (const summary of await summaries()) expect(summary).toMatchObject({ requestRate: 0, apdexScore: undefined });
     // Nothing is known of a key transaction whose application is silent, too.
-    between.fault = edit((answer) => (answer.results = []));
+    between.fault = edit((response) => (response.results = []));
     for (const summary of await summaries()) expect(summary).toMatchObject({ requestRate: undefined });
   });
 

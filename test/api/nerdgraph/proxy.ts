@@ -20,7 +20,7 @@ export interface Asked {
 export type Fault = (response: ServerResponse, asked: Asked, good: string) => boolean | undefined;
 
 /** What the service says of a query, as far as tests change it. */
-export interface NrqlAnswer {
+export interface NrqlResponse {
   results: Record<string, unknown>[];
   otherResult: unknown;
   metadata: { messages: unknown; timeWindow: { begin: number; end: number } };
@@ -28,10 +28,10 @@ export interface NrqlAnswer {
 
 /** Changes the responses to the queries for which `isStruck` is true. */
 export const edit =
-  (change: (answer: NrqlAnswer, nrql: string) => void, isStruck = (nrql: string) => nrql !== ''): Fault =>
+  (change: (answer: NrqlResponse, nrql: string) => void, isStruck = (nrql: string) => nrql !== ''): Fault =>
   (response, { nrql }, good) => {
     if (!isStruck(nrql)) return false;
-    const body = JSON.parse(good) as { data: { actor: { account: { nrql: NrqlAnswer } } } };
+    const body = JSON.parse(good) as { data: { actor: { account: { nrql: NrqlResponse } } } };
     change(body.data.actor.account.nrql, nrql);
     response.end(JSON.stringify(body));
     return true;

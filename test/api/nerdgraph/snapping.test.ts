@@ -54,11 +54,13 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
       return series.map((outcome) => new Map(valueOf(outcome).metrics));
     };
     const whole = await read();
-    between.fault = edit((answer) => {
-      const { timeWindow } = answer.metadata;
+    between.fault = edit((response) => {
+      const { timeWindow } = response.metadata;
       if (timeWindow.end - timeWindow.begin <= 600_000) return;
       timeWindow.begin += 300_000;
-      answer.results = answer.results.filter(({ beginTimeSeconds: from }) => Number(from) * 1000 >= timeWindow.begin);
+      response.results = response.results.filter(
+        ({ beginTimeSeconds: from }) => Number(from) * 1000 >= timeWindow.begin,
+      );
     });
     expect(await read()).toEqual(whole);
     expect(asked).toHaveLength(2);

@@ -107,11 +107,11 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
 
 /** A server and a reader that reads from it. */
 export async function serve(
-  answer: Responder,
+  response: Responder,
   options: Partial<RestReaderOptions> = {},
   tls?: KeyPair,
 ): Promise<Reading & { server: TestServer }> {
-  const server = await startServer(answer, tls);
+  const server = await startServer(response, tls);
   onTestFinished(() => server.close());
   return { server, ...startReading(`${server.origin}/v2`, options) };
 }

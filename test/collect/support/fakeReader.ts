@@ -287,7 +287,7 @@ export class FakeReader implements UpstreamReader {
 
   #read<S extends object, A>(
     kind: CallKind,
-    answer: (subject: S, range: TimeRange) => A,
+    response: (subject: S, range: TimeRange) => A,
     callsOf: (subject: S) => number = () => 1,
   ): BatchRead<S, A> {
     return {
@@ -313,7 +313,7 @@ export class FakeReader implements UpstreamReader {
             return subjects.map((subject): Outcome<A> => {
               const fault = this.subjectFault(kind, subject);
               return fault === undefined
-                ? { value: answer(subject, range) }
+                ? { value: response(subject, range) }
                 : { error: errorOf({ kind, ...idsOf(subject) }, fault) };
             });
           },

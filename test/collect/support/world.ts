@@ -149,8 +149,8 @@ export class World {
   }
 
   /** The value of one series of an application's or a host's block; undefined when it is absent. */
-  value(answer: Snapshot, family: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
-    for (const block of answer.blocks) {
+  value(response: Snapshot, family: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+    for (const block of response.blocks) {
       for (const sample of readSamples(block.samples)) {
         const all = { ...block.labels, ...sample.labels };
         if (sample.family.name !== family) continue;

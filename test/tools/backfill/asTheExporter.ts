@@ -23,8 +23,8 @@ export async function publishedAt(
   const read = async (from: number, to: number, hostKey?: string) => {
     const names = queryNames(datastores, hostKey === undefined ? 'application' : 'host', reader.api);
     const subject = { applicationId, hostKey, metrics: { names } };
-    const answer = await readOne(reader.metricData, subject, { from, to }, call);
-    return { seconds: answer.window.to - answer.window.from, metrics: answer.metrics };
+    const response = await readOne(reader.metricData, subject, { from, to }, call);
+    return { seconds: response.window.to - response.window.from, metrics: response.metrics };
   };
   const database = databaseKind(await read(...range), application.language, 'auto');
   const published = new Map<string, number>();

@@ -39,9 +39,9 @@ describe('the facets that a result names', () => {
 describe('the window that was answered', () => {
   const near = (begin: number, end: number, range = RANGE): unknown => {
     const timeWindow = { begin: begin * 1000, end: end * 1000 };
-    const answer = completeRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
+    const response = completeRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } }, FACETS, false);
     try {
-      return nearWindow(answer!.window, range);
+      return nearWindow(response!.window, range);
     } catch (error) {
       return (error as Error).message;
     }
