@@ -1,19 +1,32 @@
-/** Why a call failed: the values of the label `reason` of newrelic_exporter_api_failures_total. */
-export const FAILURE_REASONS = [
-  'auth',
-  'forbidden',
-  'not_found',
-  'rate_limited',
-  'timeout',
-  'network',
-  'server',
-  'redirect',
-  'invalid_response',
-  'too_large',
-  'other',
-] as const;
+/**
+ * Why a call failed (the label `reason` of newrelic_exporter_api_failures_total), with the remedy for an operator when an account
+ * cannot be read because of it (docs/errors.md, "Failed calls").
+ */
+export const REMEDIES = {
+  auth: 'the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp',
+  forbidden:
+    "look at the permissions of the key's user: it needs access to the account, and account_id must be one that it sees",
+  not_found: 'look whether base_url is the address of New Relic',
+  rate_limited: "lower limits.requests_per_minute, and find what else uses the account's limit",
+  timeout:
+    'look at the network and the proxy between the exporter and New Relic; a longer limits.request_timeout may help',
+  network:
+    'look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own',
+  server: 'New Relic itself fails: look at its status page, and wait',
+  redirect: 'correct base_url: the key is never sent to the address that it leads to',
+  invalid_response: "look whether a proxy answers in New Relic's place",
+  too_large: 'look what answers at this address: the response is larger than any of New Relic',
+  other: 'correct what the message names; where it names nothing of yours, report it with these words',
+};
 
-export type FailureReason = (typeof FAILURE_REASONS)[number];
+export type FailureReason = keyof typeof REMEDIES;
+
+export const FAILURE_REASONS = Object.keys(REMEDIES) as readonly FailureReason[];
+
+/** An overload that New Relic reported, with its length if known (milliseconds from now): the whole account pauses. */
+export interface Overload {
+  readonly waitMs: number | undefined;
+}
 
 /** A call that failed, after its retries. The message contains endpoint and status, never a key or a body. */
 export class UpstreamError extends Error {
@@ -32,5 +45,22 @@ export class UpstreamError extends Error {
   constructor(message: string, failure: UpstreamError['failure']) {
     super(message);
     this.failure = failure;
+  }
+}
+
+/** A failed attempt at a call. It has no cause, because errors of the HTTP library contain parts of responses. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure';
+  readonly reason: FailureReason;
+  readonly circumstances: Omit<UpstreamError['failure'], 'reason'> & {
+    /** True if the same call may succeed when it is repeated. */
+    readonly retriable?: boolean;
+    readonly overload?: Overload | undefined;
+  };
+
+  constructor(reason: FailureReason, words: string, circumstances: CallFailure['circumstances'] = {}) {
+    super(words);
+    this.reason = reason;
+    this.circumstances = circumstances;
   }
 }

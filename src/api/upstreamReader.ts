@@ -11,7 +11,7 @@ import type {
   Tag,
   Timeslice,
 } from './types.ts';
-import { UpstreamError, type FailureReason } from './upstreamError.ts';
+import { UpstreamError, type FailureReason, type Overload } from './upstreamError.ts';
 
 /** Reasons for reading a call for many subjects again in parts. */
 export const SPLIT_REASONS = ['truncated', 'timeout', 'error'] as const;
@@ -38,11 +38,6 @@ export interface CallObserver {
 export const APIS = ['rest', 'nerdgraph'] as const;
 
 export type Api = (typeof APIS)[number];
-
-/** An overload that New Relic reported, with its length if known (milliseconds from now): the whole account pauses. */
-export interface Overload {
-  readonly waitMs: number | undefined;
-}
 
 /** Grants calls one at a time; each grant spends a call of the budget. */
 export interface RateLimiter {

@@ -1,4 +1,4 @@
-import { REMEDIES } from '../api/remedies.ts';
+import { REMEDIES } from '../api/upstreamError.ts';
 import { endOfLife } from '../config/config.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import type { AccountCollector } from './accountCollector.ts';

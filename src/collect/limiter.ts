@@ -1,8 +1,8 @@
-import { abortReason } from '../api/http/address.ts';
-import type { RateLimiter, Overload } from '../api/upstreamReader.ts';
+import type { RateLimiter } from '../api/upstreamReader.ts';
+import type { Overload } from '../api/upstreamError.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { Budget } from './budget.ts';
-import type { Clock } from '../eventLoop/clock.ts';
+import { type Clock, abortReason } from '../eventLoop/clock.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */

@@ -38,3 +38,8 @@ export async function within(
     work.then(end, reject);
   });
 }
+
+/** The reason of an aborted signal, as an error to reject with. */
+export function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error ? signal.reason : new Error('stopped');
+}

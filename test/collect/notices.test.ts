@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { REMEDIES } from '../../src/api/remedies.ts';
+import { REMEDIES } from '../../src/api/upstreamError.ts';
 import { unmatchedExclusions } from '../../src/collect/accountWarnings.ts';
 import { application, TRAFFIC } from './support/bodies.ts';
 import { accountConfig, config, customMetric } from './support/config.ts';

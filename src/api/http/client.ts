@@ -1,21 +1,20 @@
 import type { Secrets } from '../../log/secrets.ts';
 import type { FailureMemory } from './failureMemory.ts';
-import { CallFailure, overloadOf } from './callFailure.ts';
 import { backoff } from '../backoff.ts';
-import { UpstreamError } from '../upstreamError.ts';
-import type { CallObserver, CallOptions, Overload } from '../upstreamReader.ts';
+import { UpstreamError, CallFailure, type Overload } from '../upstreamError.ts';
+import type { CallObserver, CallOptions } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
-import { firstHeader, httpsUpgrade } from './address.ts';
 import {
   isGood,
+  overloadOf,
   parseResponse,
   textOf,
   type ResponsePolicy,
   type JsonResponse,
   type ReceivedResponse,
-} from './body.ts';
+} from './response.ts';
 import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
-import { exchange, type Request } from './exchange.ts';
+import { exchange, firstHeader, resolve, urlOf, type Address, type Request } from './exchange.ts';
 import { Discarded } from './validation.ts';
 
 const FIRST_CEILING_MS = 500;
@@ -295,4 +294,18 @@ function isRetried(
   if (retries === 'transient') return isTransient === true;
   if (retries === 'none' || retriable !== true) return false;
   return retries === 'all' || reason !== 'timeout' || patient === true;
+}
+
+/**
+ * The origin to call instead when New Relic redirects a plain HTTP call with 301: the same host over HTTPS, at the port of
+ * the `Location` header (its page "301 response for REST API calls"), whose scheme does not matter: the published example has
+ * `http`. Undefined for any other redirect: the key is sent to no other host.
+ */
+export function httpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
+  if (status !== 301 || !address.origin.startsWith('http:')) return undefined;
+  const requested = urlOf(address);
+  const target = resolve(location, requested);
+  if (target?.hostname !== requested.hostname || !['http:', 'https:'].includes(target.protocol)) return undefined;
+  target.protocol = 'https:';
+  return target.origin;
 }

@@ -1,6 +1,32 @@
 import type { Dispatcher } from 'undici';
-import { abortReason, type Address, type ResponseHeaders } from './address.ts';
-import { CallFailure } from './callFailure.ts';
+import { abortReason } from '../../eventLoop/clock.ts';
+import { CallFailure } from '../upstreamError.ts';
+
+/** Headers of a response; names are in lower case. */
+export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The value of a header that should be there once. */
+export function firstHeader(headers: ResponseHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value)?.trim();
+}
+
+/** The address that a reference on a page leads to; undefined when it is not a valid address. */
+export function resolve(reference: string | undefined, page: URL): URL | undefined {
+  return reference !== undefined && URL.canParse(reference, page.href) ? new URL(reference, page) : undefined;
+}
+
+/** The address of a call in two parts, because parsing it for each call would cost more than the rest of its making. */
+export interface Address {
+  /** Scheme, host and port. */
+  readonly origin: string;
+  /** Percent-encoded path and query. */
+  readonly path: string;
+}
+
+export function urlOf({ origin, path }: Address): URL {
+  return new URL(origin + path);
+}
 
 /** Limits for an error body, in bytes and in milliseconds after its headers: only its title is shown. */
 const ERROR_BODY_BYTES = 8_192;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CallFailure } from './callFailure.ts';
+import { CallFailure } from '../upstreamError.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 
 /** An object of a response. */

@@ -4,7 +4,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { aligned, all, any, isIn, isLike, nrql, rowsOf, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { Group } from '../../reads/reads.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import {
   outcomeOf,

@@ -4,13 +4,12 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { Transport } from './transport.ts';
-import { CallFailure } from '../http/callFailure.ts';
 import { readPages } from '../http/paging.ts';
 import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import type { Tag } from '../types.ts';
-import { UpstreamError } from '../upstreamError.ts';
+import { UpstreamError, CallFailure } from '../upstreamError.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
 const HEALTH = {

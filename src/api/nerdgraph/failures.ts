@@ -1,8 +1,7 @@
 import type { Document } from './documents.ts';
-import { CallFailure } from '../http/callFailure.ts';
-import { titleOf } from '../http/body.ts';
+import { titleOf } from '../http/response.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
-import type { FailureReason } from '../upstreamError.ts';
+import { CallFailure, type FailureReason } from '../upstreamError.ts';
 
 /** The failures of errors by their meaning, the most serious first, which decides where a body has several errors. */
 const MEANINGS = {

@@ -4,10 +4,9 @@ import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './documents.ts';
-import type { CallFailure } from '../http/callFailure.ts';
 import { amount, isList, parseRecord, text } from '../http/validation.ts';
 import type { KeyTransaction } from '../types.ts';
-import { UpstreamError } from '../upstreamError.ts';
+import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 /** The tag that holds the id of a key transaction in the REST interface. */

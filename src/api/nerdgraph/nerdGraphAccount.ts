@@ -5,7 +5,7 @@ import { ACCOUNTS, ACCOUNTS_IN_REGION, USER } from './documents.ts';
 import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { CallFailure } from '../upstreamError.ts';
 import { Discarded, id, parseList, type Json } from '../http/validation.ts';
 import type { CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
 

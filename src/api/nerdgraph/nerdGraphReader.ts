@@ -9,7 +9,7 @@ import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindow } from './nrql.ts';
 import { hostsRead, metricDataRead, rollingRead } from './batchReads.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { CallFailure } from '../upstreamError.ts';
 import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
 import {

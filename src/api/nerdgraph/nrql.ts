@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CallFailure } from '../http/callFailure.ts';
+import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MAX_FACETS } from '../../nrql/limits.ts';

@@ -4,13 +4,12 @@ import { all, completeRowsOf, nearWindow, nrql, TIMESLICE, type Attribute } from
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import { BOUNDS } from '../http/body.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { BOUNDS } from '../http/response.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
 import { isAbout, type Timeslice } from '../types.ts';
-import { UpstreamError } from '../upstreamError.ts';
+import { UpstreamError, CallFailure } from '../upstreamError.ts';
 import { isDatastore, type Columns } from '../../formulas/metricInputs.ts';
 import { Facets } from '../../nrql/facets.ts';
 import { goldenQuery, isCanonicalInteger, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';

@@ -1,13 +1,12 @@
 import { badKeyOf, failedBelow, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
 import { NRQL, type Document } from './documents.ts';
-import type { Address } from '../http/address.ts';
-import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/body.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import type { Address } from '../http/exchange.ts';
+import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/response.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
 import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import { UpstreamError, type FailureReason } from '../upstreamError.ts';
+import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
 
 /** What a call is counted by: its group, or the list of accounts, which is in no group. */
 type CallGroup = Group | 'accounts';

@@ -1,5 +1,5 @@
-import { BOUNDS } from '../http/body.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { BOUNDS } from '../http/response.ts';
+import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';

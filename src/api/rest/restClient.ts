@@ -1,8 +1,8 @@
 import type * as z from 'zod';
 import type { CallOptions } from '../upstreamReader.ts';
-import { resolve, urlOf, type Address } from '../http/address.ts';
-import { BOUNDS, type Bounds } from '../http/body.ts';
-import { CallFailure } from '../http/callFailure.ts';
+import { resolve, urlOf, type Address } from '../http/exchange.ts';
+import { BOUNDS, type Bounds } from '../http/response.ts';
+import { CallFailure } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
 import { readPages } from '../http/paging.ts';
 import { parseList, parseSingle, type Discarded } from '../http/validation.ts';

@@ -1,6 +1,5 @@
 import type { Application } from '../../api/types.ts';
-import { UpstreamError } from '../../api/upstreamError.ts';
-import { REMEDIES } from '../../api/remedies.ts';
+import { UpstreamError, REMEDIES } from '../../api/upstreamError.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import { byThroughput, CallsSpent, MAX_CALLS } from './factConnections.ts';

@@ -1,7 +1,7 @@
-import { BOUNDS } from '../../api/http/body.ts';
+import { BOUNDS } from '../../api/http/response.ts';
 import { Client } from '../../api/http/client.ts';
 import type { Json } from '../../api/http/validation.ts';
-import { resolve, urlOf } from '../../api/http/address.ts';
+import { resolve, urlOf } from '../../api/http/exchange.ts';
 import type { Document } from '../../api/nerdgraph/documents.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';

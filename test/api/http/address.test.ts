@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { resolve, httpsUpgrade, urlOf, type Address } from '../../../src/api/http/address.ts';
+import { resolve, urlOf, type Address } from '../../../src/api/http/exchange.ts';
+import { httpsUpgrade } from '../../../src/api/http/client.ts';
 
 describe('urlOf', () => {
   it('never takes a path for a host', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overloadOf } from '../../../src/api/http/callFailure.ts';
+import { overloadOf } from '../../../src/api/http/response.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 2, 0, 0);
 const at = (seconds: number): number => NOW + seconds * 1000;

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { Secrets } from '../../../src/log/secrets.ts';
-import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
-import {
-  type SplitReason,
-  type BatchRead,
-  type CallOptions,
-  type MetricDataSubject,
-  type Outcome,
-  type Overload,
-  type TimeRange,
-  type UpstreamReader,
+import { UpstreamError, type FailureReason, type Overload } from '../../../src/api/upstreamError.ts';
+import type {
+  SplitReason,
+  BatchRead,
+  CallOptions,
+  MetricDataSubject,
+  Outcome,
+  TimeRange,
+  UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
 export { readAll } from '../../../src/tools/upstream/readForCommand.ts';
 import { createRestReader, type RestReaderOptions } from '../../../src/api/rest/restReader.ts';

@@ -17,7 +17,6 @@ import {
   type MinuteSeries,
   type MonitoredEntity,
   type Outcome,
-  type Overload,
   type QueryResult,
   type QuerySubject,
   type RollingSubject,
@@ -26,7 +25,7 @@ import {
   type UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../../src/api/types.ts';
-import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
+import { UpstreamError, type FailureReason, type Overload } from '../../../src/api/upstreamError.ts';
 import { readRows } from '../../../src/nrql/queryRows.ts';
 import { metricsOf, TRAFFIC } from './bodies.ts';
 import type { VirtualClock } from './virtualClock.ts';

@@ -1,4 +1,4 @@
-import { REMEDIES } from '../../../src/api/remedies.ts';
+import { REMEDIES } from '../../../src/api/upstreamError.ts';
 import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import { GROUPS } from '../../../src/reads/reads.ts';
 import type { Block } from '../../../src/metrics/sample.ts';

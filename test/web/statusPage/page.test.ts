@@ -1,4 +1,4 @@
-import { REMEDIES } from '../../../src/api/remedies.ts';
+import { REMEDIES } from '../../../src/api/upstreamError.ts';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { BOUNDS, parseResponse, textOf, titleOf, withoutKeys } from '../../../src/api/http/body.ts';
+import { BOUNDS, parseResponse, textOf, titleOf, withoutKeys } from '../../../src/api/http/response.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 
 const KEY = 'NRAK-TEST/KEY+0123456789';

@@ -1,11 +1,8 @@
 import { promisify } from 'node:util';
 import { gunzip, gunzipSync } from 'node:zlib';
-import { firstHeader, resolve, urlOf, type Address } from './address.ts';
-import { CallFailure, announced } from './callFailure.ts';
-import type { RawResponse } from './exchange.ts';
+import { firstHeader, resolve, urlOf, type Address, type RawResponse, type ResponseHeaders } from './exchange.ts';
 import { hasMembers, isList, type Json } from './validation.ts';
-import type { FailureReason } from '../upstreamError.ts';
-import type { Overload } from '../upstreamReader.ts';
+import { CallFailure, type FailureReason, type Overload } from '../upstreamError.ts';
 import { KEY_LIKE, MASKED, type Secrets } from '../../log/secrets.ts';
 
 /** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
@@ -53,6 +50,39 @@ async function decodeText({ status, headers, body }: RawResponse, maxBytes: numb
       ? new CallFailure('too_large', `the response is larger than ${maxBytes} bytes`, { status })
       : new CallFailure('invalid_response', 'the response cannot be unpacked', { status });
   }
+}
+
+/**
+ * The overload that a response reports, if any: 429 always, 503 when it has `Retry-After` (docs/errors.md, "Pauses"). Its
+ * length is the longest of the headers that tell one; a time in the past is ignored.
+ *
+ * @param now Unix milliseconds of the wall clock
+ */
+export function overloadOf(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
+  if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;
+  return announced(headers, now);
+}
+
+/** The overload of a response whose body reports one, for any status; `now` is Unix milliseconds of the wall clock. */
+function announced(headers: ResponseHeaders, now: number): Overload {
+  const times = [
+    retryAfterTime(firstHeader(headers, 'retry-after'), now),
+    1000 * decimal(firstHeader(headers, 'x-ratelimit-reset')),
+    1000 * decimal(firstHeader(headers, 'newrelic-overloadprotection-reset')),
+  ].filter((time) => time > now);
+  return { waitMs: times.length === 0 ? undefined : Math.max(...times) - now };
+}
+
+function retryAfterTime(text = '', now: number): number {
+  const seconds = decimal(text);
+  if (!Number.isNaN(seconds)) return now + seconds * 1000;
+  // HTTP has three date formats. Only the asctime format has no zone, and all three are GMT.
+  return Date.parse(/GMT|UTC|[+-]\d{4}$/.test(text) ? text : `${text} GMT`);
+}
+
+/** NaN for any other text. */
+function decimal(text = ''): number {
+  return /^\d{1,12}(\.\d+)?$/.test(text) ? Number(text) : NaN;
 }
 
 const BY_STATUS: Readonly<Record<number, FailureReason>> = {
