@@ -7,8 +7,7 @@ import { promisify } from 'node:util';
 import { writeExposition } from '../src/exposition/exposition.ts';
 import { familiesOf } from '../src/exposition/expositionFamilies.ts';
 import { Gauge, Registry } from 'prom-client';
-import { SampleWriter } from '../src/metrics/writeSamples.ts';
-import type { Block } from '../src/metrics/sample.ts';
+import { SampleWriter, type Block } from '../src/metrics/writeSamples.ts';
 import { Fleet, type EntitySamples, type Shape } from './renderFleet.ts';
 
 export interface RenderMeasurement {

@@ -1,6 +1,6 @@
 import type { Group } from '../src/reads/reads.ts';
-import type { Family, Labels, Sample, WrittenLabels } from '../src/metrics/sample.ts';
-import { writeLabels } from '../src/metrics/writeSamples.ts';
+import type { Family, Labels, Sample } from '../src/metrics/family.ts';
+import { writeLabels, type WrittenLabels } from '../src/metrics/writeSamples.ts';
 
 /** `flat`: one family, an entity per series. `spread`: 35 families for each entity. */
 export type Shape = 'flat' | 'spread';

@@ -1,6 +1,11 @@
 import { READS, type Group } from '../reads/reads.ts';
-import type { Block, DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES } from '../metrics/writeSamples.ts';
+import {
+  NO_SAMPLES,
+  type Block,
+  type DroppedSeries,
+  type WrittenLabels,
+  type WrittenSamples,
+} from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';

@@ -11,8 +11,14 @@ import {
   type GoldenFamilies,
   type MetricProblem,
 } from '../metrics/monitoredFamilies.ts';
-import type { Family, Sample, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, readSamples, writeLabels } from '../metrics/writeSamples.ts';
+import type { Family, Sample } from '../metrics/family.ts';
+import {
+  NO_SAMPLES,
+  readSamples,
+  writeLabels,
+  type WrittenLabels,
+  type WrittenSamples,
+} from '../metrics/writeSamples.ts';
 import {
   readDefinition,
   sourceKey,

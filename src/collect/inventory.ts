@@ -2,7 +2,7 @@ import type { Application, Host, Instance, KeyTransaction, RollingValues } from 
 import { hostRanks } from '../metrics/customMetrics.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
-import type { Labels } from '../metrics/sample.ts';
+import type { Labels } from '../metrics/family.ts';
 import type { Kind } from '../reads/reads.ts';
 import { TaskStore, type Subject, type Task } from './task.ts';
 import { CounterLedger } from './counterLedger.ts';

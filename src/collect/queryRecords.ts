@@ -1,8 +1,15 @@
 import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
-import type { DroppedSeries, WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
-import { NO_SAMPLES, readSamples, writeLabels, type SampleWriter } from '../metrics/writeSamples.ts';
+import {
+  NO_SAMPLES,
+  readSamples,
+  writeLabels,
+  type SampleWriter,
+  type DroppedSeries,
+  type WrittenLabels,
+  type WrittenSamples,
+} from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 

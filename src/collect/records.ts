@@ -5,7 +5,7 @@ import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts'
 import { customSamples } from '../metrics/customMetrics.ts';
 import { type LISTED_FAMILIES, listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
-import type { WrittenLabels, WrittenSamples } from '../metrics/sample.ts';
+import type { WrittenLabels, WrittenSamples } from '../metrics/writeSamples.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterLedger } from './counterLedger.ts';
 import type { SelectionInput } from './selection.ts';

@@ -5,7 +5,7 @@ import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
 import { COUNTER_METRICS } from '../metrics/counterFamilies.ts';
 import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
-import { orderKey } from '../metrics/goldenNames.ts';
+import { orderKey } from '../metrics/monitoredFamilies.ts';
 import { queryNames } from '../metrics/windowFamilies.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
 

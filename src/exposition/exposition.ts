@@ -1,7 +1,6 @@
 import { inSlices } from '../eventLoop/turns.ts';
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
-import { unitOf } from '../metrics/family.ts';
-import type { Labels } from '../metrics/sample.ts';
+import { unitOf, type Labels } from '../metrics/family.ts';
 import { bracedLabels, labelPairs } from '../metrics/writeSamples.ts';
 import type { FamilySeries } from './expositionFamilies.ts';
 import { expositionPieces } from './expositionText.ts';

@@ -1,5 +1,6 @@
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
-import type { Block, Columns, DroppedSeries, Family } from '../metrics/sample.ts';
+import type { Family } from '../metrics/family.ts';
+import type { Block, Columns, DroppedSeries } from '../metrics/writeSamples.ts';
 
 /** A family of an exposition, and the places of its series. */
 export interface FamilySeries {

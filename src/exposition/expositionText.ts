@@ -1,5 +1,6 @@
 import { yieldIfDue } from '../eventLoop/turns.ts';
-import type { Block, Family } from '../metrics/sample.ts';
+import type { Family } from '../metrics/family.ts';
+import type { Block } from '../metrics/writeSamples.ts';
 import type { FamilySeries } from './expositionFamilies.ts';
 import { type Format, metadata } from './formats.ts';
 import { PASSING } from './gzip.ts';

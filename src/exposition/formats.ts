@@ -1,5 +1,5 @@
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
-import type { Family } from '../metrics/sample.ts';
+import type { Family } from '../metrics/family.ts';
 
 /** The two formats an exposition is written in: text 0.0.4 and OpenMetrics 1.0.0. */
 export type Format = 'text' | 'openmetrics';

@@ -1,8 +1,7 @@
 import type { MinuteSeries } from '../api/upstreamReader.ts';
 import { isAbout, secondsOf } from '../api/types.ts';
 import { METRIC, type Columns } from '../formulas/metricInputs.ts';
-import { familyRow, samplesOf, type FamilySpec } from './family.ts';
-import type { Labels, Sample } from './sample.ts';
+import { familyRow, samplesOf, type FamilySpec, type Labels, type Sample } from './family.ts';
 import { ZONES } from './windowFamilies.ts';
 import { MINUTE_S } from '../formulas/units.ts';
 

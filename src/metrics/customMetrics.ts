@@ -1,7 +1,6 @@
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { kindOf, USUAL_VALUES, VALUES } from '../formulas/valueFormulas.ts';
-import { familyOf, type FamilyScope } from './family.ts';
-import type { Family, Labels, Sample } from './sample.ts';
+import { familyOf, type FamilyScope, type Family, type Labels, type Sample } from './family.ts';
 import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
 
 export interface CustomMetricDefinition {

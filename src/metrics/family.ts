@@ -1,6 +1,30 @@
 import type { Api } from '../api/upstreamReader.ts';
 import type { Group } from '../reads/reads.ts';
-import type { Family, Labels, Sample } from './sample.ts';
+
+export type Labels = Readonly<Record<string, string>>;
+
+/** One metric family of the catalogue, or of a custom metric. */
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'gauge' | 'counter';
+  /** The unit the name ends in (OpenMetrics UNIT metadata), where it has one. */
+  readonly unit: 'seconds' | 'bytes' | 'ratio' | undefined;
+  readonly group: Group;
+  readonly labelNames: readonly string[];
+}
+
+/**
+ * One value of a family. The labels of its entity are added when an exposition is made; the check of the configuration ensures
+ * that no label has two values.
+ */
+export interface Sample {
+  readonly family: Family;
+  /** Labels beyond those of the entity; undefined where there are none. */
+  readonly labels: Labels | undefined;
+  /** A finite number in base units. */
+  readonly value: number;
+}
 
 export type FamilyScope = 'application' | 'host';
 

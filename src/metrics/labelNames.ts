@@ -1,6 +1,6 @@
 import type { Application, Host, Instance, KeyTransaction, Tag } from '../api/types.ts';
 import type { MonitoredEntity } from '../api/upstreamReader.ts';
-import type { Labels } from './sample.ts';
+import type { Labels } from './family.ts';
 
 /** The grammar of label names. It also fits names that begin with `__`, which belong to Prometheus: callers refuse them. */
 export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;

@@ -1,7 +1,14 @@
 import type { Application, Instance, KeyTransaction, RollingSummary, RollingValues, Tag } from '../api/types.ts';
-import { familyRow, samplesOf, type FamilyRow, type LabelledValue, type RowSpec } from './family.ts';
+import {
+  familyRow,
+  samplesOf,
+  type FamilyRow,
+  type LabelledValue,
+  type RowSpec,
+  type Labels,
+  type Sample,
+} from './family.ts';
 import { tagLabel, tagValues } from './labelNames.ts';
-import type { Labels, Sample } from './sample.ts';
 
 /** The data of an application, a host, an instance or a key transaction. */
 interface ListedInput {

@@ -1,7 +1,6 @@
 import { PERCENTILE_LABEL, type RowReading, type RowRules } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
-import { familyOf } from './family.ts';
-import type { Family, Sample } from './sample.ts';
+import { familyOf, type Family, type Sample } from './family.ts';
 
 /** A query as configured: of the account, of one of its query files or of a pack. Durations are milliseconds. */
 export interface QueryDefinition {

@@ -17,8 +17,16 @@ import {
   type DatabaseChoice,
 } from '../formulas/responseTimes.ts';
 import { SIGN_OF_LIFE } from '../formulas/valueFormulas.ts';
-import { familyRow, samplesOf, type FamilyRow, type FamilyScope, type FamilySpec, type RowSpec } from './family.ts';
-import type { Labels, Sample } from './sample.ts';
+import {
+  familyRow,
+  samplesOf,
+  type FamilyRow,
+  type FamilyScope,
+  type FamilySpec,
+  type RowSpec,
+  type Labels,
+  type Sample,
+} from './family.ts';
 
 interface FormulaInput extends WindowValues {
   /** The components of web requests that count; undefined until the database kind is known. */

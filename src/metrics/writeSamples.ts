@@ -1,7 +1,46 @@
 // eslint-disable-next-line no-restricted-imports -- a hash depends on its argument only
 import { createHash } from 'node:crypto';
 import type { Group } from '../reads/reads.ts';
-import type { Column, Columns, Family, Labels, Sample, WrittenSamples, WrittenLabels } from './sample.ts';
+import type { Family, Labels, Sample } from './family.ts';
+
+export interface WrittenLabels {
+  readonly labels: Labels;
+  readonly bytes: Buffer;
+}
+
+/** One family with one set of labels beyond the labels of the entity: a sample without its value. */
+export interface Column {
+  readonly family: Family;
+  readonly labels: Labels;
+  /** The labels as they are written; empty where there are none. */
+  readonly labelBytes: Buffer;
+  /** Equal for columns that write the same series with their labels in another order. */
+  readonly seriesKey: string;
+}
+
+export type Columns = readonly Column[];
+
+/** Samples as they are kept: a value is the text that an exposition shows, which takes a quarter of the memory of samples. */
+export interface WrittenSamples {
+  readonly columns: Columns;
+  readonly values: readonly string[];
+}
+
+/** A number of series of one family that were left out of an exposition, all from the samples of one task. */
+export interface DroppedSeries {
+  readonly family: string;
+  readonly series: number;
+  /** Identifies the read of their values; the object is only compared. */
+  readonly reading: object;
+}
+
+/** The samples of one task in one group, with the labels that all of them carry. */
+export interface Block {
+  readonly group: Group;
+  readonly labels: Labels;
+  readonly labelBytes: Buffer;
+  readonly samples: WrittenSamples;
+}
 
 const NO_LABELS: Labels = {};
 const NO_COLUMNS: Columns = [];

@@ -7,7 +7,8 @@ import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../c
 import type { OwnFamily } from '../exposition/exposition.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
-import type { DroppedSeries, Labels } from '../metrics/sample.ts';
+import type { Labels } from '../metrics/family.ts';
+import type { DroppedSeries } from '../metrics/writeSamples.ts';
 import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 
 export class Telemetry {

@@ -14,7 +14,7 @@ import {
 import { APIS } from '../api/upstreamReader.ts';
 import { REGIONS } from '../config/interfaces.ts';
 import { addSimulatorFlags, parseRatio } from './simulatorFlags.ts';
-import type { Labels } from '../metrics/sample.ts';
+import type { Labels } from '../metrics/family.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 

@@ -3,7 +3,7 @@ import type { AccountSummary, EntryStatus } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
-import type { DroppedSeries } from '../metrics/sample.ts';
+import type { DroppedSeries } from '../metrics/writeSamples.ts';
 
 export type WebCollector = Pick<
   Collector,

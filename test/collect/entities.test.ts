@@ -4,7 +4,7 @@ import { UpstreamError } from '../../src/api/upstreamError.ts';
 import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
 import { ChosenEntities } from '../../src/collect/selection.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
-import type { Family } from '../../src/metrics/sample.ts';
+import type { Family } from '../../src/metrics/family.ts';
 import { goldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';

@@ -11,7 +11,7 @@ import { GROUPS } from '../../src/reads/reads.ts';
 import { PATHS } from '../../src/web/dependencies.ts';
 import { PACK_NAMES } from '../monitoring/names.ts';
 import { blocksOf, codeSpansOf, PAGES, pageAt, ROOT, sectionOf } from './pages.ts';
-import { goldenFamilyName } from '../../src/metrics/goldenNames.ts';
+import { goldenFamilyName } from '../../src/metrics/monitoredFamilies.ts';
 
 /** Golden metrics that pages show as examples, by their types. */
 const GOLDEN = new Set(

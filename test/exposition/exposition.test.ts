@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { OwnFamily } from '../../src/exposition/exposition.ts';
 import type { Format } from '../../src/exposition/formats.ts';
-import type { DroppedSeries } from '../../src/metrics/sample.ts';
+import type { DroppedSeries } from '../../src/metrics/writeSamples.ts';
 import { parseOpenMetrics, parseText } from '../support/exposition.ts';
 import { anyBlocks, block, gauge, render, written } from '../support/expositionBlocks.ts';
 import { plainExposition } from '../support/plainExposition.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byTitle, compareText, goldenFamilyName, goldenHelp } from '../../src/metrics/goldenNames.ts';
+import { byTitle, compareText, goldenFamilyName, goldenHelp } from '../../src/metrics/monitoredFamilies.ts';
 import { metricNameProblem } from '../../src/config/schema/customMetric.ts';
 
 describe('the family of a golden metric', () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { databaseKind, type DatabaseChoice } from '../../src/formulas/responseTimes.ts';
 import type { WindowValues } from '../../src/formulas/metricInputs.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
-import type { Sample } from '../../src/metrics/sample.ts';
+import type { Sample } from '../../src/metrics/family.ts';
 import { allInColumns } from '../support/restColumns.ts';
 import { queryNames, windowSamples } from '../../src/metrics/windowFamilies.ts';
 

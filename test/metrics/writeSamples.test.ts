@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Labels } from '../../src/metrics/sample.ts';
+import type { Labels } from '../../src/metrics/family.ts';
 import { SampleWriter } from '../../src/metrics/writeSamples.ts';
 import { gauge } from '../support/expositionBlocks.ts';
 

@@ -4,8 +4,8 @@ import { writeExposition, type OwnFamily } from '../../src/exposition/exposition
 import { familiesOf } from '../../src/exposition/expositionFamilies.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
-import type { Block, Family, Labels, Sample } from '../../src/metrics/sample.ts';
-import { labelBytes, SampleWriter } from '../../src/metrics/writeSamples.ts';
+import type { Family, Labels, Sample } from '../../src/metrics/family.ts';
+import { labelBytes, SampleWriter, type Block } from '../../src/metrics/writeSamples.ts';
 
 const WRITER = new SampleWriter();
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Format } from '../../src/exposition/formats.ts';
 import type { OwnFamily } from '../../src/exposition/exposition.ts';
-import type { Family } from '../../src/metrics/sample.ts';
+import type { Family } from '../../src/metrics/family.ts';
 import type { SampleBlock } from './expositionBlocks.ts';
 
 export interface PlainExposition {

@@ -3,7 +3,7 @@ import type { CallObserver } from '../../src/api/upstreamReader.ts';
 import type { EntryStatus, AccountStatus } from '../../src/collect/accountStatus.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
-import type { Block } from '../../src/metrics/sample.ts';
+import type { Block } from '../../src/metrics/writeSamples.ts';
 import { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { parseOpenMetrics, parseText, value, type ParsedFamily } from '../support/exposition.ts';
 import { block, gauge, render, written } from '../support/expositionBlocks.ts';

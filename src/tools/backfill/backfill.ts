@@ -7,7 +7,7 @@ import { noteWritten } from '../outputFiles.ts';
 import { showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { END_OF_EXPOSITION, metadata } from '../../exposition/formats.ts';
-import type { Family } from '../../metrics/sample.ts';
+import type { Family } from '../../metrics/family.ts';
 import {
   type EntitySeries,
   backfillApplication,

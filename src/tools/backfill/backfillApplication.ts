@@ -1,7 +1,6 @@
 import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
-import type { Labels, Sample } from '../../metrics/sample.ts';
 import {
   type CallOptions,
   type MetricDataSubject,
@@ -10,7 +9,7 @@ import {
   type SeriesChunk,
   planAll,
 } from '../../api/upstreamReader.ts';
-import type { FamilyScope } from '../../metrics/family.ts';
+import type { FamilyScope, Labels, Sample } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { readOne, readPlanned } from '../upstream/readForCommand.ts';
 import type { LiveAccount } from '../upstream/session.ts';

@@ -8,7 +8,7 @@ import { escapeUnsafe } from '../../log/logger.ts';
 import { suggest } from '../../config/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
-import type { Labels } from '../../metrics/sample.ts';
+import type { Labels } from '../../metrics/family.ts';
 import { formatMinute, jsonText, lineLength, paint, table, wrapped } from '../terminal.ts';
 import {
   theAccount,

@@ -1,7 +1,6 @@
 import { FAMILIES } from '../../metrics/catalogue.ts';
-import type { CatalogueFamily } from '../../metrics/family.ts';
+import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
-import type { Labels } from '../../metrics/sample.ts';
 import { grouped } from '../lists.ts';
 import { entityKey, type Side } from './sides.ts';
 

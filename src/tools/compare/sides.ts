@@ -3,9 +3,8 @@ import { UpstreamError } from '../../api/upstreamError.ts';
 import { Collector } from '../../collect/collector.ts';
 import { systemClock } from '../../eventLoop/clock.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
-import type { CatalogueFamily } from '../../metrics/family.ts';
-import type { Block, Labels } from '../../metrics/sample.ts';
-import { readSamples } from '../../metrics/writeSamples.ts';
+import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
+import { readSamples, type Block } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { LiveSession } from '../upstream/session.ts';
 

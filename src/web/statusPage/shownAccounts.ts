@@ -1,7 +1,7 @@
 import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import { titleAndUnit } from '../../metrics/goldenNames.ts';
-import type { Block, WrittenSamples } from '../../metrics/sample.ts';
+import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
+import type { Block, WrittenSamples } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 import { groupFailures, type FailureGroup } from './failureTable.ts';
 

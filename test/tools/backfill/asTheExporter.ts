@@ -4,7 +4,7 @@ import type { LiveAccount } from '../../../src/tools/upstream/session.ts';
 import { bracedLabels, labelPairs } from '../../../src/metrics/writeSamples.ts';
 import { databaseKind } from '../../../src/formulas/responseTimes.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labelNames.ts';
-import type { Labels, Sample } from '../../../src/metrics/sample.ts';
+import type { Labels, Sample } from '../../../src/metrics/family.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compareSides } from '../../../src/tools/compare/compareSides.ts';
 import { entityKey, type SideSeries } from '../../../src/tools/compare/sides.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
-import type { Labels } from '../../../src/metrics/sample.ts';
+import type { Labels } from '../../../src/metrics/family.ts';
 
 const APP: Labels = { app: 'Shop', app_id: '1' };
 const HOST: Labels = { ...APP, host: 'web-1' };

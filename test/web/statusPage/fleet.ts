@@ -1,7 +1,7 @@
 import { REMEDIES } from '../../../src/api/upstreamError.ts';
 import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
 import { GROUPS } from '../../../src/reads/reads.ts';
-import type { Block } from '../../../src/metrics/sample.ts';
+import type { Block } from '../../../src/metrics/writeSamples.ts';
 import {
   accountStatus,
   breakdownBlock,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EntryStatus, AccountStatus } from '../../../src/collect/accountStatus.ts';
-import type { Block } from '../../../src/metrics/sample.ts';
+import type { Block } from '../../../src/metrics/writeSamples.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
 import { applicationRows } from '../../../src/web/statusPage/trouble.ts';
 import { verdictOf } from '../../../src/web/statusPage/verdict.ts';

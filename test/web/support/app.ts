@@ -2,7 +2,7 @@ import bcrypt from 'bcryptjs';
 import type { RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { createApp } from '../../../src/web/app.ts';
-import type { DroppedSeries } from '../../../src/metrics/sample.ts';
+import type { DroppedSeries } from '../../../src/metrics/writeSamples.ts';
 import type { ReloadFailure, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
 import { startServers, type Servers } from '../../../src/web/server/servers.ts';
 import { MemoryCollector, TEST_NOW } from './collector.ts';

@@ -6,8 +6,8 @@ import type { ProbeResult } from '../../../src/collect/probeResult.ts';
 import type { Scope } from '../../../src/collect/demand.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
-import type { Block, DroppedSeries, Family, Labels, Sample } from '../../../src/metrics/sample.ts';
-import { labelBytes, SampleWriter } from '../../../src/metrics/writeSamples.ts';
+import type { Family, Labels, Sample } from '../../../src/metrics/family.ts';
+import { labelBytes, SampleWriter, type Block, type DroppedSeries } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
 
