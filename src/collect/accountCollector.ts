@@ -9,7 +9,7 @@ import { Kinds } from './kinds.ts';
 import { AccountLimiter } from './limiter.ts';
 import { Queue, type Call } from './queue.ts';
 import { Demand, type Refresh, type Scope } from './demand.ts';
-import type { AccountContext } from './accountContext.ts';
+import type { AccountContext } from './selection.ts';
 import type { AccountList } from './accountList.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
 import { Report } from './report.ts';

@@ -3,12 +3,19 @@ import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { within, type Clock } from '../eventLoop/clock.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
+import { customMetrics } from '../metrics/customMetrics.ts';
+import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { SampleWriter } from '../metrics/writeSamples.ts';
 import { AccountCollector } from './accountCollector.ts';
-import { prepared, type AccountContext } from './accountContext.ts';
 import { AccountList } from './accountList.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
-import { UserConcurrency } from './userConcurrency.ts';
+import { SharedConcurrency } from './limiter.ts';
+import { enabledGroups, MetricSelections, type AccountContext } from './selection.ts';
+
+const REQUEST_AGAIN_AFTER = 3_600_000;
+
+/** All accounts share while the user of some key is not known yet: it may be the user of any other key. */
+const UNKNOWN = 'unknown';
 
 /** The new accounts of lists that are opened in one turn: each takes up to half a millisecond. */
 const OPENED_AT_ONCE = 5;
@@ -32,8 +39,11 @@ export interface Entry {
   readonly accounts: readonly AccountCollector[];
 }
 
-interface Opened<Caller extends AccountCollector | AccountList> {
-  readonly caller: Caller;
+/** What calls New Relic for itself: an account, or the list of an entry. */
+type Caller = AccountCollector | AccountList;
+
+interface Opened<Each extends Caller> {
+  readonly caller: Each;
   readonly context: AccountContext;
 }
 
@@ -136,12 +146,25 @@ export class Accounts {
     const readers: UpstreamReader[] = [];
     const contextOf = (account: AccountConfig, from: AccountContext | undefined): AccountContext => {
       if (from?.account === account && from.collection === collection) return from;
-      const { name, account_ids } = account;
+      const { name, account_ids, custom_metrics } = account;
       const opened = openReader(account, config, from?.reader.memory);
       readers.push(opened.reader);
-      const logger = log.child(account_ids === undefined ? { account: name } : { entry: name });
-      const own = prepared(account, opened.reader, from);
-      return { ...opened, ...own, account, collection, clock, logger, writer: this.#writer, ignoreDemand };
+      // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
+      const isSame = JSON.stringify(from?.account.custom_metrics) === JSON.stringify(custom_metrics);
+      const metrics = from !== undefined && isSame ? from.customMetrics : customMetrics(custom_metrics);
+      return {
+        ...opened,
+        account,
+        collection,
+        clock,
+        logger: log.child(account_ids === undefined ? { account: name } : { entry: name }),
+        enabled: enabledGroups(account, opened.reader),
+        customMetrics: metrics,
+        selections: new MetricSelections(metrics),
+        queries: prepareQueries(account.queries),
+        writer: this.#writer,
+        ignoreDemand,
+      };
     };
     let lists: ReadonlyMap<string, Opened<AccountList>>;
     let expansion: Expansion;
@@ -176,10 +199,10 @@ export class Accounts {
   }
 
   /** Gives callers their new contexts, and stops the ones that are gone. */
-  #replace<Caller extends AccountCollector | AccountList>(
-    before: ReadonlyMap<string, Caller>,
-    opened: ReadonlyMap<string, Opened<Caller>>,
-  ): ReadonlyMap<string, Caller> {
+  #replace<Each extends Caller>(
+    before: ReadonlyMap<string, Each>,
+    opened: ReadonlyMap<string, Opened<Each>>,
+  ): ReadonlyMap<string, Each> {
     const gone = new Set(before.values());
     for (const { caller, context } of opened.values()) {
       gone.delete(caller);
@@ -201,12 +224,12 @@ export class Accounts {
 }
 
 /** The callers of these configurations by name: what has the same identity stays, and gets a context for a changed configuration. */
-function openAll<Caller extends AccountCollector | AccountList>(
+function openAll<Each extends Caller>(
   accounts: readonly AccountConfig[],
-  before: readonly Caller[],
+  before: readonly Each[],
   contextOf: (account: AccountConfig, before: AccountContext | undefined) => AccountContext,
-  Caller: new (context: AccountContext) => Caller,
-): ReadonlyMap<string, Opened<Caller>> {
+  Caller: new (context: AccountContext) => Each,
+): ReadonlyMap<string, Opened<Each>> {
   const known = new Map(before.map((caller) => [identityOf(caller.context.account), caller]));
   return new Map(
     accounts.map((account) => {
@@ -225,4 +248,83 @@ function identityOf(account: AccountConfig): string {
 
 function versionsOf(lists: ReadonlyMap<string, AccountList>): string {
   return Array.from(lists.values(), ({ version }) => version).join();
+}
+
+/**
+ * Shares the concurrent calls that New Relic allows a user of NerdGraph among the accounts whose keys are of that user. If
+ * there are several keys, the user of each key is requested once; a key with an unknown user shares only with accounts of the
+ * same key.
+ */
+class UserConcurrency {
+  readonly #stopping = new AbortController();
+  /**
+   * By the mark of the key: the name under which its accounts share, and the time when its user may be requested again; while it
+   * is requested, the account that does so.
+   */
+  readonly #users = new Map<
+    string,
+    { readonly by: string; readonly requestAt: number; readonly requestedBy?: Caller }
+  >();
+  #accounts: readonly Caller[] = [];
+  #shared = new Map<string, SharedConcurrency>();
+
+  share(accounts: readonly Caller[]): void {
+    this.#accounts = accounts.filter(
+      ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
+    );
+    // The request of an account that was removed may never end: another account of the key makes it again.
+    for (const [keyMark, { requestedBy }] of this.#users) {
+      if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
+    }
+    const before = this.#shared;
+    this.#shared = new Map();
+    const users = this.#accounts.map(({ keyMark, context }) => {
+      return this.#users.get(keyMark)?.by ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
+    });
+    const isUnknown = users.includes(UNKNOWN);
+    // Calls in flight hold slots that all accounts shared: the first known user takes these slots over, so that they still
+    // count.
+    let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
+    const moved = this.#accounts.filter(({ limiter, keyMark }, index) => {
+      // A single key has no other key to share with, so its user does not matter.
+      const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
+      const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new SharedConcurrency();
+      if (shared === ofUnknown) ofUnknown = undefined;
+      this.#shared.set(by, shared);
+      return limiter.share(shared);
+    });
+    if (moved.length === 0) return;
+    // Calls start only after all accounts have moved: earlier, calls in flight of accounts that move later would not count.
+    for (const { limiter } of moved) limiter.wake();
+    for (const shared of before.values()) shared.offerTurns();
+  }
+
+  /** Requests the unknown users, in the background. `now` is in milliseconds of the monotonic clock. */
+  learn(now: number): void {
+    if (this.#hasOneKey) return;
+    for (const account of this.#accounts) {
+      const { keyMark, limiter, context } = account;
+      const known = this.#users.get(keyMark);
+      const { user } = context.reader;
+      if (user === undefined || (known !== undefined && now < known.requestAt)) continue;
+      this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity, requestedBy: account });
+      void user({ signal: this.#stopping.signal, limiter }).then(
+        (id) => this.#learned(keyMark, `user ${id}`, Infinity),
+        () => this.#learned(keyMark, keyMark, now + REQUEST_AGAIN_AFTER),
+      );
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort(new Error('the exporter stops'));
+  }
+
+  get #hasOneKey(): boolean {
+    return new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
+  }
+
+  #learned(keyMark: string, by: string, requestAt: number): void {
+    this.#users.set(keyMark, { by, requestAt });
+    this.share(this.#accounts);
+  }
 }

@@ -26,8 +26,7 @@ import {
   type GoldenColumn,
   type GoldenSource,
 } from '../nrql/goldenMetric.ts';
-import type { AccountContext } from './accountContext.ts';
-import { ChosenEntities } from './selection.ts';
+import { ChosenEntities, type AccountContext } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
 type Columns = GoldenSubject['columns'];

@@ -20,8 +20,13 @@ import {
   type Listed,
   type ListRecord,
 } from './records.ts';
-import type { AccountContext } from './accountContext.ts';
-import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
+import {
+  effectiveSettings,
+  readsMetricData,
+  selectKeyTransactions,
+  selects,
+  type AccountContext,
+} from './selection.ts';
 
 const REMEMBERED = 3_600_000;
 

@@ -16,8 +16,7 @@ import type { Task } from './task.ts';
 import { steadyRange } from './counterLedger.ts';
 import type { Inventory } from './inventory.ts';
 import { takeOverMetrics } from './records.ts';
-import type { AccountContext } from './accountContext.ts';
-import { onlyIds, ownersToRequest } from './selection.ts';
+import { onlyIds, ownersToRequest, type AccountContext } from './selection.ts';
 
 interface TaskRead {
   /**

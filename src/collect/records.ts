@@ -8,10 +8,9 @@ import type { FamilyScope } from '../metrics/family.ts';
 import type { WrittenLabels, WrittenSamples } from '../metrics/writeSamples.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterLedger } from './counterLedger.ts';
-import type { SelectionInput } from './selection.ts';
+import type { SelectionInput, AccountContext } from './selection.ts';
 import type { Kind } from '../reads/reads.ts';
 import type { Task, Tasks } from './task.ts';
-import type { AccountContext } from './accountContext.ts';
 
 interface WindowInput {
   /** Only the values that the calculations and the custom metrics read. */

@@ -18,7 +18,7 @@ import type { EvaluationTime, ReadTimes, Task, TaskState } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';
-import type { AccountContext } from './accountContext.ts';
+import type { AccountContext } from './selection.ts';
 import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 
 /** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */

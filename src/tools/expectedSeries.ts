@@ -7,7 +7,7 @@ import { readStatement } from '../nrql/statement.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import { AccountSnapshot } from '../collect/accountSnapshot.ts';
 import type { ApplicationData } from '../collect/records.ts';
-import type { AccountContext } from '../collect/accountContext.ts';
+import type { AccountContext } from '../collect/selection.ts';
 
 const LISTS = new Set(GROUPS.filter((group) => firstOf(group).gives === 'list'));
 
