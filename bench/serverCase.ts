@@ -8,9 +8,9 @@ import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import { writeExposition, type ExpositionForm } from '../src/exposition/exposition.ts';
 import { familiesOf } from '../src/exposition/expositionFamilies.ts';
 import { InFlightBytes } from '../src/web/requestLimiter.ts';
-import { clientGone } from '../src/web/clientGone.ts';
+import { clientGone } from '../src/web/requestLimiter.ts';
 import { sendExposition } from '../src/web/sending.ts';
-import { expositionFormOf } from '../src/web/request.ts';
+import { expositionFormOf } from '../src/web/routes/scrape.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));

@@ -1,20 +1,18 @@
+import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { RequestLimiter, InFlightBytes, type LimitedHandler } from './requestLimiter.ts';
-import { ClientGoneError } from './clientGone.ts';
+import { ClientGoneError, RequestLimiter, InFlightBytes, type LimitedHandler } from './requestLimiter.ts';
 import { pageSender, sendInternalError, sendText } from './sending.ts';
-import { type WebDependencies, type Handler, PATHS } from './dependencies.ts';
+import { type WebDependencies, type Handler, HttpError, linkPrefix, normalisePrefix, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
-import { LastScrapes } from './lastScrapes.ts';
-import { linkPrefix, normalisePrefix, HttpError } from './request.ts';
-import { metricsHandler, probeHandler } from './routes/scrape.ts';
+import { LastScrapes, metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
 
 /** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
 export function createApp(deps: WebDependencies): Express {
   const app = express();
   app.set('env', 'production');
-  app.set('query parser', false);
+  app.set('query parser', (query: string | null) => new URLSearchParams(query ?? ''));
   app.enable('case sensitive routing');
   app.enable('strict routing');
   app.disable('etag');
@@ -135,7 +133,7 @@ function reloadHandler({ reload, settings }: WebDependencies): Handler {
 }
 
 /** True for a request that a page of another site made. Browsers set these headers, and no page can change them. */
-function isOfAnotherSite({ headers }: Request, externalUrl: URL | undefined): boolean {
+function isOfAnotherSite({ headers }: IncomingMessage, externalUrl: URL | undefined): boolean {
   const { origin, host, 'sec-fetch-site': site } = headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   if (origin === undefined || origin === externalUrl?.origin) return false;

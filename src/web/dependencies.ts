@@ -86,4 +86,29 @@ export function isTaken(path: string): boolean {
 }
 
 /** Answers the requests of a path. When it resolves, the response has been ended, or closed because the client left. */
-export type Handler = (request: Request, response: Response) => void | Promise<void>;
+export type Handler = (
+  request: Request<object, unknown, unknown, URLSearchParams>,
+  response: Response,
+) => void | Promise<void>;
+
+/** Answered with its status and message. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */
+export function normalisePrefix(prefix: string): string {
+  const inner = prefix.replace(/^\/+|(?<!\/)\/+$/g, '');
+  return inner === '' ? '' : `/${inner}`;
+}
+
+/** The prefix of links on our pages, as a user's browser must request them through the reverse proxy. */
+export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'routePrefix' | 'externalUrl'>): string {
+  return normalisePrefix(externalUrl?.pathname ?? routePrefix);
+}

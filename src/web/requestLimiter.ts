@@ -2,9 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Response } from 'express';
 import { inSlices } from '../eventLoop/turns.ts';
-import { clientGone, unlessGone } from './clientGone.ts';
-import type { Handler } from './dependencies.ts';
-import { HttpError } from './request.ts';
+import { HttpError, type Handler } from './dependencies.ts';
 
 /** A client that has taken nothing for this time, in milliseconds, is cut off when another one needs its place. */
 const STALLED_MS = 2_000;
@@ -91,6 +89,45 @@ export class InFlightBytes {
   #addedBy(pieces: readonly Buffer[]): number {
     return pieces.reduce((total, piece) => total + (this.#uses.has(piece) ? 0 : piece.length), 0);
   }
+}
+
+/** Thrown where work stops because its client has closed the connection. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+
+  constructor() {
+    super('the client closed its connection');
+  }
+}
+
+/**
+ * A signal that is aborted when the client leaves before its response was written; `over` is called then, or after the
+ * response. The socket is watched too, because the later responses of pipelined requests get no `close` event from Node.
+ */
+export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
+  const gone = new AbortController();
+  const { socket } = response.req;
+  const end = (): void => {
+    response.off('close', end);
+    socket.off('close', end);
+    if (socket.destroyed && !response.writableFinished) gone.abort();
+    over();
+  };
+  response.once('close', end);
+  socket.once('close', end);
+  if (socket.destroyed) end();
+  return gone.signal;
+}
+
+/** The result of the work; a {@link ClientGoneError} as soon as the client has left, while the work continues. */
+export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
+  const left = new Promise<never>((_resolve, reject) => {
+    const leave = () => reject(new ClientGoneError());
+    if (gone.aborted) leave();
+    // The signal lives no longer than its request.
+    else gone.addEventListener('abort', leave, { once: true });
+  });
+  return await Promise.race([work, left]);
 }
 
 export interface RequestSlot {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { alternativeNames } from '../../src/web/server/handshakes.ts';
-import { isHostHeader, timeToRespond } from '../../src/web/request.ts';
+import { isHostHeader } from '../../src/web/routes/discovery.ts';
+import { timeToRespond } from '../../src/web/routes/scrape.ts';
 import { throttled } from '../../src/web/server/servers.ts';
 
 describe('the time to answer', () => {

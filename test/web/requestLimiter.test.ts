@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { HttpError } from '../../src/web/request.ts';
+import { HttpError, type Handler } from '../../src/web/dependencies.ts';
 import { RequestLimiter, InFlightBytes } from '../../src/web/requestLimiter.ts';
 import { sendPieces, sendText } from '../../src/web/sending.ts';
 import { serve } from './support/app.ts';
@@ -20,11 +20,11 @@ async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {})
   const inFlight = new InFlightBytes(() => state.clock, maxBytes);
   const limiter = new RequestLimiter(max, 'Two are being answered already.', inFlight);
   const app = express();
-  const serving = (path: string, body: (request: express.Request) => Buffer): void => {
+  const serving = (path: string, body: (request: Parameters<Handler>[0]) => Buffer): void => {
     const handle = limiter.guard(async (request, response, slot) => {
       await sendPieces(response, [body(request)], slot);
     });
-    app.get(path, (request, response) =>
+    app.get<object, unknown, unknown, URLSearchParams>(path, (request, response) =>
       Promise.resolve(handle(request, response)).catch((error: unknown) => {
         if (error instanceof HttpError) sendText(response, 503, error.message);
       }),
@@ -149,7 +149,7 @@ describe('clients that wait for New Relic', () => {
           await Promise.race([gate.promise, once(signal, 'abort')]);
           if (signal.aborted) ended.push(number);
         });
-        await sendPieces(response, [Buffer.from(`response ${request.query['n'] as string}`)], slot);
+        await sendPieces(response, [Buffer.from(`response ${request.url.split('=')[1]}`)], slot);
       }),
     );
     const { origin, port } = await serve(app);

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, ServerResponse, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { HttpError } from '../../src/web/request.ts';
+import { HttpError } from '../../src/web/dependencies.ts';
 import { InFlightBytes } from '../../src/web/requestLimiter.ts';
-import { clientGone } from '../../src/web/clientGone.ts';
+import { clientGone } from '../../src/web/requestLimiter.ts';
 import { sendExposition, sendPieces, sendText } from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));

@@ -1,12 +1,19 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { tagLabel } from '../../metrics/labelNames.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { pageSender } from '../sending.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
-import { PATHS, type WebCollector, type WebDependencies } from '../dependencies.ts';
-import { isHostHeader, timeToRespond, relativeRoot, HttpError, queryOf } from '../request.ts';
+import {
+  HttpError,
+  normalisePrefix,
+  PATHS,
+  type WebCollector,
+  type WebDependencies,
+  type WebSettings,
+} from '../dependencies.ts';
 import { formatAddress } from '../server/listening.ts';
+import { timeToRespond } from './scrape.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
@@ -32,7 +39,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     if (scheme === 'https') address.push(['__scheme__', scheme]);
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
-    const chosen = new Set(queryOf(request.originalUrl).getAll('account'));
+    const chosen = new Set(request.query.getAll('account'));
     const collector = deps.collector();
     await slot.waitFor((signal) => collector.readLists(waitMs, signal));
     const known = collector.applicationLists().map(({ account }) => account);
@@ -118,13 +125,35 @@ function tagLabels({ tags = [] }: ApplicationView, warn: (label: string, message
 }
 
 /** The address that the client used: the `Host` header, or without one the local address of the socket. */
-function targetOf(request: Request): string {
-  const host = request.headers.host;
+function targetOf({ headers: { host }, socket }: IncomingMessage): string {
   if (host === undefined) {
-    const { localAddress = '127.0.0.1', localPort = 80 } = request.socket;
+    const { localAddress = '127.0.0.1', localPort = 80 } = socket;
     return formatAddress(localAddress.replace(/^::ffff:/, ''), localPort);
   }
   if (!isHostHeader(host))
     throw new HttpError(400, 'The Host header is no host name or address with an optional port.');
   return host;
+}
+
+const HOST = /^(?:\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,252}[A-Za-z0-9_.])?)(?::\d{1,5})?$/;
+
+/** True for `host`, `host:port`, `[IPv6]` and `[IPv6]:port`. */
+export function isHostHeader(host: string): boolean {
+  return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
+}
+
+/** Prefix and scheme under which clients reach this server at `host`: those of the external address if it has this host. */
+function relativeRoot(
+  { externalUrl, routePrefix }: WebSettings,
+  host: string,
+  secure: boolean,
+): { readonly prefix: string; readonly scheme: 'http' | 'https' } {
+  const own = `${externalUrl?.protocol}//${host}`;
+  if (externalUrl !== undefined && URL.canParse(own) && new URL(own).host === externalUrl.host) {
+    return {
+      prefix: normalisePrefix(externalUrl.pathname),
+      scheme: externalUrl.protocol === 'https:' ? 'https' : 'http',
+    };
+  }
+  return { prefix: normalisePrefix(routePrefix), scheme: secure ? 'https' : 'http' };
 }

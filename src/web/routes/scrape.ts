@@ -1,14 +1,39 @@
-import { writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
+import type { IncomingMessage } from 'node:http';
+import { writeExposition, type ExpositionForm, type OwnFamily } from '../../exposition/exposition.ts';
 import { familiesOf } from '../../exposition/expositionFamilies.ts';
-import { ClientGoneError, unlessGone } from '../clientGone.ts';
-import { sendExposition, sendPieces } from '../sending.ts';
-import type { LastScrapes } from '../lastScrapes.ts';
-import { type LimitedHandler } from '../requestLimiter.ts';
+import { sendExposition, sendPieces, SharedWork } from '../sending.ts';
+import { ClientGoneError, unlessGone, type LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
-import type { WebDependencies } from '../dependencies.ts';
-import { timeToRespond, queryOf, readSelection, readProbeQuery, HttpError, expositionFormOf } from '../request.ts';
-import { SharedWork } from '../sharedWork.ts';
+import { HttpError, type WebDependencies } from '../dependencies.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
+import { acceptsGzip, negotiate } from '../../exposition/formats.ts';
+import { GROUPS, type Group } from '../../reads/reads.ts';
+import type { CollectionConfig } from '../../config/config.ts';
+
+const KEPT = 10;
+
+/** The addresses that scraped last. A scrape asks for values: one of the exporter's own metrics alone is none. */
+export class LastScrapes {
+  /** Unix seconds, the oldest first. */
+  readonly #at = new Map<string, number>();
+  /** The newest scrape in milliseconds of the monotonic clock. */
+  newest: number | undefined;
+
+  /** @param now Unix milliseconds, only to be shown; `monotonic` is of a clock that is never set */
+  note(address = 'unknown', now: number, monotonic: number): void {
+    this.newest = monotonic;
+    const plain = address.replace(/^::ffff:(?=[\d.]+$)/, '');
+    this.#at.delete(plain);
+    this.#at.set(plain, now / 1000);
+    const [oldest] = this.#at.keys();
+    if (this.#at.size > KEPT && oldest !== undefined) this.#at.delete(oldest);
+  }
+
+  /** Each with its last scrape, the newest first. */
+  list(): readonly { readonly address: string; readonly at: number }[] {
+    return Array.from(this.#at, ([address, at]) => ({ address, at })).reverse();
+  }
+}
 
 /**
  * The telemetry path: refreshes what is due until the scraper's deadline, then answers from the last reads.
@@ -21,7 +46,7 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
   /** `countedFor` is the client that has it made: its scrape is counted before the exporter's own metrics are read. */
   const makings = new SharedWork<{ pieces: readonly Buffer[]; complete: boolean; countedFor: AbortSignal }>('begin');
   return async (request, response, slot) => {
-    const { groups, own: wantsOwn } = readSelection(queryOf(request.originalUrl));
+    const { groups, own: wantsOwn } = readSelection(request.query);
     const collection = deps.collection();
     const kind = `${[...groups].toSorted().join()} ${wantsOwn}`;
     const waitMs = timeToRespond(request, collection, writeTimes.get(kind) ?? 0);
@@ -62,7 +87,7 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
 export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
   let lastWrite = 0;
   return async (request, response, slot) => {
-    const { account, applicationId, debug } = readProbeQuery(queryOf(request.originalUrl));
+    const { account, applicationId, debug } = readProbeQuery(request.query);
     const collection = deps.collection();
     const startedAt = deps.monotonic();
     lastScrapes.note(request.socket.remoteAddress, deps.now(), startedAt);
@@ -120,4 +145,77 @@ function inWords(
     '',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+const OWN = 'exporter';
+
+/** The groups that `collect[]` names, and whether it names the exporter's own; all without it. Throws a {@link HttpError}. */
+function readSelection(query: URLSearchParams): { readonly groups: ReadonlySet<Group>; readonly own: boolean } {
+  const names = query.getAll('collect[]');
+  if (names.length === 0) return { groups: new Set(GROUPS), own: true };
+  const known: readonly string[] = [...GROUPS, OWN];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new HttpError(400, `Unknown group ${quote(unknown)} in collect[]; known are ${known.join(', ')}.`);
+  }
+  return { groups: new Set(GROUPS.filter((group) => names.includes(group))), own: names.includes(OWN) };
+}
+
+/** Reads the parameters of `/probe`. Throws a {@link HttpError} with the reason. */
+function readProbeQuery(query: URLSearchParams): {
+  readonly account: string;
+  readonly applicationId: number;
+  readonly debug: boolean;
+} {
+  const account = single(query, 'account', 'the name of an account of the configuration');
+  const id = single(query, 'app_id', 'the id of an application');
+  if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) {
+    throw new HttpError(
+      400,
+      `The parameter app_id must be the id of an application, a whole number above 0; it is ${quote(id)}.`,
+    );
+  }
+  const debug = query.has('debug') ? single(query, 'debug', 'true or false') : 'false';
+  if (debug !== 'true' && debug !== 'false') {
+    throw new HttpError(400, `The parameter debug must be true or false; it is ${quote(debug)}.`);
+  }
+  return { account, applicationId: Number(id), debug: debug === 'true' };
+}
+
+function single(query: URLSearchParams, name: string, meaning: string): string {
+  const [value = '', ...more] = query.getAll(name);
+  if (value === '') throw new HttpError(400, `The parameter ${name} is missing: it must be ${meaning}.`);
+  if (more.length > 0) throw new HttpError(400, `The parameter ${name} must be given once.`);
+  return value;
+}
+
+/** Quotes a value of a request for a message: at most 60 characters of it, with line breaks escaped. */
+function quote(value: string): string {
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
+}
+
+/** Limit for the scrape timeout in the header; a longer one counts as this. */
+const MAX_TIMEOUT_MS = 120_000;
+
+/** A number of seconds, such as `9.5` or `1e1`. */
+const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/**
+ * Milliseconds that a request may wait for data: the scraper's timeout minus the configured offset and `lastWrite`, the time
+ * that the last response of this kind took to write, but never under half the timeout. An invalid header means the default.
+ */
+export function timeToRespond(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  collection: Pick<CollectionConfig, 'default_scrape_timeout' | 'scrape_timeout_offset'>,
+  lastWrite: number,
+): number {
+  const header = String(headers['x-prometheus-scrape-timeout-seconds'] ?? '').trim();
+  const given = DECIMAL.test(header) ? Number(header) * 1000 : 0;
+  const isValid = given > 0 && Number.isFinite(given);
+  const timeout = isValid ? Math.min(given, MAX_TIMEOUT_MS) : collection.default_scrape_timeout;
+  return Math.max(timeout - collection.scrape_timeout_offset - lastWrite, timeout / 2);
+}
+
+export function expositionFormOf({ headers }: IncomingMessage): ExpositionForm {
+  return { format: negotiate(headers.accept), gzip: acceptsGzip(headers['accept-encoding']?.toString()) };
 }

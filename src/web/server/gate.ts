@@ -1,10 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { sendInternalError, sendText } from '../sending.ts';
-import { clientGone } from '../clientGone.ts';
+import { clientGone } from '../requestLimiter.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
-import { PATHS } from '../dependencies.ts';
+import { normalisePrefix, PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
-import { hasPath, namesSeveralHosts, normalisePrefix, pathOf } from '../request.ts';
 
 /**
  * The checks between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
@@ -72,6 +71,21 @@ export function createGate(options: {
       });
     }
   };
+}
+
+/** True if the request target is a path, or a whole address, as proxies receive it, whose path the router takes. */
+function hasPath({ url = '' }: IncomingMessage): boolean {
+  return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
+}
+
+/** The path of a request target, not decoded; of a whole address, the part after a host of ordinary characters. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
+}
+
+/** True for more than one Host header (RFC 9112, 3.2): a proxy before this server may have used another of them. */
+function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
+  return (headersDistinct.host?.length ?? 0) > 1;
 }
 
 /**

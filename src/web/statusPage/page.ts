@@ -1,10 +1,8 @@
 import type { Group } from '../../reads/reads.ts';
-import { PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
-import type { LastScrapes } from '../lastScrapes.ts';
-import { linkPrefix, queryOf } from '../request.ts';
+import { linkPrefix, PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
 import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
-import type { pageSender } from '../sending.ts';
-import { SharedWork } from '../sharedWork.ts';
+import type { LastScrapes } from '../routes/scrape.ts';
+import { SharedWork, type pageSender } from '../sending.ts';
 import { accountChips, accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
 import { html, timeInWords, CROSS, DASH, type Html, TICK } from './markup.ts';
@@ -54,7 +52,7 @@ export function statusPages(
 
   return {
     page: async (request, response, slot) => {
-      const asked = queryOf(request.originalUrl);
+      const asked = request.query;
       const query = {
         path: `${prefix}/`,
         search: (asked.get('q') ?? '').slice(0, MAX_LENGTH),

@@ -1,6 +1,6 @@
 import type { TaskStatus, EntryStatus } from '../../collect/accountStatus.ts';
 import type { ReloadFailure } from '../dependencies.ts';
-import type { LastScrapes } from '../lastScrapes.ts';
+import type { LastScrapes } from '../routes/scrape.ts';
 import { failuresOf } from './failureTable.ts';
 import { partsOf, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
 import type { ApplicationRow } from './trouble.ts';

@@ -2,7 +2,7 @@ import { REMEDIES } from '../../../src/api/upstreamError.ts';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
 import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
-import { LastScrapes } from '../../../src/web/lastScrapes.ts';
+import { LastScrapes } from '../../../src/web/routes/scrape.ts';
 import { statusDocument } from '../../../src/web/statusPage/statusDocument.ts';
 import { served, type TestApp } from '../support/app.ts';
 import {
