@@ -1,5 +1,4 @@
 import process from 'node:process';
-import { fetch } from 'undici';
 import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
 import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
