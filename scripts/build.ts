@@ -17,6 +17,9 @@ const REQUIRE = "import { createRequire } from 'node:module'; const require = cr
 /** The first files of libraries of which only parts are used: the rest of undici, and what express parses bodies with, slow each start. */
 const FIRST_FILES: Record<string, string> = {
   'undici/index.js': `
+    import api from './lib/api/index.js';
+    import Dispatcher from './lib/dispatcher/dispatcher.js';
+    Object.assign(Dispatcher.prototype, api);
     export { default as Agent } from './lib/dispatcher/agent.js';
     export { default as EnvHttpProxyAgent } from './lib/dispatcher/env-http-proxy-agent.js';
     export { default as Pool } from './lib/dispatcher/pool.js';
@@ -53,12 +56,7 @@ async function main(): Promise<void> {
     target: 'node20',
     format: 'esm',
     banner: { js: REQUIRE },
-    define: {
-      BUILT_REVISION: JSON.stringify(revision()),
-      // undici reads it once, for its cookie functions, which are not used here. That alone would load the copy of undici that
-      // is in Node.js, a tenth of the start.
-      'globalThis.Headers': 'undefined',
-    },
+    define: { BUILT_REVISION: JSON.stringify(revision()) },
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'none',
