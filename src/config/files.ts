@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs';
 import { readFile as readToEnd } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
@@ -83,5 +84,17 @@ function decoded(bytes: Buffer): { readonly text: string } | FileProblem {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
     return { problem: 'is not UTF-8 text: save it as UTF-8' };
+  }
+}
+
+/** The reason why a text cannot name certificate authorities, as the end of a sentence; undefined when it can. */
+export function certificateProblem(pem: string): string | undefined {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
+  if (blocks === null) return 'holds no certificate in PEM form';
+  try {
+    for (const block of blocks) new X509Certificate(block);
+    return undefined;
+  } catch {
+    return 'holds a certificate that cannot be read';
   }
 }

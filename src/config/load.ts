@@ -1,5 +1,4 @@
 import { resolve, dirname, isAbsolute, join } from 'node:path';
-import { certificateProblem } from './certificates.ts';
 import type { Config, AccountConfig } from './config.ts';
 import { type Path, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
 import { brokenRules, accountsOf, entryName, mappingOf } from './schema/rules.ts';
@@ -7,7 +6,7 @@ import { readQueries } from './queries.ts';
 import { fileSchema } from './schema/file.ts';
 import { parseWritten } from './schemaIssues.ts';
 import { accountsWithKeys, configuredKeys } from './keyTexts.ts';
-import { readFile, readText, readTextOrPipe } from './files.ts';
+import { certificateProblem, readFile, readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import { ALLOWED_PER_MINUTE } from './interfaces.ts';

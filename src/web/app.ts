@@ -26,12 +26,8 @@ export function createApp(deps: WebDependencies): Express {
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const { maxRequests, telemetryPath } = deps.settings;
   const inFlight = new InFlightBytes(() => deps.monotonic());
-  const scrapes = new RequestLimiter(
-    maxRequests,
-    `${maxRequests} scrapes are being answered already (--web.max-requests); try again later.`,
-    inFlight,
-  );
-  const pages = new RequestLimiter(0, '', inFlight);
+  const scrapes = new RequestLimiter(maxRequests, inFlight);
+  const pages = new RequestLimiter(0, inFlight);
   const sendPage = pageSender();
   const read = (path: string, handler: Handler): void => {
     app.get(literal(path), safely(handler, deps));

@@ -152,15 +152,13 @@ export type LimitedHandler = (
  */
 export class RequestLimiter {
   readonly #max: number;
-  readonly #refusal: string;
   readonly #inFlight: InFlightBytes;
   /** What ends the wait of each; the one that has waited longest comes first. */
   readonly #waiting = new Map<Response, AbortController>();
   readonly #writing = new Set<Response>();
 
-  constructor(max: number, refusal: string, inFlight: InFlightBytes) {
+  constructor(max: number, inFlight: InFlightBytes) {
     this.#max = max;
-    this.#refusal = refusal;
     this.#inFlight = inFlight;
   }
 
@@ -172,7 +170,10 @@ export class RequestLimiter {
   guard(handler: LimitedHandler): Handler {
     return async (request, response) => {
       this.#inFlight.checkRoom();
-      if (!this.#makeRoom()) throw new HttpError(503, this.#refusal);
+      if (!this.#makeRoom()) {
+        const full = `${this.#max} scrapes are being answered already (--web.max-requests); try again later.`;
+        throw new HttpError(503, full);
+      }
       this.#writing.add(response);
       const gone = clientGone(response, () => {
         this.#writing.delete(response);

@@ -18,7 +18,7 @@ async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {})
   const state = { clock: 0 };
   const sockets: Socket[] = [];
   const inFlight = new InFlightBytes(() => state.clock, maxBytes);
-  const limiter = new RequestLimiter(max, 'Two are being answered already.', inFlight);
+  const limiter = new RequestLimiter(max, inFlight);
   const app = express();
   const serving = (path: string, body: (request: Parameters<Handler>[0]) => Buffer): void => {
     const handle = limiter.guard(async (request, response, slot) => {
@@ -52,7 +52,7 @@ describe('the slots of responses', () => {
   test('are held by clients that are taking their responses, others get 503', async () => {
     const { origin, deaf } = await taken();
     const got = await get(`${origin}/small`);
-    expect([got.status, got.text]).toEqual([503, 'Two are being answered already.\n']);
+    expect([got.status, got.text]).toEqual([503, expect.stringMatching(/^2 scrapes are being answered already/)]);
     for (const { socket } of deaf) socket.destroy();
     await eventually(async () => expect((await get(`${origin}/small`)).status).toBe(200));
   });
@@ -136,7 +136,7 @@ describe('clients that wait for New Relic', () => {
   /** A limiter whose slots are all free, and a path that waits until its gate opens or its wait is ended. */
   async function waiting(max: number) {
     const inFlight = new InFlightBytes(() => 0);
-    const limiter = new RequestLimiter(max, 'full', inFlight);
+    const limiter = new RequestLimiter(max, inFlight);
     const gate = deferred();
     const ended: number[] = [];
     let asked = 0;
@@ -179,7 +179,7 @@ describe('clients that wait for New Relic', () => {
   });
 
   test('wait for any number of accounts without a warning', async () => {
-    const limiter = new RequestLimiter(1, 'One is being answered already.', new InFlightBytes(() => 0));
+    const limiter = new RequestLimiter(1, new InFlightBytes(() => 0));
     const app = express();
     app.get(
       '/',

@@ -7,8 +7,7 @@ import { normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '..
 import { formatDuration } from '../duration.ts';
 import { keyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
-import { entitySelection } from './entities.ts';
-import { applicationMatch, choice, entityMatch } from './entityMatch.ts';
+import { applicationMatch, choice, entityMatch, entitySelection } from './entities.ts';
 import { PACKS, query } from './query.ts';
 
 const setting = z.strictObject({

@@ -1,6 +1,98 @@
 import * as z from 'zod';
-import { choice, tagMatch } from './entityMatch.ts';
+import type { EntityMatch } from '../match.ts';
+import { typeMismatch } from '../schemaIssues.ts';
 import { duration, list, notes, ownDelay, text, whole } from './parts.ts';
+
+const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
+
+/** The message for a plain name or id in place of a mapping; undefined for other issues. */
+const error = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
+  const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
+  if (code !== 'invalid_type' || key === undefined) return undefined;
+  return `${typeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
+};
+
+const nameGlob = (more = '') =>
+  notes(text().optional(), {
+    description: `A glob over the whole name: ${GLOB}.${more}`,
+    placeholder: '<glob>',
+    example: 'checkout-*',
+  });
+
+const tagKeys = (description: string, tag: string, value: string) => ({
+  tag: notes(text().optional(), { description, example: tag }),
+  value: notes(text().optional(), {
+    description: `A glob over one of the values of the tag: ${GLOB}.`,
+    otherwise: 'any value, or none',
+    placeholder: '<glob>',
+    example: value,
+  }),
+});
+
+const VALUE_WITHOUT_TAG = 'has a value without the tag that has it: add tag';
+
+const nameOrId = {
+  name: nameGlob(' Either this or `id`.'),
+  id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
+};
+
+/** One application or key transaction by id, or all whose whole name matches a glob. */
+export const entityMatch = z
+  .strictObject(nameOrId, { error })
+  .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
+  .meta({ placeholder: '<match>' });
+
+/** The same for an application, which can be matched by a tag, too. */
+export const applicationMatch = z
+  .strictObject(
+    {
+      ...nameOrId,
+      ...tagKeys(
+        'The key of a tag that the application has, whose case does not count. Not with `api: rest`.',
+        'team',
+        'pay*',
+      ),
+    },
+    { error },
+  )
+  .refine(({ id, name, tag }) => (id === undefined) === (name !== undefined || tag !== undefined), {
+    error: 'must have either id, or name, tag or both',
+    abort: true,
+  })
+  .refine(isValueOfTag, VALUE_WITHOUT_TAG)
+  .meta({ placeholder: '<application_match>' });
+
+/** Entities by name or tag, not by guid, because a guid is long and changes when the entity is created anew. */
+export const tagMatch = z
+  .strictObject(
+    {
+      name: nameGlob(),
+      ...tagKeys('The key of a tag that the entity has, whose case does not count.', 'environment', 'production'),
+    },
+    { error },
+  )
+  .refine(({ name, tag }) => name !== undefined || tag !== undefined, {
+    error: 'must have name, tag or both',
+    abort: true,
+  })
+  .refine(isValueOfTag, VALUE_WITHOUT_TAG)
+  .meta({ placeholder: '<entity_match>' });
+
+function isValueOfTag({ tag, value }: EntityMatch): boolean {
+  return value === undefined || tag !== undefined;
+}
+
+/** The keys `include` and `exclude`. An empty `include` is refused, because it would leave everything out without a warning. */
+export function choice<T extends z.ZodType>(match: T, plural: string, otherwise: string, examples: unknown[][]) {
+  const [include, exclude] = examples;
+  return {
+    include: notes(list(match, 1).optional(), { description: `Only these ${plural}.`, otherwise, example: include }),
+    exclude: notes(list(match).prefault([]), {
+      description: 'Not these, even when they are included.',
+      example: exclude,
+    }),
+  };
+}
 
 /** NerdGraph's form of a type, domain first. */
 const ENTITY_TYPE = /^[A-Z0-9_]+-[A-Z0-9_]+$/;

@@ -46,11 +46,6 @@ export class DocumentValues {
   readonly #invalid = new Set<Node>();
   /** The expanded text of values with placeholders, before it got a type. */
   readonly #expansions = new Map<Node, string>();
-  /** The valid pairs of each mapping, by key. */
-  readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
-  readonly #anchors = new Map<string, Node>();
-  /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
-  readonly #targets = new Map<Alias, Node>();
 
   constructor(document: Document.Parsed, env: Environment | undefined) {
     this.#document = document;
@@ -79,7 +74,7 @@ export class DocumentValues {
     const found = [this.#locate(this.#document.contents)];
     for (const step of path) {
       const node = found.at(-1)?.node;
-      const pair = isMap(node) ? this.#pairs.get(node)?.get(step) : undefined;
+      const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === step) : undefined;
       const inside = pair === undefined && isSeq(node) ? node.items[Number(step)] : pair?.value;
       if (inside === undefined) break;
       found.push(this.#locate(inside as Node | null, pair?.key as Scalar | undefined));
@@ -99,24 +94,23 @@ export class DocumentValues {
   /** The offsets of a value and of its key, which an item of a list has not, and its node; for an alias, its target. */
   #locate(written: Node | null, key?: Scalar) {
     const keyOffset = key?.range?.[0];
-    const node = isAlias(written) ? (this.#targets.get(written) ?? written) : written;
+    const node = isAlias(written) ? (written.resolve(this.#document) ?? written) : written;
     return { offset: startOf(written, keyOffset), key: keyOffset, node };
   }
 
   #checkKeys(node: YAMLMap, ancestors: Ancestors): void {
-    const pairs = new Map<unknown, Pair>();
+    const names = new Set<string>();
     node.items = node.items.filter((pair) => {
       const { key } = pair;
       if (!isScalar(key) || typeof key.value !== 'string' || key.tag !== undefined) {
         this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
         return false;
       }
-      const message = pairs.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
-      if (message === undefined) pairs.set(key.value, pair);
+      const message = names.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
+      if (message === undefined) names.add(key.value);
       else this.problems.push({ path: [...this.#pathOf(node, ancestors), key.value], offset: startOf(key), message });
       return message === undefined;
     });
-    this.#pairs.set(node, pairs);
   }
 
   /** Replaces the placeholders of a text; null where one is invalid. */
@@ -132,13 +126,10 @@ export class DocumentValues {
     if (this.#invalid.has(node)) node.value = null;
   }
 
-  /** Notes the target of an alias; returns an empty value in place of an invalid one. */
+  /** An empty value in place of an invalid alias. */
   #resolve(alias: Alias, ancestors: Ancestors): Node | undefined {
-    const target = this.#anchors.get(alias.source);
-    if (target !== undefined && !ancestors.includes(target)) {
-      this.#targets.set(alias, target);
-      return undefined;
-    }
+    const target = alias.resolve(this.#document);
+    if (target !== undefined && !ancestors.includes(target)) return undefined;
     const empty = new Scalar(null);
     empty.range = alias.range ?? null;
     this.#fail(alias, ancestors, target === undefined ? NO_ANCHOR : 'the alias stands inside what it refers to');
@@ -146,9 +137,8 @@ export class DocumentValues {
     return empty;
   }
 
-  /** Records the anchor of a value, and checks its tag. */
+  /** Checks the tag of a value. */
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
-    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
     const offset = startOf(node);
     while ((this.#unknownTags.at(-2) ?? Infinity) <= offset) this.#unknownTags.pop();

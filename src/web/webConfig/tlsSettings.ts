@@ -1,9 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { certificateProblem } from '../../config/certificates.ts';
 import { issue, mayBeSecret, type Issue } from '../../config/diagnostic.ts';
-import { readFile } from '../../config/files.ts';
+import { certificateProblem, readFile } from '../../config/files.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
 /** The settings of a TLS server; `context` can be swapped while it runs. */
