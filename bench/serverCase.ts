@@ -5,8 +5,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
-import { writeExposition, type ExpositionForm } from '../src/exposition/exposition.ts';
-import { familiesOf } from '../src/exposition/expositionFamilies.ts';
+import { writeExposition, type ExpositionForm, familiesOf } from '../src/exposition/exposition.ts';
 import { InFlightBytes } from '../src/web/requestLimiter.ts';
 import { clientGone } from '../src/web/requestLimiter.ts';
 import { sendExposition } from '../src/web/sending.ts';

@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import { UpstreamError } from '../api/upstreamError.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
-import { databaseKind, type DatabaseChoice } from '../formulas/responseTimes.ts';
+import { databaseKind, type DatabaseChoice } from '../formulas/derivedValues.ts';
 import { customSamples } from '../metrics/customMetrics.ts';
 import { type LISTED_FAMILIES, listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';

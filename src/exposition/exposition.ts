@@ -1,11 +1,69 @@
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip } from 'node:zlib';
 import { inSlices } from '../eventLoop/turns.ts';
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import { unitOf, type Labels } from '../metrics/family.ts';
-import { bracedLabels, labelPairs } from '../metrics/writeSamples.ts';
-import type { FamilySeries } from './expositionFamilies.ts';
-import { expositionPieces } from './expositionText.ts';
-import { type Format, END_OF_EXPOSITION, metadata } from './formats.ts';
-import { bodyOf } from './gzip.ts';
+import { bracedLabels, labelPairs, type Block, type Columns, type DroppedSeries } from '../metrics/writeSamples.ts';
+import { expositionPieces, PASSING, type FamilySeries } from './expositionText.ts';
+import { END_OF_EXPOSITION, metadata, type Format } from './formats.ts';
+
+/**
+ * Finds the series of each family. Families are in the order of their first appearance, series in the order of their blocks.
+ * Where there are more than `maxSeries` series, whole families are left out, the largest first, of equally large ones the first
+ * by name (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal once that is aborted.
+ */
+export async function familiesOf(
+  blocks: readonly Block[],
+  maxSeries: number,
+  signal?: AbortSignal,
+): Promise<{ readonly families: ReadonlyMap<string, FamilySeries>; readonly dropped: readonly DroppedSeries[] }> {
+  const families = new Map<string, FamilySeries>();
+  await inSlices(blocks, (block) => addRuns(families, block), signal);
+  const largestFirst = [...families.values()].sort(
+    (a, b) => b.series - a.series || (a.family.name < b.family.name ? -1 : 1),
+  );
+  let series = largestFirst.reduce((sum, each) => sum + each.series, 0);
+  const dropped: DroppedSeries[] = [];
+  for (const largest of largestFirst) {
+    if (series <= maxSeries) break;
+    series -= largest.series;
+    families.delete(largest.family.name);
+    await inSlices(droppedSeries(largest), (each) => dropped.push(each), signal);
+  }
+  return { families, dropped };
+}
+
+function addRuns(families: Map<string, FamilySeries>, block: Block): void {
+  const { columns } = block.samples;
+  for (let start = 0, end; start < columns.length; start = end) {
+    const family = columns[start]?.family;
+    if (family === undefined) break;
+    let found = families.get(family.name);
+    if (found === undefined) families.set(family.name, (found = { family, blocks: [], starts: [], series: 0 }));
+    end = endOfRun(columns, start);
+    found.blocks.push(block);
+    found.starts.push(start);
+    found.series += end - start;
+  }
+}
+
+function endOfRun(columns: Columns, start: number): number {
+  const name = columns[start]?.family.name;
+  let end = start + 1;
+  while (end < columns.length && columns[end]?.family.name === name) end += 1;
+  return end;
+}
+
+function* droppedSeries({ family, blocks, starts }: FamilySeries): Generator<DroppedSeries> {
+  let series = 0;
+  for (const [index, { samples }] of blocks.entries()) {
+    const start = starts[index] ?? 0;
+    series += endOfRun(samples.columns, start) - start;
+    if (blocks[index + 1]?.samples === samples) continue;
+    yield { family: family.name, series, reading: samples };
+    series = 0;
+  }
+}
 
 export interface ExpositionForm {
   readonly format: Format;
@@ -59,13 +117,33 @@ export function* ownText(
   }
 }
 
-function boundLast(labels: Labels, format: Format): Labels {
-  if (labels['le'] === undefined) return labels;
-  const { le, ...others } = labels;
-  return { ...others, le: format === 'openmetrics' ? canonical(le) : le };
+/** OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`. */
+function boundLast({ le, ...others }: Labels, format: Format): Labels {
+  if (le === undefined) return others;
+  return { ...others, le: format === 'openmetrics' && /^-?\d+$/.test(le) ? `${le}.0` : le };
 }
 
-/** OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`. */
-function canonical(bound: string): string {
-  return /^-?\d+$/.test(bound) ? `${bound}.0` : bound;
+/**
+ * Of 14.4 MB of series, level 1 makes 1.8 MB in 39 ms; level 6 saves 5 % more and takes two and a half times as long, and the
+ * larger window of the default takes 44 ms for 3 % more bytes.
+ */
+const OPTIONS = {
+  level: constants.Z_BEST_SPEED,
+  windowBits: 13,
+  chunkSize: 64 * 1024,
+  writableHighWaterMark: 2 * PASSING,
+};
+
+/**
+ * The body of a response: its pieces, compressed where `gzip`. Then pieces that have the length {@link PASSING}, or more, may be
+ * overwritten once the second piece after them is requested.
+ */
+export async function bodyOf(pieces: AsyncIterable<Buffer>, gzip: boolean): Promise<readonly Buffer[]> {
+  const body: Buffer[] = [];
+  const collect = async (made: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const piece of made) body.push(piece);
+  };
+  if (gzip) await pipeline(pieces, createGzip(OPTIONS), collect);
+  else await collect(pieces);
+  return body;
 }

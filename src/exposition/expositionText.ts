@@ -1,9 +1,19 @@
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import type { Family } from '../metrics/family.ts';
 import type { Block } from '../metrics/writeSamples.ts';
-import type { FamilySeries } from './expositionFamilies.ts';
-import { type Format, metadata } from './formats.ts';
-import { PASSING } from './gzip.ts';
+import { metadata, type Format } from './formats.ts';
+
+/** A family of an exposition, and the places of its series. */
+export interface FamilySeries {
+  readonly family: Family;
+  /** The blocks with series of the family, in order: once for each run of neighbouring columns. */
+  readonly blocks: Block[];
+  readonly starts: number[];
+  series: number;
+}
+
+/** The length of a piece that is compressed, off the main thread, while the next one is made. */
+export const PASSING = 512 * 1024;
 
 /** The length of a piece that is kept, in bytes; its last line may exceed it. */
 const KEPT = 128 * 1024;

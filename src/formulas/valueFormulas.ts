@@ -1,5 +1,5 @@
 import { isApdex, METRIC, type Columns } from './metricInputs.ts';
-import { apdexScore, memoryOfAll } from './ratesAndScores.ts';
+import { apdexScore, memoryOfAll } from './derivedValues.ts';
 
 /**
  * A metric that agents report once a minute, so it shows that an application or host reports. It is our inference that agents of

@@ -1,21 +1,19 @@
 import type { Api } from '../api/upstreamReader.ts';
 import { METRIC, type Columns, type WindowValues } from '../formulas/metricInputs.ts';
 import {
-  apdexScore,
-  callRate,
-  errorRatio,
-  errorsPerSecond,
-  memoryOfAll,
-  memoryOfProcess,
-} from '../formulas/ratesAndScores.ts';
-import {
   averageTime,
   databaseMetrics,
   responseTime,
   timePerRequest,
   totalTime,
   type DatabaseChoice,
-} from '../formulas/responseTimes.ts';
+  apdexScore,
+  callRate,
+  errorRatio,
+  errorsPerSecond,
+  memoryOfAll,
+  memoryOfProcess,
+} from '../formulas/derivedValues.ts';
 import { SIGN_OF_LIFE } from '../formulas/valueFormulas.ts';
 import {
   familyRow,

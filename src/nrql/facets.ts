@@ -1,3 +1,12 @@
+/** The most facets that New Relic gives for one query; it leaves out further ones without saying so ("Rate limits for NRQL"). */
+export const MAX_FACETS = 5_000;
+/** The most attributes that New Relic groups by. */
+export const MAX_FACET_ATTRIBUTES = 5;
+/** The most buckets of TIMESERIES. */
+export const MAX_BUCKETS = 366;
+/** The most facets that a query is planned to return; the 500 below the limit are room for facets that appear later. */
+export const PLANNED_FACETS = 4_500;
+
 type Row = Readonly<Record<string, unknown>>;
 
 /** Reads the facets of rows: the member `facet`, a list where there are several, or members named as the attributes. */
@@ -55,4 +64,12 @@ export class Facets {
     const name = names.find((each) => each !== undefined && Object.hasOwn(row, each));
     return name === undefined ? undefined : (row[name] ?? null);
   }
+}
+
+/** True where `otherResult` has a number other than 0 at any depth, but for `times`: New Relic left rows out. */
+export function hasOthers(otherResult: unknown, times: readonly string[] = []): boolean {
+  if (typeof otherResult !== 'object' || otherResult === null) {
+    return typeof otherResult === 'number' && otherResult !== 0;
+  }
+  return Object.entries(otherResult).some(([name, value]) => !times.includes(name) && hasOthers(value, times));
 }

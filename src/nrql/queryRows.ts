@@ -1,5 +1,4 @@
-import { Facets } from './facets.ts';
-import { MAX_FACETS } from './limits.ts';
+import { Facets, hasOthers, MAX_FACETS } from './facets.ts';
 
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
@@ -164,14 +163,6 @@ function numberOf(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;
-}
-
-/** True where `otherResult` has a number other than 0 at any depth, but for `times`: New Relic left rows out. */
-export function hasOthers(otherResult: unknown, times: readonly string[] = []): boolean {
-  if (typeof otherResult !== 'object' || otherResult === null) {
-    return typeof otherResult === 'number' && otherResult !== 0;
-  }
-  return Object.entries(otherResult).some(([name, value]) => !times.includes(name) && hasOthers(value, times));
 }
 
 function isNumber(value: unknown): value is number {

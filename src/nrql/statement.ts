@@ -1,4 +1,4 @@
-import { MAX_FACET_ATTRIBUTES } from './limits.ts';
+import { MAX_FACET_ATTRIBUTES } from './facets.ts';
 
 /** The facts that the text of a query gives about its result. */
 interface Statement {

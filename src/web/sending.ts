@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import type { ExpositionForm } from '../exposition/exposition.ts';
+import { type ExpositionForm, bodyOf } from '../exposition/exposition.ts';
 import { yieldIfDue, yieldToEventLoop } from '../eventLoop/turns.ts';
 import { acceptsGzip, contentTypeOf } from '../exposition/formats.ts';
-import { bodyOf } from '../exposition/gzip.ts';
 import { unlessGone, type RequestSlot } from './requestLimiter.ts';
 
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */

@@ -1,6 +1,6 @@
 import { crc32, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/exposition/gzip.ts';
+import { bodyOf } from '../../src/exposition/exposition.ts';
 
 const PIECES = Array.from({ length: 5 }, (_, index) => {
   return Buffer.from(

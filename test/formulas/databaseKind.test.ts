@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { WindowValues } from '../../src/formulas/metricInputs.ts';
-import { databaseKind, databaseMetrics } from '../../src/formulas/responseTimes.ts';
+import { databaseKind, databaseMetrics } from '../../src/formulas/derivedValues.ts';
 
 const MYSQL = 'Datastore/MySQL/allWeb';
 const REDIS = 'Datastore/Redis/allWeb';

@@ -6,7 +6,7 @@ import {
   errorsPerSecond,
   memoryOfAll,
   memoryOfProcess,
-} from '../../src/formulas/ratesAndScores.ts';
+} from '../../src/formulas/derivedValues.ts';
 import { inColumns } from '../support/restColumns.ts';
 
 describe('callRate', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { averageTime, responseTime, timePerRequest, totalTime } from '../../src/formulas/responseTimes.ts';
+import { averageTime, responseTime, timePerRequest, totalTime } from '../../src/formulas/derivedValues.ts';
 import { inColumns } from '../support/restColumns.ts';
 
 const WEB = 'HttpDispatcher';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { databaseKind, type DatabaseChoice } from '../../src/formulas/responseTimes.ts';
+import { databaseKind, type DatabaseChoice } from '../../src/formulas/derivedValues.ts';
 import type { WindowValues } from '../../src/formulas/metricInputs.ts';
 import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import type { Sample } from '../../src/metrics/family.ts';

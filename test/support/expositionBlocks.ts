@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { gunzipSync } from 'node:zlib';
-import { writeExposition, type OwnFamily } from '../../src/exposition/exposition.ts';
-import { familiesOf } from '../../src/exposition/expositionFamilies.ts';
+import { writeExposition, type OwnFamily, familiesOf } from '../../src/exposition/exposition.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/family.ts';

@@ -2,10 +2,9 @@ import type { KeyTransactionDetails } from './accountMemory.ts';
 import { hostsJoined, takeSubjects, type NeededPart, type QueryKind, type QueryPart } from './batching.ts';
 import { aligned } from './nrql.ts';
 import { ITSELF, SubjectRows, type FoundRows, type TimesliceQuery } from './rows.ts';
-import { keyTransactionOf, metricDataOf, rollingOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { countQueries, readTimeslices } from './timeslices.ts';
-import { MetricSelector } from './metricSelector.ts';
+import { MetricSelector, ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type {
   ApplicationSubject,
   BatchRead,
@@ -18,11 +17,12 @@ import type {
   TimeRange,
 } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import { isDatastore, METRIC } from '../../formulas/metricInputs.ts';
-import { NEED_SQUARES, SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import type { Host, RollingValues } from '../types.ts';
+import { isDatastore, METRIC, isApdex, known, type Columns } from '../../formulas/metricInputs.ts';
+import { NEED_SQUARES, SIGN_OF_LIFE, valuesOf } from '../../formulas/valueFormulas.ts';
+import type { Host, RollingValues, RollingSummary } from '../types.ts';
 import { UpstreamError } from '../upstreamError.ts';
 import { HOUR_S } from '../../formulas/units.ts';
+import { apdexScore } from '../../formulas/derivedValues.ts';
 
 /** Reads data in rows: the fewest queries for the subjects that fit into a call. */
 export function rowsRead<S, V, R extends TimeRange = TimeRange>(
@@ -273,4 +273,83 @@ function apdexName({ transactionName = '' }: KeyTransactionDetails): string | un
   if (transactionName === '') return undefined;
   const isWeb = transactionName.startsWith(WEB_TRANSACTION);
   return `Apdex/${isWeb ? transactionName.slice(WEB_TRANSACTION.length) : transactionName}`;
+}
+
+const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
+
+/**
+ * The metric data of an application or host over one window: the rows, with what families and custom metrics read of each. New Relic
+ * returns no row where nothing happened, so three metrics without a row are 0 if there is any other row.
+ */
+export function metricDataOf(
+  { names, values }: MetricSelection,
+  rows: Map<string, Columns>,
+  window: TimeRange,
+): MetricDataResult {
+  for (const name of rows.size === 0 ? [] : ZERO_WITHOUT_ROW) {
+    if (!rows.has(name) && names.includes(name)) rows.set(name, NO_CALLS);
+  }
+  const seconds = window.to - window.from;
+  const ofCustom = new Map(Array.from(values ?? [], ([name, wanted]) => [name, valuesOf(name, wanted, rows, seconds)]));
+  for (const [name, row] of rows) {
+    const own = ofCustom.get(name);
+    const read = isApdex(name) ? row : { count: row.count, sum: row.sum };
+    rows.set(name, own === undefined ? read : { ...read, values: own });
+  }
+  return { window, metrics: rows, datastores: [...rows.keys()].filter(isDatastore).sort() };
+}
+
+/**
+ * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or
+ * where its denominator is 0. The Apdex target of an application comes with the list.
+ */
+export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
+  const reports = rows.size > 0;
+  const count = (name: string): number | undefined => rows.get(name)?.count ?? (reports ? 0 : undefined);
+  const web = count(METRIC.web);
+  const errors = count(METRIC.errors);
+  const summary: RollingSummary = {
+    responseTime: ratio(rows.get(METRIC.web)?.sum ?? 0, web),
+    requestRate: ratio(web, seconds),
+    errorRate: ratio(errors, (web ?? 0) + (count(METRIC.nonWeb) ?? 0)),
+    apdexScore: known(apdexScore(rows.get(METRIC.apdex))),
+  };
+  const views = rows.get(METRIC.endUser);
+  const verdicts = rows.get(METRIC.endUserApdex);
+  if (views === undefined && verdicts === undefined) return { summary };
+  return {
+    summary,
+    endUserSummary: {
+      responseTime: ratio(views?.sum, views?.count),
+      requestRate: ratio(views?.count, seconds),
+      apdexTarget: verdicts?.max,
+      apdexScore: known(apdexScore(verdicts)),
+    },
+  };
+}
+
+/**
+ * The rolling values of a key transaction, from its entity and from the Apdex metric of its transaction.
+ *
+ * @param reports true if the owning application has rows, so that a missing `row` means no requests
+ */
+export function keyTransactionOf(
+  row: Columns | undefined,
+  apdex: Columns | undefined,
+  reports: boolean,
+  seconds: number,
+): RollingValues {
+  const count = row?.count ?? (reports ? 0 : undefined);
+  const summary: RollingSummary = {
+    responseTime: ratio(row?.sum ?? 0, count),
+    requestRate: ratio(count, seconds),
+    errorRate: ratio(row?.exclusive, row?.count),
+    apdexScore: row === undefined ? undefined : known(apdexScore(apdex)),
+  };
+  return { summary };
+}
+
+/** Undefined without data, for a whole that is not positive, and for a result that is not finite. */
+function ratio(part = NaN, whole = NaN): number | undefined {
+  return whole > 0 ? known(part / whole) : undefined;
 }

@@ -1,4 +1,4 @@
-import { PLANNED_FACETS } from '../../nrql/limits.ts';
+import { PLANNED_FACETS } from '../../nrql/facets.ts';
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import { all, any, isIn } from './nrql.ts';
 import type { Kind } from '../../reads/reads.ts';

@@ -46,14 +46,8 @@ export async function listEntities(
   call: CallOptions,
 ): Promise<readonly MonitoredEntity[]> {
   const { memory, transport } = account;
-  const search = {
-    group: GROUP,
-    document: ENTITIES,
-    type,
-    schema: monitoredEntity,
-    maxEntities: MAX_ENTITIES,
-  } as const;
-  const { found, failure } = await searchEntities(account, search, call);
+  const search = { document: ENTITIES, type, schema: monitoredEntity, maxEntities: MAX_ENTITIES };
+  const { found, failure } = await searchEntities(account, GROUP, search, call);
   memory.failures.forgetOld();
   const entities = new Map<string, Json>();
   let unreadable = failure;

@@ -4,8 +4,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { Transport } from './transport.ts';
-import { readPages } from '../http/paging.ts';
-import { isList, hasMembers, parseRecord, text, type Discarded, type Json } from '../http/validation.ts';
+import { isList, hasMembers, parseRecord, text, type Discarded, type Json, readPages } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import type { Tag } from '../types.ts';
@@ -68,8 +67,8 @@ const MAX_PAGES = 200;
  */
 export async function searchEntities<T extends Json & { readonly reporting: boolean; readonly applicationId?: number }>(
   account: NerdGraphAccount,
+  group: Group,
   search: {
-    readonly group: Group;
     readonly document: Document;
     readonly type: string;
     readonly schema: z.ZodType<T>;
@@ -79,7 +78,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   call: CallOptions,
 ): Promise<{ readonly found: ReadonlyMap<string, T>; readonly failure: UpstreamError | undefined }> {
   const { transport } = account;
-  const { group, document, type, schema, maxEntities } = search;
+  const { document, type, schema, maxEntities } = search;
   const list = account.memory.entityList(group, type);
   // A field that fails keeps its earlier value.
   const earlier = list.entities;

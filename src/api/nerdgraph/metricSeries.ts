@@ -1,9 +1,8 @@
-import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/limits.ts';
+import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/facets.ts';
 import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
-import { metricDataParts, rowsRead, selectorOf } from './batchReads.ts';
+import { metricDataParts, rowsRead, selectorOf, metricDataOf } from './batchReads.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, type FoundRows, type TimesliceQuery } from './rows.ts';
-import { metricDataOf } from './rowValues.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { readTimeslices } from './timeslices.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';

@@ -1,9 +1,8 @@
 import { diagnose, listAccounts, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
 import { customNamesRead, listMetricNames } from './customNames.ts';
 import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
-import { listApplications } from './applications.ts';
+import { listApplications, listKeyTransactions } from './lists.ts';
 import { goldenMetricsRead } from './goldenMetrics.ts';
-import { listKeyTransactions } from './keyTransactions.ts';
 import { listEntities, readEntityTypes } from './entityLists.ts';
 import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindow } from './nrql.ts';
@@ -54,21 +53,14 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
       types: (call) => readEntityTypes(account, call),
       goldenMetrics: goldenMetricsRead(account),
     },
-    // A search by these ids is not documented.
-    listApplications: async ({ ids }, call) => chosen(await listApplications(account, call), ids),
-    listKeyTransactions: async ({ ids }, call) => chosen(await listKeyTransactions(account, call), ids),
+    listApplications: ({ ids }, call) => listApplications(account, ids, call),
+    listKeyTransactions: ({ ids }, call) => listKeyTransactions(account, ids, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(account, query, call),
     diagnose: (range, call) => diagnose(account, range, call),
     retire: () => client.connections.retire(),
     close: () => client.connections.close(),
   };
-}
-
-function chosen<T extends { readonly id: number }>(list: T[], ids: readonly number[] | undefined): T[] {
-  if (ids === undefined) return list;
-  const wanted = new Set(ids);
-  return list.filter(({ id }) => wanted.has(id));
 }
 
 /** Runs a query of the configuration; accounts with `api: rest` run it here, too. */

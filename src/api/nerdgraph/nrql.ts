@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
-import { MAX_FACETS } from '../../nrql/limits.ts';
-import { hasOthers } from '../../nrql/queryRows.ts';
+import { MAX_FACETS, hasOthers } from '../../nrql/facets.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 

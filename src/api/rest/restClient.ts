@@ -4,8 +4,7 @@ import { resolve, urlOf, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
-import { readPages } from '../http/paging.ts';
-import { parseList, parseSingle, type Discarded } from '../http/validation.ts';
+import { parseList, parseSingle, type Discarded, readPages } from '../http/validation.ts';
 
 /** The target of a call: the address under the base address, and the path template that it is counted under. */
 export interface Target {

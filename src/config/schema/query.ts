@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAX_FACETS } from '../../nrql/limits.ts';
+import { MAX_FACETS } from '../../nrql/facets.ts';
 import { beginWith } from '../schemaIssues.ts';
 import { metricNameProblem } from './customMetric.ts';
 import { duration, list, notes, ownDelay, scale, text, textWithout, whole } from './parts.ts';

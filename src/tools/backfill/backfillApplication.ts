@@ -16,7 +16,7 @@ import type { LiveAccount } from '../upstream/session.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { BackfillSubject, State } from './planBackfill.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
-import { databaseKind, type DatabaseChoice } from '../../formulas/responseTimes.ts';
+import { databaseKind, type DatabaseChoice } from '../../formulas/derivedValues.ts';
 import { type ReadChunk, addCalls, RollingWindows } from './rollingWindows.ts';
 
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);

@@ -8,7 +8,7 @@ import {
 } from '../../api/nerdgraph/documents.ts';
 import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
 import { goldenMetric } from '../../api/nerdgraph/entityLists.ts';
-import { applicationIdOf } from '../../api/nerdgraph/keyTransactions.ts';
+import { applicationIdOf } from '../../api/nerdgraph/lists.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import type { Application } from '../../api/types.ts';

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { writeExposition, type ExpositionForm, type OwnFamily } from '../../exposition/exposition.ts';
-import { familiesOf } from '../../exposition/expositionFamilies.ts';
+import { familiesOf, writeExposition, type ExpositionForm, type OwnFamily } from '../../exposition/exposition.ts';
 import { sendExposition, sendPieces, SharedWork } from '../sending.ts';
 import { ClientGoneError, unlessGone, type LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';

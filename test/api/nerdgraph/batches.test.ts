@@ -2,7 +2,7 @@ import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { selectorOf } from '../../../src/api/nerdgraph/batchReads.ts';
 import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
-import { PLANNED_FACETS } from '../../../src/nrql/limits.ts';
+import { PLANNED_FACETS } from '../../../src/nrql/facets.ts';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { MetricSelector } from '../../../src/api/nerdgraph/metricSelector.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { applicationIdOf } from '../../../src/api/nerdgraph/keyTransactions.ts';
+import { applicationIdOf } from '../../../src/api/nerdgraph/lists.ts';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf, readAll, readOne } from '../support/reading.ts';

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
 import { LIMITS, mergeTimeslices, summarizeSeries, toSeries } from '../../../src/api/rest/restSeries.ts';
-import { apdexScore, callRate, memoryOfAll, memoryOfProcess } from '../../../src/formulas/ratesAndScores.ts';
-import { averageTime, responseTime } from '../../../src/formulas/responseTimes.ts';
+import * as derived from '../../../src/formulas/derivedValues.ts';
 import type { Columns } from '../../../src/formulas/metricInputs.ts';
 import type { Timeslice } from '../../../src/api/types.ts';
 import { inColumns } from '../../support/restColumns.ts';
@@ -25,25 +24,25 @@ describe('mergeTimeslices', () => {
       'weights averages by calls',
       0.175,
       merged(WEB, { average_response_time: 100, call_count: 1 }, { average_response_time: 200, call_count: 3 }),
-      averageTime,
+      derived.averageTime,
     ],
     [
       'weights the average call time by calls too',
       0.175,
       merged(WEB, { average_call_time: 100, call_count: 1 }, { average_call_time: 200, call_count: 3 }),
-      (web) => responseTime(web, undefined),
+      (web) => derived.responseTime(web, undefined),
     ],
     [
       'needs no average of a minute without calls',
       0.2,
       merged(WEB, { call_count: 0 }, { average_response_time: 200, call_count: 3 }),
-      averageTime,
+      derived.averageTime,
     ],
     [
       'knows no average where that of a minute with calls is unknown',
       NaN,
       merged(WEB, { call_count: 100 }, { average_response_time: 200, call_count: 3 }),
-      averageTime,
+      derived.averageTime,
     ],
     [
       'weights averages by time where there are no calls to weight with',
@@ -55,20 +54,20 @@ describe('mergeTimeslices', () => {
       'takes rates from the calls, which are not rounded',
       0.75,
       merged(WEB, { requests_per_minute: 30, call_count: 30 }, { requests_per_minute: 60, call_count: 60 }),
-      (web) => callRate(web, 120),
+      (web) => derived.callRate(web, 120),
     ],
     ['sums CPU time', 72, merged('CPU/User Time', { percent: 90 }, { percent: 30 }), ({ sum = NaN }) => sum],
     [
       'averages memory over the minutes that have it',
       200,
       merged('Memory/Physical', { total_used_mb: 100 }, { used_mb_by_host: 1 }, { total_used_mb: 300 }),
-      (memory) => memoryOfAll(memory, undefined, 180),
+      (memory) => derived.memoryOfAll(memory, undefined, 180),
     ],
     [
       'averages the memory of a host alike',
       200,
       merged('Memory/Physical', { used_mb_by_host: 100 }, { total_used_mb: 1 }, { used_mb_by_host: 300 }),
-      memoryOfProcess,
+      derived.memoryOfProcess,
     ],
     [
       'takes the highest threshold',
@@ -80,9 +79,9 @@ describe('mergeTimeslices', () => {
       'calculates the Apdex score anew',
       0.9,
       merged('Apdex', { score: 1, s: 100, t: 0, f: 0 }, { score: 0.8, s: 70, t: 20, f: 10 }),
-      apdexScore,
+      derived.apdexScore,
     ],
-    ['gives no score over nothing', NaN, merged('Apdex', { score: 0, s: 0, t: 0, f: 0 }), apdexScore],
+    ['gives no score over nothing', NaN, merged('Apdex', { score: 0, s: 0, t: 0, f: 0 }), derived.apdexScore],
     [
       'leaves out what is no finite number',
       NaN,
@@ -99,7 +98,7 @@ describe('mergeTimeslices', () => {
       { from: 0, to: 59, columns: inColumns('Memory/Physical', { used_mb_by_host: 10 }) },
       { from: 60, to: 239, columns: inColumns('Memory/Physical', { used_mb_by_host: 50 }) },
     ];
-    expect(memoryOfProcess(mergeTimeslices(slices))).toBe(40);
+    expect(derived.memoryOfProcess(mergeTimeslices(slices))).toBe(40);
   });
 
   it('does not depend on how the run is cut', () => {
@@ -121,7 +120,7 @@ describe('mergeTimeslices', () => {
           columns: mergeTimeslices(half),
         }));
         const [whole, again] = [mergeTimeslices(slices), mergeTimeslices(halves)];
-        for (const of of [averageTime, (web: Columns) => responseTime(web, undefined)]) {
+        for (const of of [derived.averageTime, (web: Columns) => derived.responseTime(web, undefined)]) {
           expect(of(again)).toBeCloseTo(of(whole), 9);
         }
         expect(again.count).toBe(whole.count);

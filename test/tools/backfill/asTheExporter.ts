@@ -2,7 +2,7 @@ import type { Application } from '../../../src/api/types.ts';
 import { readOne } from '../../../src/tools/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/tools/upstream/session.ts';
 import { bracedLabels, labelPairs } from '../../../src/metrics/writeSamples.ts';
-import { databaseKind } from '../../../src/formulas/responseTimes.ts';
+import { databaseKind } from '../../../src/formulas/derivedValues.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/labelNames.ts';
 import type { Labels, Sample } from '../../../src/metrics/family.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { databaseKind } from '../../../src/formulas/responseTimes.ts';
+import { databaseKind } from '../../../src/formulas/derivedValues.ts';
 import type { Timeslice } from '../../../src/api/types.ts';
 import { type ReadChunk, RollingWindows, addCalls } from '../../../src/tools/backfill/rollingWindows.ts';
 import { summarizeSeries } from '../../../src/api/rest/restSeries.ts';

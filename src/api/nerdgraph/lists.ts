@@ -1,13 +1,69 @@
 import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
-import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { withoutPadding } from './rows.ts';
-import { KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './documents.ts';
-import { amount, isList, parseRecord, text } from '../http/validation.ts';
-import type { KeyTransaction } from '../types.ts';
-import { UpstreamError, type CallFailure } from '../upstreamError.ts';
+import { APPLICATIONS, KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './documents.ts';
+import { amount, count, id, isList, parseRecord, text } from '../http/validation.ts';
+import type { Application, KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
+import type { KeyTransactionDetails } from './accountMemory.ts';
+import { withoutPadding } from './rows.ts';
+import { UpstreamError, type CallFailure } from '../upstreamError.ts';
+
+/**
+ * Reads all applications of the account, and returns those with these ids: a search by them is not documented. Rejects when the
+ * list is incomplete, or empty while the key lists no such account.
+ */
+export async function listApplications(
+  account: NerdGraphAccount,
+  ids: readonly number[] | undefined,
+  call: CallOptions,
+): Promise<Application[]> {
+  const search = { document: APPLICATIONS, type: 'APM-APPLICATION', schema: application };
+  const { found: entities } = await searchEntities(account, 'applications', search, call);
+  const found = new Map<number, Application>();
+  for (const each of entities.values()) {
+    if (!found.has(each.applicationId)) found.set(each.applicationId, toApplication(each));
+  }
+  const applications = [...found.values()];
+  await account.checkEmpty(applications.length === 0, call);
+  account.memory.listed(applications);
+  return chosen(applications, ids);
+}
+
+function chosen<T extends { readonly id: number }>(list: T[], ids: readonly number[] | undefined): T[] {
+  if (ids === undefined) return list;
+  const wanted = new Set(ids);
+  return list.filter(({ id }) => wanted.has(id));
+}
+
+const application = entity.extend({
+  applicationId: id,
+  language: z.string().nullish(),
+  apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
+  settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
+});
+
+/** New Relic's other figures have an unknown window and scale, so the rolling values are calculated from timeslices. */
+function toApplication(fields: z.infer<typeof application>): Application {
+  const { reporting, settings, apmSummary, tags } = fields;
+  const apdexThreshold = settings?.apdexTarget ?? undefined;
+  const hosts = apmSummary?.hostCount ?? undefined;
+  const instances = apmSummary?.instanceCount ?? undefined;
+  return {
+    id: fields.applicationId,
+    name: fields.name,
+    language: fields.language?.toLowerCase(),
+    healthStatus: healthStatus(reporting, fields.alertSeverity),
+    reporting,
+    summary: { apdexTarget: apdexThreshold, hostCount: hosts, instanceCount: instances },
+    apdexThreshold,
+    serverSideConfig: settings?.serverSideConfig ?? undefined,
+    hosts,
+    instances,
+    // Tags that failed and were never read are unknown, not empty.
+    tags: tags === null ? [] : tags,
+  };
+}
 
 /** The tag that holds the id of a key transaction in the REST interface. */
 const ID_TAG = 'keyTransactionId';
@@ -51,18 +107,17 @@ const GUIDS_PER_CALL = 25;
 const PARTIAL_MS = 5 * 60_000;
 
 /**
- * Reads all key transactions, and their details where the remembered ones are too old; `unread` marks failed details. Rejects
- * when the list is incomplete, or no details could be read.
+ * Reads all key transactions, and their details where the remembered ones are too old; returns those with these ids, where `unread`
+ * marks failed details. Rejects when the list is incomplete, or no details could be read.
  */
-export async function listKeyTransactions(account: NerdGraphAccount, call: CallOptions): Promise<KeyTransaction[]> {
+export async function listKeyTransactions(
+  account: NerdGraphAccount,
+  ids: readonly number[] | undefined,
+  call: CallOptions,
+): Promise<KeyTransaction[]> {
   const { memory, transport } = account;
-  const search = {
-    group: GROUP,
-    document: KEY_TRANSACTIONS,
-    type: 'EXT-KEY_TRANSACTION',
-    schema: keyTransaction,
-  } as const;
-  const { found: entities } = await searchEntities(account, search, call);
+  const search = { document: KEY_TRANSACTIONS, type: 'EXT-KEY_TRANSACTION', schema: keyTransaction };
+  const { found: entities } = await searchEntities(account, GROUP, search, call);
   const failures = await refreshDetails(account, new Set(entities.keys()), call);
   const found = new Map<number, KeyTransaction>();
   const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
@@ -91,7 +146,7 @@ export async function listKeyTransactions(account: NerdGraphAccount, call: CallO
     throw transport.failure(GROUP, `none of the ${entities.size} key transactions has details`);
   }
   memory.keyTransactions = listed;
-  return [...found.values()];
+  return chosen([...found.values()], ids);
 }
 
 /** Reads the details that are due; returns failures by guid. Details that cannot be read again stay in use. */
@@ -137,35 +192,29 @@ async function readDetails(
   const failure = failed?.failure;
   const entities = found['entities'];
   if (!isList(entities)) throw transport.failure(GROUP, 'the response has no list "entities"');
+  const { keyTransactionDetails: kept } = memory;
   const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
   await transport.parseReporting(GROUP, (discarded) => {
     for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
       // The caller reports this failure, so the entity is not counted as discarded.
       if (entity === null && failure !== undefined) continue;
       const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
-      const guid = details === undefined ? undefined : requested.get(withoutPadding(details.guid));
-      if (details !== undefined && guid !== undefined) keepDetails(memory, details, guid, readAt);
+      const guid = requested.get(withoutPadding(details?.guid ?? ''));
+      if (details === undefined || guid === undefined) continue;
+      const { applicationId, transactionName, apdexTarget } = details;
+      // A missing field keeps its earlier value.
+      const before = kept.get(guid);
+      kept.set(guid, {
+        guid,
+        applicationId: applicationId ?? before?.applicationId,
+        transactionName: transactionName ?? before?.transactionName,
+        apdexTarget: apdexTarget ?? before?.apdexTarget,
+        readAt,
+        isWhole: applicationId !== undefined && transactionName !== undefined,
+      });
     }
     if (failure !== undefined) return;
     for (let missing = entities.length; missing < guids.length; missing += 1) discarded.add('record', 'entities');
   });
   return failure;
-}
-
-/** Stores details; a missing field keeps its earlier value. */
-function keepDetails(
-  { keyTransactionDetails: kept }: AccountMemory,
-  { applicationId, transactionName, apdexTarget }: KeyTransactionDetails,
-  guid: string,
-  readAt: number,
-): void {
-  const before = kept.get(guid);
-  kept.set(guid, {
-    guid,
-    applicationId: applicationId ?? before?.applicationId,
-    transactionName: transactionName ?? before?.transactionName,
-    apdexTarget: apdexTarget ?? before?.apdexTarget,
-    readAt,
-    isWhole: applicationId !== undefined && transactionName !== undefined,
-  });
 }
