@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { UpstreamError } from '../api/upstreamError.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
-import { GROUPS, type Kind } from '../reads/reads.ts';
+import { GROUPS, READS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 import { Inventory } from './inventory.ts';
 import { Kinds } from './kinds.ts';
@@ -273,7 +273,8 @@ export class AccountCollector {
       if ('value' in outcome) this.#succeed(task, outcome.value, window);
       else this.#fail(task, { reason: outcome.error.failure.reason, text: outcome.error.message }, window);
       if (task.gone) continue;
-      this.#noteRefusal(task, error);
+      if (error !== undefined) this.#noteRefusal(task, error);
+      else if (task === this.inventory.applicationList) this.#noteAcceptance(task);
       const isUnknown = error?.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
@@ -342,29 +343,29 @@ export class AccountCollector {
     }
   }
 
+  #noteAcceptance(applicationList: Task): void {
+    this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
+    if (applicationList.startedAt >= this.#refusalDecidedAt) this.#setRefused(undefined);
+  }
+
   /**
    * A 401 through the account's own interface, and a 403 on the application list, stop the account until that list is read; a 401 of
    * an account from a list stops all accounts of that list.
    */
-  #noteRefusal(task: Task, error: UpstreamError | undefined): void {
+  #noteRefusal({ kind, startedAt }: Task, { failure: { reason }, message }: UpstreamError): void {
+    const { context, list } = this;
     const { applicationList } = this.inventory;
-    const isList = task === applicationList;
-    const isRead = error === undefined;
-    if (isList && isRead) this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
-    const { list } = this;
-    if (list !== undefined && error?.failure.reason === 'auth') {
-      list.refuse(error.message, task.startedAt);
+    if (list !== undefined && reason === 'auth') {
+      list.refuse(message, startedAt);
       this.#dropQueue();
       return;
     }
     // An account without applications has no list that would show when New Relic accepts the account again.
-    if (!this.context.account.applications.read) return;
-    if (task.startedAt < this.#refusalDecidedAt) return;
-    if (isList && isRead) this.#setRefused(undefined);
-    if (isRead) return;
-    const { reason } = error.failure;
-    if (!(reason === 'auth' && this.#kinds.usesOwnInterface(task)) && !(reason === 'forbidden' && isList)) return;
-    this.#setRefused(error.message);
+    if (!context.account.applications.read || startedAt < this.#refusalDecidedAt) return;
+    // The other interface may refuse the same key.
+    const isOwn = READS[kind].isNerdGraphOnly !== true || context.reader.api === 'nerdgraph';
+    if (reason === 'auth' ? !isOwn : reason !== 'forbidden' || kind !== 'applications') return;
+    this.#setRefused(message);
     applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextRegularAttempt(applicationList));
     this.#dropQueue();
   }

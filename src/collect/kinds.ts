@@ -8,7 +8,7 @@ import {
   type PlannedCall,
   type TimeRange,
 } from '../api/upstreamReader.ts';
-import { inSlices } from '../eventLoop/turns.ts';
+import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import { READS, type Kind } from '../reads/reads.ts';
@@ -20,8 +20,8 @@ import { onlyIds, ownersToRequest, type AccountContext } from './selection.ts';
 
 interface TaskRead {
   /**
-   * Plans a call that takes over the results in portions, so that other work gets a turn. The value of a task is the end of the
-   * window of its response. Never rejects.
+   * Plans the next call for tasks, at least one; they are taken only as far as they fit. It takes over the results in portions, so
+   * that other work gets a turn. The value of a task is the end of the window of its response. The call never rejects.
    */
   plan(tasks: Iterable<Task>, range: TimeRange): PlannedCall<Task, number>;
   /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
@@ -95,19 +95,11 @@ export class Kinds {
     };
   }
 
-  #of(kind: Kind): TaskRead {
+  /** How the tasks of a kind are read. */
+  of(kind: Kind): TaskRead {
     const read = this.#reads[kind];
     if (read === undefined) throw new Error('this interface has no such data');
     return read;
-  }
-
-  /** Plans the next call for tasks of one kind, at least one; tasks are taken only as far as they fit. */
-  plan(kind: Kind, tasks: Iterable<Task>, window: TimeRange): PlannedCall<Task, number> {
-    return this.#of(kind).plan(tasks, window);
-  }
-
-  countCalls(kind: Kind, tasks: readonly Task[], window: TimeRange): Iterable<number> {
-    return this.#of(kind).countCalls(tasks, window);
   }
 
   /** False for metric data until the names for their request have been read, or tried and given up. */
@@ -126,11 +118,6 @@ export class Kinds {
   mayHang({ kind, subject, lastRead }: Task): boolean {
     if (kind !== 'host_metrics' || lastRead !== undefined) return false;
     return this.#inventory.dataOf(subject)?.tasks.application_metrics?.lastRead === undefined;
-  }
-
-  /** True when a task is read through the interface of the account: the other one may refuse the same key. */
-  usesOwnInterface({ kind }: Task): boolean {
-    return READS[kind].isNerdGraphOnly !== true || this.#context.reader.api === 'nerdgraph';
   }
 
   /** The tasks that may have become due because a task has ended; only of one application when an id is given. */
@@ -345,6 +332,8 @@ function mapped<S, T extends S & TaskSubject, V>(
           try {
             const outcomes = await run(call);
             await inSlices(subjects, (subject) => ended.push(takeOver(subject, outcomes[ended.length])));
+            // A long list is taken over in one step, and what it brings is requested in the next one.
+            await yieldIfDue();
             return ended;
           } catch (error) {
             return subjects.map(() => failed(error));

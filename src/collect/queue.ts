@@ -40,7 +40,9 @@ export class Queue {
   readonly #kinds: Kinds;
   readonly #schedule: Schedule;
   readonly #limiter: AccountLimiter;
-  readonly #lanes = new Map(KINDS.map((kind) => [kind, { healthy: new Lane(), trials: new Lane() }]));
+  readonly #lanes = Object.fromEntries(
+    KINDS.map((kind) => [kind, { healthy: new Lane(), trials: new Lane() }]),
+  ) as Readonly<Record<Kind, Readonly<Record<'healthy' | 'trials', Lane>>>>;
   readonly #waiting = new Map<Task, QueuedTask>();
   /** The numbers of calls in flight, trials and others, and the number of the last trials in a row that succeeded. */
   #healthyRunning = 0;
@@ -61,7 +63,7 @@ export class Queue {
   /** True while nothing but trials waits or runs, and New Relic has failed too often in the last minute to start another. */
   isHeldBack(now: number): boolean {
     if (this.size === 0 || this.#healthyRunning > 0 || this.#nextTry(now) <= now) return false;
-    return [...this.#lanes.values()].every(({ healthy }) => healthy.head() === undefined);
+    return Object.values(this.#lanes).every(({ healthy }) => healthy.head() === undefined);
   }
 
   get size(): number {
@@ -84,7 +86,7 @@ export class Queue {
     const isTrial = task.failures > 0 || this.#kinds.mayHang(task);
     const waiting = { task, since, isTrial, isRemoved: false };
     this.#waiting.set(task, waiting);
-    this.#lanesOf(task.kind)[isTrial ? 'trials' : 'healthy'].add(waiting);
+    this.#lanes[task.kind][isTrial ? 'trials' : 'healthy'].add(waiting);
   }
 
   remove(task: Task): void {
@@ -130,7 +132,7 @@ export class Queue {
   /** Where planning throws, the task fails like one whose read throws: else it would stay in the way of all others for good. */
   #plan(task: Task, candidates: Iterable<Task>, window: TimeRange): Call['planned'] {
     try {
-      return this.#kinds.plan(task.kind, candidates, window);
+      return this.#kinds.of(task.kind).plan(candidates, window);
     } catch (error) {
       return { subjects: [task], calls: 1, read: () => Promise.resolve([failed(error)]) };
     }
@@ -158,7 +160,7 @@ export class Queue {
     let best: QueuedTask | undefined;
     let highest = -Infinity;
     let longestFailed: QueuedTask | undefined;
-    for (const { healthy, trials } of this.#lanes.values()) {
+    for (const { healthy, trials } of Object.values(this.#lanes)) {
       const head = healthy.head();
       const overdue = head === undefined ? -Infinity : this.#overdue(head.task, now);
       // Only a strictly larger value wins: ties go to the first kind.
@@ -208,19 +210,13 @@ export class Queue {
    * only with such hosts.
    */
   *#candidates(first: Task, isTrial: boolean, now: number, fillers: (kind: Kind) => readonly Task[]): Generator<Task> {
-    const { healthy, trials } = this.#lanesOf(first.kind);
+    const { healthy, trials } = this.#lanes[first.kind];
     for (const { task } of (isTrial ? trials : healthy).waiting()) {
       const fits = !isTrial || (task.failures > 0 === first.failures > 0 && task.retryAt <= now);
       if (task !== first && !fits) return;
       yield task;
     }
     if (!isTrial) yield* fillers(first.kind);
-  }
-
-  #lanesOf(kind: Kind): { readonly healthy: Lane; readonly trials: Lane } {
-    const lanes = this.#lanes.get(kind);
-    if (lanes === undefined) throw new Error(`nothing of the kind ${kind} can wait`);
-    return lanes;
   }
 }
 

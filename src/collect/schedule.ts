@@ -230,7 +230,7 @@ export class Schedule {
       if (first === undefined) continue;
       const { kind, group } = first;
       let needed = 0;
-      for (const count of this.#kinds.countCalls(kind, present, this.window)) {
+      for (const count of this.#kinds.of(kind).countCalls(present, this.window)) {
         needed += count;
         yield undefined;
       }

@@ -3,7 +3,6 @@ import { FAMILIES } from '../../src/metrics/catalogue.ts';
 import { application, host, instance, keyTransaction } from './support/bodies.ts';
 import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
-import { Kinds } from '../../src/collect/kinds.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';
 import { EVERYTHING, World } from './support/world.ts';
@@ -239,7 +238,8 @@ describe('failures and changes of the inventory', () => {
 
   it('a fault while a call is planned fails what it is about, and nothing later', async () => {
     const world = World.of(2);
-    vi.spyOn(Kinds.prototype, 'plan').mockImplementationOnce(() => {
+    const counted = vi.spyOn(world.reader, 'listCalls').mockReturnValueOnce(1).mockReturnValueOnce(1);
+    counted.mockImplementationOnce(() => {
       throw new Error('the plan is broken');
     });
     await world.scrape();
