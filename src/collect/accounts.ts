@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
-import { within, type Clock } from '../eventLoop/clock.ts';
+import type { Clock } from '../eventLoop/clock.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
@@ -327,4 +327,24 @@ class UserConcurrency {
     this.#users.set(keyMark, { by, requestAt });
     this.share(this.#accounts);
   }
+}
+
+/** Waits for work, for `waitMs` milliseconds at most, or until the signal is aborted. */
+export async function within(
+  work: Promise<unknown>,
+  waitMs: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (signal?.aborted === true || waitMs <= 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const cancel = waitMs === Infinity ? () => undefined : clock.after(waitMs, end);
+    function end(): void {
+      cancel();
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }
+    signal?.addEventListener('abort', end, { once: true });
+    work.then(end, reject);
+  });
 }

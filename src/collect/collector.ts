@@ -1,9 +1,8 @@
 import type { Config, AccountConfig } from '../config/config.ts';
-import { within } from '../eventLoop/clock.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { GROUPS } from '../reads/reads.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { Accounts, type AccountsDependencies } from './accounts.ts';
+import { Accounts, within, type AccountsDependencies } from './accounts.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 import {
   applicationViews,

@@ -1,6 +1,6 @@
 import type { AccountConfig } from '../config/config.ts';
 import type { Clock } from '../eventLoop/clock.ts';
-import { firstOf, READS, type Group, type Kind } from '../reads/reads.ts';
+import { FIRST_OF, READS, type Group, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 
 /** The scope of a request: everything, some groups, one account, or one application. */
@@ -27,8 +27,8 @@ export function neededGroups(
   const scopes = groups.has('custom_metrics') ? custom_metrics.map(({ scope }) => scope) : [];
   const read = [...new Set([...requested, ...scopes.map((scope) => `${scope}_metrics` as const)])];
   return {
-    always: new Set(read.flatMap((group) => [group, ...(firstOf(group).needs ?? [])])),
-    once: new Set(read.flatMap((group) => firstOf(group).needsOnce ?? [])),
+    always: new Set(read.flatMap((group) => [group, ...(FIRST_OF[group].needs ?? [])])),
+    once: new Set(read.flatMap((group) => FIRST_OF[group].needsOnce ?? [])),
     rolling: new Set(requested),
   };
 }

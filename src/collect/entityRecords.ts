@@ -3,13 +3,14 @@ import type { AccountConfig } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
-import { entityLabels, goldenLabels } from '../metrics/labelNames.ts';
 import {
   goldenFamilies,
   goldenSamples,
   monitoredSamples,
   type GoldenFamilies,
   type MetricProblem,
+  entityLabels,
+  goldenLabels,
 } from '../metrics/monitoredFamilies.ts';
 import type { Family, Sample } from '../metrics/family.ts';
 import {

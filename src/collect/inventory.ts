@@ -1,6 +1,6 @@
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { hostRanks } from '../metrics/customMetrics.ts';
-import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/labelNames.ts';
+import { inSlices } from '../eventLoop/turns.ts';
+import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/listedFamilies.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
 import type { Labels } from '../metrics/family.ts';
 import type { Kind } from '../reads/reads.ts';
@@ -48,6 +48,8 @@ export class Inventory {
   #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, Listed<KeyTransaction>> = new Map();
   #otherOwners: readonly Application[] = [];
+  /** Records of new applications, in a list that is taken over next. */
+  #made: ReadonlyMap<Application, ApplicationRecord> = new Map();
   /** Lengths of the application list with the requested ids (empty: all), each since the time of its first read; oldest first. */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   /** The seconds that the counters of the account missed, and the transactions that arrived late, since the start. */
@@ -146,6 +148,18 @@ export class Inventory {
     return list;
   }
 
+  /** Makes the records of new applications in slices, because `setApplications` is one step and there may be thousands. */
+  async makeRecords(list: readonly Application[]): Promise<readonly Application[]> {
+    const made = (this.#made = new Map<Application, ApplicationRecord>());
+    await inSlices(list, (application) => {
+      // After a reload they would be of the old configuration.
+      if (this.#made !== made || this.applications.has(application.id)) return;
+      const isServed = selects(this.#context.account.applications, application);
+      if (isServed) made.set(application, this.#applicationRecord(application, undefined));
+    });
+    return list;
+  }
+
   /** @param ids the ids to which the list was narrowed; empty for the whole list */
   setApplications(list: readonly Application[], ids = this.#listedIds): void {
     this.listedApplications = list;
@@ -161,9 +175,13 @@ export class Inventory {
       this.applications,
       served,
       ({ id }) => id,
-      (application, before) => this.#applicationRecord(application, before),
+      (application, before) => {
+        const made = before === undefined ? this.#made.get(application) : undefined;
+        return made ?? this.#applicationRecord(application, before);
+      },
       tasksOf,
     );
+    this.#made = new Map();
     if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     for (const record of this.applications.values()) reconsiderDatabase(record, this.#context);
   }
@@ -190,7 +208,9 @@ export class Inventory {
     const { entry: application, data } = of;
     checkLength(application, list, 'hosts');
     const hosts = list ?? Array.from(data.hosts.values(), ({ entry }) => entry);
-    const ranks = hostRanks(hosts.map(({ key }) => key));
+    // With too many series of a custom metric, the first hosts by key keep theirs, in any order of the list.
+    const keys = hosts.map(({ key }) => key).sort();
+    const ranks = new Map(keys.map((key, rank) => [key, rank]));
     const before = data.hosts.size;
     data.hosts = this.store.sync(
       data.hosts,
@@ -230,6 +250,7 @@ export class Inventory {
   reconfigure(context: AccountContext): void {
     const { account: before, customMetrics } = this.#context;
     this.#context = context;
+    this.#made = new Map();
     const { account } = context;
     const otherApplications = !isEqual(before.applications.include, account.applications.include);
     if (otherApplications) this.applicationList.overdue = true;

@@ -138,7 +138,8 @@ export class Kinds {
     const { account, reader } = this.#context;
     const ids = onlyIds(account.applications);
     const read = oneByOne(
-      (_list: object, _range, call) => reader.listApplications(ids === undefined ? {} : { ids }, call),
+      async (_list: object, _range, call) =>
+        this.#inventory.makeRecords(await reader.listApplications(ids === undefined ? {} : { ids }, call)),
       () => reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0),
     );
     return mapped(

@@ -5,7 +5,7 @@ import { databaseKind, type DatabaseChoice } from '../formulas/derivedValues.ts'
 import { customSamples } from '../metrics/customMetrics.ts';
 import { type LISTED_FAMILIES, listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
-import type { WrittenLabels, WrittenSamples } from '../metrics/writeSamples.ts';
+import { NO_SAMPLES, type WrittenLabels, type WrittenSamples } from '../metrics/writeSamples.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterLedger } from './counterLedger.ts';
 import type { SelectionInput, AccountContext } from './selection.ts';
@@ -120,7 +120,10 @@ function calculate(
     values: input.values,
     datastores: input.datastores,
     samples: writer.write(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
-    customSamples: writer.write('custom_metrics', customSamples(custom.matches, input.values, rank)),
+    customSamples:
+      custom.matches.length === 0
+        ? NO_SAMPLES
+        : writer.write('custom_metrics', customSamples(custom.matches, input.values, rank)),
     cut: custom.cut,
   };
 }

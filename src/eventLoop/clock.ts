@@ -19,26 +19,6 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits for work, for `waitMs` milliseconds at most, or until the signal is aborted. */
-export async function within(
-  work: Promise<unknown>,
-  waitMs: number,
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (signal?.aborted === true || waitMs <= 0) return;
-  await new Promise<void>((resolve, reject) => {
-    const cancel = waitMs === Infinity ? () => undefined : clock.after(waitMs, end);
-    function end(): void {
-      cancel();
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }
-    signal?.addEventListener('abort', end, { once: true });
-    work.then(end, reject);
-  });
-}
-
 /** The reason of an aborted signal, as an error to reject with. */
 export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('stopped');

@@ -75,15 +75,7 @@ export function customMatches(metrics: readonly CustomMetric[], metricNames: rea
   return { matches, cut };
 }
 
-/**
- * The rank of each host of an application, by its key: with too many series, the first hosts keep theirs. The ranks do not depend
- * on the order of the host list.
- */
-export function hostRanks(keys: Iterable<string>): ReadonlyMap<string, number> {
-  return new Map([...keys].sort().map((key, rank) => [key, rank]));
-}
-
-/** The custom samples of an application or host; `rank` is the host's place in `hostRanks`. */
+/** The custom samples of an application or host; `rank` is the host's place among those of its application, by key. */
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (rank >= series) return [];

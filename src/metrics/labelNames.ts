@@ -1,6 +1,4 @@
-import type { Application, Host, Instance, KeyTransaction, Tag } from '../api/types.ts';
-import type { MonitoredEntity } from '../api/upstreamReader.ts';
-import type { Labels } from './family.ts';
+import type { Tag } from '../api/types.ts';
 
 /** The grammar of label names. It also fits names that begin with `__`, which belong to Prometheus: callers refuse them. */
 export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
@@ -27,56 +25,4 @@ export function tagLabel(key: string): string {
 export function tagValues(tags: readonly Tag[], key: string): readonly string[] | undefined {
   const found = tags.filter((tag) => tag.key.toLowerCase() === key.toLowerCase());
   return found.length === 0 ? undefined : found.flatMap(({ values }) => values);
-}
-
-interface Account {
-  readonly name: string;
-  readonly labels: Labels;
-}
-
-type Entity = Pick<MonitoredEntity, 'guid' | 'name'>;
-
-export function entityLabels({ name, labels }: Account, type: string, entity: Entity): Labels {
-  return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
-}
-
-/** Labels of an entity's golden metrics, without the type, because the names of the metrics contain it. */
-export function goldenLabels({ name, labels }: Account, entity: Entity): Labels {
-  return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
-}
-
-export function applicationLabels(account: Account, application: Application): Labels {
-  return { ...ofApplication(account, application), ...account.labels };
-}
-
-export function hostLabels(account: Account, application: Application, { host, key }: Host): Labels {
-  return { ...ofApplication(account, application), host, host_id: key, ...account.labels };
-}
-
-/** A host id or port that New Relic does not give is empty. */
-export function instanceLabels(
-  account: Account,
-  application: Application,
-  { id, host, hostId, port }: Instance,
-): Labels {
-  const ofInstance = { host, host_id: textOf(hostId), instance_id: String(id), port: textOf(port) };
-  return { ...ofApplication(account, application), ...ofInstance, ...account.labels };
-}
-
-/** `app` is the name of the owning application; empty when the key cannot see it. */
-export function keyTransactionLabels(
-  account: Account,
-  app: string | undefined,
-  { id, name, applicationId }: KeyTransaction,
-): Labels {
-  const ofOwner = { account: account.name, app: app ?? '', app_id: textOf(applicationId) };
-  return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
-}
-
-function ofApplication(account: Account, { id, name }: Application): Labels {
-  return { account: account.name, app: name, app_id: String(id) };
-}
-
-function textOf(id: number | undefined): string {
-  return id === undefined ? '' : String(id);
 }

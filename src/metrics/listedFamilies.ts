@@ -1,4 +1,4 @@
-import type { Application, Instance, KeyTransaction, RollingSummary, RollingValues, Tag } from '../api/types.ts';
+import type { Application, Host, Instance, KeyTransaction, RollingSummary, RollingValues, Tag } from '../api/types.ts';
 import {
   familyRow,
   samplesOf,
@@ -372,4 +372,45 @@ export function listedFamilySamples(
     endUserSummary: withoutEmptyAverages(endUserSummary),
   };
   return samplesOf(LISTED_FAMILIES[group], { entry, rolling, tags });
+}
+
+export interface LabelledAccount {
+  readonly name: string;
+  readonly labels: Labels;
+}
+
+export function applicationLabels(account: LabelledAccount, application: Application): Labels {
+  return { ...ofApplication(account, application), ...account.labels };
+}
+
+export function hostLabels(account: LabelledAccount, application: Application, { host, key }: Host): Labels {
+  return { ...ofApplication(account, application), host, host_id: key, ...account.labels };
+}
+
+/** A host id or port that New Relic does not give is empty. */
+export function instanceLabels(
+  account: LabelledAccount,
+  application: Application,
+  { id, host, hostId, port }: Instance,
+): Labels {
+  const ofInstance = { host, host_id: textOf(hostId), instance_id: String(id), port: textOf(port) };
+  return { ...ofApplication(account, application), ...ofInstance, ...account.labels };
+}
+
+/** `app` is the name of the owning application; empty when the key cannot see it. */
+export function keyTransactionLabels(
+  account: LabelledAccount,
+  app: string | undefined,
+  { id, name, applicationId }: KeyTransaction,
+): Labels {
+  const ofOwner = { account: account.name, app: app ?? '', app_id: textOf(applicationId) };
+  return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
+}
+
+function ofApplication(account: LabelledAccount, { id, name }: Application): Labels {
+  return { account: account.name, app: name, app_id: String(id) };
+}
+
+function textOf(id: number | undefined): string {
+  return id === undefined ? '' : String(id);
 }

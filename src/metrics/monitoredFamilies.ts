@@ -1,7 +1,7 @@
 import type { GoldenMetric, GoldenResult, MonitoredEntity } from '../api/upstreamReader.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
-import { familyRow, samplesOf, type RowSpec, type Family, type Sample } from './family.ts';
-import { ALERT_SEVERITY, flag, info, statuses, tagLabels } from './listedFamilies.ts';
+import { familyRow, samplesOf, type RowSpec, type Family, type Labels, type Sample } from './family.ts';
+import { ALERT_SEVERITY, flag, info, statuses, tagLabels, type LabelledAccount } from './listedFamilies.ts';
 
 interface MonitoredInput {
   readonly entity: Pick<MonitoredEntity, 'reporting' | 'healthStatus' | 'tags'>;
@@ -34,6 +34,17 @@ export const MONITORED_FAMILIES = SPECS.map((spec) => familyRow('newrelic_entity
 
 export function monitoredSamples(entity: MonitoredInput['entity'], tags: readonly string[]): Sample[] {
   return samplesOf(MONITORED_FAMILIES, { entity, tags });
+}
+
+type Entity = Pick<MonitoredEntity, 'guid' | 'name'>;
+
+export function entityLabels({ name, labels }: LabelledAccount, type: string, entity: Entity): Labels {
+  return { account: name, entity_type: type, entity: entity.name, entity_guid: entity.guid, ...labels };
+}
+
+/** Labels of an entity's golden metrics, without the type, because the names of the metrics contain it. */
+export function goldenLabels({ name, labels }: LabelledAccount, entity: Entity): Labels {
+  return { account: name, entity: entity.name, entity_guid: entity.guid, ...labels };
 }
 
 /** A golden metric of a type that is not read, or not of all entities, and the reason in words. */

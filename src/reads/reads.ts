@@ -91,10 +91,10 @@ export const READS: Readonly<Record<Kind, Read>> = TABLE;
 /** The names in the order of the table. */
 export const KINDS = Object.keys(TABLE) as readonly Kind[];
 
-/** The first read of a group: the list of its subjects, the names, or its data. */
-export function firstOf(group: Group): Read {
-  return Object.values(READS).find((read) => read.group === group) ?? READS.applications;
-}
+/** The first read of each group: the list of its subjects, the names, or its data. */
+export const FIRST_OF = Object.fromEntries(
+  Object.values(READS).map((read) => [read.group, Object.values(READS).find(({ group }) => group === read.group)]),
+) as Readonly<Record<Group, Read>>;
 
 /**
  * A group for people who read of its calls, interval and state: those of custom metrics are of lists of names, because the values

@@ -1,7 +1,7 @@
 import { sumOf } from './lists.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import { COUNTED } from '../metrics/counterFamilies.ts';
-import { firstOf, GROUPS } from '../reads/reads.ts';
+import { FIRST_OF, GROUPS } from '../reads/reads.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
@@ -9,7 +9,7 @@ import { AccountSnapshot } from '../collect/accountSnapshot.ts';
 import type { ApplicationData } from '../collect/records.ts';
 import type { AccountContext } from '../collect/selection.ts';
 
-const LISTS = new Set(GROUPS.filter((group) => firstOf(group).gives === 'list'));
+const LISTS = new Set(GROUPS.filter((group) => FIRST_OF[group].gives === 'list'));
 
 /** Apdex has three zones. */
 const ZONES = 3;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { RESERVED_LABEL_NAMES } from '../../src/metrics/catalogue.ts';
+import { UNCAPTURABLE_LABEL_NAMES } from '../../src/metrics/labelNames.ts';
 import {
   applicationLabels,
   hostLabels,
   instanceLabels,
   keyTransactionLabels,
-  UNCAPTURABLE_LABEL_NAMES,
-} from '../../src/metrics/labelNames.ts';
+} from '../../src/metrics/listedFamilies.ts';
 
 const SHOP = { id: 17, name: 'shop "A"' };
 const HOST = { key: '3', host: 'web-1' };

@@ -1,7 +1,7 @@
 import type { Application } from '../../api/types.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
-import { applicationLabels } from '../../metrics/labelNames.ts';
+import { applicationLabels } from '../../metrics/listedFamilies.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
 import { findApplications, foundIn, listApplications } from '../upstream/readForCommand.ts';
 import type { Checkpoint } from './checkpoint.ts';

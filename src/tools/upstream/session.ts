@@ -6,7 +6,7 @@ import type { AccountStatus } from '../../collect/accountStatus.ts';
 import type { AccountCollector } from '../../collect/accountCollector.ts';
 import { Collector } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
-import { firstOf, GROUPS, type Group } from '../../reads/reads.ts';
+import { FIRST_OF, GROUPS, type Group } from '../../reads/reads.ts';
 import { errorText, escapeUnsafe } from '../../log/logger.ts';
 import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
@@ -204,7 +204,7 @@ async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal
 const LOOK_EVERY_MS = 250;
 
 /** All groups of lists, with metric names: they decide how many calls metric data take. */
-const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|names)$/.test(firstOf(group).gives)));
+const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|names)$/.test(FIRST_OF[group].gives)));
 
 /** Runs a command on the lists of all accounts, read by the daemon's collector: plan and budget are the daemon's. */
 export function withLists(

@@ -1,5 +1,5 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../collect/accountStatus.ts';
-import { firstOf, groupInWords, type Group } from '../../reads/reads.ts';
+import { FIRST_OF, groupInWords, type Group } from '../../reads/reads.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
@@ -207,7 +207,7 @@ function groupTable(groups: readonly GroupStatus[], isOpen: boolean, now: number
     ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Stale', 'Missing', 'Oldest window'],
     groups.map((group) => {
       const { fresh, stale, missing } = group.tasks;
-      const windowEnd = firstOf(group.group).gives === 'window' ? group.oldestWindowEnd : undefined;
+      const windowEnd = FIRST_OF[group.group].gives === 'window' ? group.oldestWindowEnd : undefined;
       return [
         groupInWords(group.group),
         intervalInWords(group),

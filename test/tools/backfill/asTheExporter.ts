@@ -3,7 +3,7 @@ import { readOne } from '../../../src/tools/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/tools/upstream/session.ts';
 import { bracedLabels, labelPairs } from '../../../src/metrics/writeSamples.ts';
 import { databaseKind } from '../../../src/formulas/derivedValues.ts';
-import { applicationLabels, hostLabels } from '../../../src/metrics/labelNames.ts';
+import { applicationLabels, hostLabels } from '../../../src/metrics/listedFamilies.ts';
 import type { Labels, Sample } from '../../../src/metrics/family.ts';
 import { queryNames, windowSamples } from '../../../src/metrics/windowFamilies.ts';
 
