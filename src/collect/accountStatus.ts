@@ -142,13 +142,8 @@ function outageOf({ up, inventory, context }: AccountCollector, { now }: Evaluat
   };
 }
 
-export interface ApplicationView {
-  readonly id: number;
-  readonly name: string;
-  readonly language: string | undefined;
+export interface ApplicationView extends Pick<Application, 'id' | 'name' | 'language' | 'tags'> {
   readonly reporting: boolean;
-  /** Values by key, both in New Relic's spelling; undefined when the interface has none. */
-  readonly tags?: Application['tags'] | undefined;
 }
 
 export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] {

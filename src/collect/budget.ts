@@ -24,7 +24,7 @@ export class Budget {
   readonly #release: number[] = [];
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
   readonly #starts: number[] = [];
-  #pausedUntil = -Infinity;
+  lastPauseEnd = -Infinity;
   /**
    * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that
    * time belong to the same overload.
@@ -47,11 +47,7 @@ export class Budget {
   }
 
   pausedUntil(now: number): number | undefined {
-    return now < this.#pausedUntil ? this.#pausedUntil : undefined;
-  }
-
-  get lastPauseEnd(): number {
-    return this.#pausedUntil;
+    return now < this.lastPauseEnd ? this.lastPauseEnd : undefined;
   }
 
   lastMinute(now: number): number {
@@ -69,13 +65,13 @@ export class Budget {
 
   /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
-    if (this.#pausedUntil > until) return 0;
+    if (this.lastPauseEnd > until) return 0;
     return Math.max(0, this.inForce(now) - this.inFlight - countAfter(this.#release, until));
   }
 
   /** The time when the next call may start: now, later, or undefined when it depends on the end of a call in flight. */
   nextStart(now: number): number | undefined {
-    if (now < this.#pausedUntil) return this.#pausedUntil;
+    if (now < this.lastPauseEnd) return this.lastPauseEnd;
     dropUntil(this.#release, now);
     const allowed = this.inForce(now);
     const excess = this.inFlight + this.#release.length - allowed;
@@ -123,8 +119,8 @@ export class Budget {
     const unannounced = isFirst ? backoff(this.#overloads, FIRST_PAUSE, LONGEST_UNANNOUNCED_PAUSE) : 0;
     const wait = waitMs === undefined ? unannounced : Math.max(waitMs, SHORTEST_PAUSE);
     const latest = this.#overloadedAt + LONGEST_PAUSE;
-    this.#pausedUntil = Math.max(this.#pausedUntil, Math.min(now + wait, latest));
-    if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.#pausedUntil };
+    this.lastPauseEnd = Math.max(this.lastPauseEnd, Math.min(now + wait, latest));
+    if (this.#recovery !== undefined) this.#recovery = { level: this.#recovery.level, from: this.lastPauseEnd };
   }
 
   #nextStep(now: number, allowed: number): number {

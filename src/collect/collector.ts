@@ -79,7 +79,13 @@ export class Collector {
     const refreshes: Promise<void>[] = [];
     await inSlices(accounts, (account) => refreshes.push(account.refresh(scope, waitMs, signal)));
     await Promise.all(refreshes);
-    for (const account of accounts) writeNotices(account);
+    for (const account of accounts) {
+      const { to } = account.schedule.window;
+      // Once per window, because most data behind them are read once per window.
+      if (account.noticedFor === to) continue;
+      account.noticedFor = to;
+      account.noticed = logNew(account.context.logger, noticesOf(account), account.noticed);
+    }
     for (const entry of this.#accounts.entries()) {
       entry.list.noticed = logNew(entry.list.context.logger, noticesOfEntry(entry), entry.list.noticed);
     }
@@ -249,12 +255,4 @@ export class Collector {
     const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;
     return { asOf: Math.min(startedAt ?? now, now), now };
   }
-}
-
-/** Logs new warnings at most once per window, because most data behind them are read once per window. */
-function writeNotices(account: AccountCollector): void {
-  const { to } = account.schedule.window;
-  if (account.noticedFor === to) return;
-  account.noticedFor = to;
-  account.noticed = logNew(account.context.logger, noticesOf(account), account.noticed);
 }

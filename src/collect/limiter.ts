@@ -150,7 +150,7 @@ export class AccountLimiter implements RateLimiter {
     const now = this.#clock.monotonic();
     const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
     if (now >= earliest && this.#waiting.length === 0 && this.#isOpen(now)) return true;
-    this.#wakeLater(now, earliest);
+    this.wakeLater(now, earliest);
     return false;
   }
 
@@ -186,16 +186,12 @@ export class AccountLimiter implements RateLimiter {
     // later.
     const now = this.#clock.monotonic();
     while (this.#waiting.length > 0 && this.#isOpen(now)) this.#waiting.shift()?.();
-    this.#wakeLater(now);
+    this.wakeLater(now);
   }
 
   wake(): void {
     this.drain();
     if (!this.#closed) this.#changed();
-  }
-
-  wakeAt(time: number): void {
-    this.#wakeLater(this.#clock.monotonic(), time);
   }
 
   close(): void {
@@ -234,10 +230,11 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * A taken slot is released with the end of its call, so only the budget needs a timer. If the budget allows a call now, an
+   * Calls `changed` when the budget allows a call, but not before `earliest`. A taken slot is released with the end of its call, so
+   * only the budget needs a timer. If the budget allows a call now, an
    * existing timer stays: work that was refused a moment earlier depends on it.
    */
-  #wakeLater(now: number, earliest = now): void {
+  wakeLater(now: number, earliest = now): void {
     if (this.#closed) return;
     const allowed = this.budget.nextStart(now);
     const next = allowed === undefined ? undefined : Math.max(allowed, earliest);

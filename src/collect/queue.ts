@@ -112,7 +112,7 @@ export class Queue {
     const first = this.#first(now);
     if (first === undefined) {
       const nextTry = this.#nextTry(now);
-      if (nextTry > now) this.#limiter.wakeAt(nextTry);
+      if (nextTry > now) this.#limiter.wakeLater(now, nextTry);
       return undefined;
     }
     const { task, isTrial } = first;

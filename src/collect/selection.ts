@@ -66,6 +66,8 @@ interface Filter {
   readonly exclude: readonly EntityMatch[];
 }
 
+type LimitedFilter = Filter & { readonly max_entities: number };
+
 export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
   return included && !filter.exclude.some((match) => matches(match, entity));
@@ -78,10 +80,10 @@ export function selects(filter: Filter, entity: Matchable): boolean {
 export class ChosenEntities {
   /** The number of entities that `max_entities` leaves out. */
   leftOut = 0;
-  readonly #selection: Filter & { readonly max_entities: number };
+  readonly #selection: LimitedFilter;
   readonly #first: { readonly entity: MonitoredEntity; readonly name: string; readonly guid: string }[] = [];
 
-  constructor(selection: Filter & { readonly max_entities: number }, listed: readonly MonitoredEntity[] = []) {
+  constructor(selection: LimitedFilter, listed: readonly MonitoredEntity[] = []) {
     this.#selection = selection;
     for (const entity of listed) this.add(entity);
   }
@@ -139,10 +141,8 @@ export function unmatched(
 
 export function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
   if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
-  const parts = [
-    ...(name === undefined ? [] : [`the name "${name}"`]),
-    ...(tag === undefined ? [] : [`the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`]),
-  ];
+  const ofTag = `the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`;
+  const parts = [...(name === undefined ? [] : [`the name "${name}"`]), ...(tag === undefined ? [] : [ofTag])];
   return `${parts.join(' and ')}: correct the entry or remove it`;
 }
 
@@ -198,18 +198,15 @@ export interface SelectionInput {
 const NO_MATCHES = customMatches([], []);
 
 export class MetricSelections {
-  readonly counters: MetricSelection;
-  readonly nothing: SelectedMetrics;
+  readonly counters: MetricSelection = { names: COUNTER_METRICS };
+  readonly nothing: SelectedMetrics = { metrics: { names: [] }, custom: NO_MATCHES, datastores: undefined };
   readonly #customMetrics: readonly CustomMetric[];
   /** Without datastores and custom metrics: most applications share it. */
-  readonly #builtIn: MetricSelection;
+  readonly #builtIn: MetricSelection = { names: queryNames([]) };
   readonly #known = new Map<string, MetricSelection>();
 
   constructor(customMetrics: readonly CustomMetric[]) {
-    this.counters = { names: COUNTER_METRICS };
-    this.nothing = { metrics: { names: [] }, custom: NO_MATCHES, datastores: undefined };
     this.#customMetrics = customMetrics;
-    this.#builtIn = { names: queryNames([]) };
   }
 
   /** The metrics of an application, or of each of its hosts. What changes them sets `data.selected` to an empty object. */

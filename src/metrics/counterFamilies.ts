@@ -68,19 +68,16 @@ export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, C
     for (const { from, to, columns } of metrics.get(name) ?? []) {
       if (!isAbout(window, { from, to })) continue;
       const isMinute = from % MINUTE_S === 0 && secondsOf({ from, to }) === MINUTE_S;
-      const known = minutes.get(from);
-      if (isMinute && (known === 'broken' || count(name, columns, known ?? newMinute(minutes, from)))) continue;
+      if (isMinute) {
+        const values = minutes.get(from) ?? COUNTED.map(() => 0);
+        minutes.set(from, values);
+        if (values === 'broken' || count(name, columns, values)) continue;
+      }
       const first = Math.max(window.from, from - (from % MINUTE_S));
       for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE_S) minutes.set(minute, 'broken');
     }
   }
   return minutes;
-}
-
-function newMinute(minutes: Map<number, number[] | 'broken'>, from: number): number[] {
-  const values = COUNTED.map(() => 0);
-  minutes.set(from, values);
-  return values;
 }
 
 /** Enters the columns of a metric into a minute; false where one of them is missing, negative or larger than any true one. */

@@ -26,14 +26,8 @@ function rowsOf(
   rolling: 'rolling' | 'rolling10',
   specs: readonly Spec[],
 ): readonly FamilyRow<ListedInput>[] {
-  return specs.map((spec) => {
-    return familyRow(
-      `newrelic_${group.slice(0, -1)}`,
-      group,
-      spec.suffix.includes('rolling') ? rolling : 'state',
-      spec,
-    );
-  });
+  const prefix = `newrelic_${group.slice(0, -1)}`;
+  return specs.map((spec) => familyRow(prefix, group, spec.suffix.includes('rolling') ? rolling : 'state', spec));
 }
 
 const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
@@ -200,156 +194,148 @@ function unlessZero(value: number | undefined): number | undefined {
   return value === 0 ? undefined : value;
 }
 
-const APPLICATION = rowsOf('applications', 'rolling', [
-  {
-    suffix: 'info',
-    meaning: '1, with what is known about the application',
-    source: 'language, links.alert_policy',
-    nerdgraph: 'language; alert_policy_id is empty',
-    labelNames: ['language', 'alert_policy_id'],
-    calculate: ({ entry: { language = '', alertPolicyId } }) =>
-      info({ language, alert_policy_id: alertPolicyId === undefined ? '' : String(alertPolicyId) }),
-  },
-  {
-    suffix: 'tags',
-    meaning:
-      '1, with a label tag_<key> for each tag that applications.tags names: its values, sorted, with commas between them',
-    source: 'tags',
-    rest: false,
-    // Tags that could not be read are unknown, which is not the same as none.
-    calculate: ({ entry, tags: keys }) =>
-      keys.length === 0 || entry.tags === undefined ? undefined : info(tagLabels(entry.tags, keys)),
-  },
-  ...reporting('application'),
-  healthStatus('application', true),
-  {
-    suffix: 'hosts',
-    meaning: 'Hosts of the application',
-    source: 'length of links.application_hosts',
-    nerdgraph: 'apmSummary.hostCount',
-    calculate: ({ entry }) => entry.hosts,
-  },
-  {
-    suffix: 'instances',
-    meaning: 'Instances of the application',
-    source: 'length of links.application_instances',
-    nerdgraph: 'apmSummary.instanceCount',
-    calculate: ({ entry }) => entry.instances,
-  },
-  {
-    suffix: 'settings_apdex_threshold_seconds',
-    meaning: 'Apdex threshold T of web transactions in the settings',
-    source: 'settings.app_apdex_threshold',
-    nerdgraph: 'settings.apdexTarget',
-    calculate: ({ entry }) => entry.apdexThreshold,
-  },
-  {
-    suffix: 'settings_end_user_apdex_threshold_seconds',
-    meaning: 'Apdex threshold T of page loads in the settings',
-    source: 'settings.end_user_apdex_threshold',
-    nerdgraph: false,
-    calculate: ({ entry }) => entry.endUserApdexThreshold,
-  },
-  {
-    suffix: 'real_user_monitoring_enabled',
-    meaning: '1 when browser monitoring is on in the settings, else 0',
-    source: 'settings.enable_real_user_monitoring',
-    nerdgraph: false,
-    calculate: ({ entry }) => flag(entry.realUserMonitoring),
-  },
-  {
-    suffix: 'server_side_config_enabled',
-    meaning: '1 when the agent is configured by New Relic, else 0',
-    source: 'settings.use_server_side_config',
-    nerdgraph: 'settings.serverSideConfig',
-    calculate: ({ entry }) => flag(entry.serverSideConfig),
-  },
-  ...traffic(OF_TIMESLICES),
-  APDEX_TARGET,
-  {
-    suffix: 'rolling_hosts',
-    meaning: 'Hosts that report',
-    source: 'application_summary.host_count',
-    nerdgraph: 'apmSummary.hostCount',
-    calculate: ({ entry }) => entry.summary?.hostCount,
-  },
-  {
-    suffix: 'rolling_instances',
-    meaning: 'Instances that report',
-    source: 'application_summary.instance_count',
-    nerdgraph: 'apmSummary.instanceCount',
-    calculate: ({ entry }) => entry.summary?.instanceCount,
-  },
-  {
-    suffix: 'rolling_concurrent_instances',
-    meaning: 'Instances that report at the same time',
-    source: 'application_summary.concurrent_instance_count',
-    nerdgraph: false,
-    calculate: ({ entry }) => entry.summary?.concurrentInstanceCount,
-  },
-  ...endUser(true),
-]);
-
-const HOST = rowsOf('hosts', 'rolling', [
-  {
-    suffix: 'info',
-    meaning: '1, with what is known about the host',
-    source: 'language of the host list',
-    nerdgraph: 'the language of the application',
-    labelNames: ['language'],
-    calculate: ({ entry: { language = '' } }) => info({ language }),
-  },
-  healthStatus('host', false),
-  ...traffic(OF_TIMESLICES),
-  {
-    suffix: 'rolling_instances',
-    meaning: 'Instances that report',
-    source: 'application_summary.instance_count',
-    nerdgraph: false,
-    calculate: ({ entry }) => entry.summary?.instanceCount,
-  },
-]);
-
-const INSTANCE = rowsOf('instances', 'rolling', [
-  {
-    suffix: 'info',
-    meaning: '1, with what is known about the instance',
-    source: 'language of the instance list',
-    nerdgraph: false,
-    labelNames: ['language'],
-    calculate: ({ entry: { language = '' } }) => info({ language }),
-  },
-  healthStatus('instance', false),
-  ...traffic(false),
-]);
-
-const KEY_TRANSACTION = rowsOf('key_transactions', 'rolling10', [
-  {
-    suffix: 'info',
-    meaning: '1, with what is known about the key transaction',
-    source: 'transaction_name',
-    nerdgraph: 'metricName',
-    labelNames: ['transaction_name'],
-    calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
-  },
-  ...reporting('key transaction'),
-  healthStatus('key transaction', true),
-  ...traffic({
-    responseTime: 'apm.key.transaction.duration of the last 10 minutes',
-    requests: 'apm.key.transaction.duration of the last 10 minutes',
-    errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
-    apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
-  }),
-  APDEX_TARGET,
-  ...endUser(false),
-]);
-
 /** The families of each kind of entry, by the group whose lists bring them. */
 export const LISTED_FAMILIES = {
-  applications: APPLICATION,
-  hosts: HOST,
-  instances: INSTANCE,
-  key_transactions: KEY_TRANSACTION,
+  applications: rowsOf('applications', 'rolling', [
+    {
+      suffix: 'info',
+      meaning: '1, with what is known about the application',
+      source: 'language, links.alert_policy',
+      nerdgraph: 'language; alert_policy_id is empty',
+      labelNames: ['language', 'alert_policy_id'],
+      calculate: ({ entry: { language = '', alertPolicyId } }) =>
+        info({ language, alert_policy_id: alertPolicyId === undefined ? '' : String(alertPolicyId) }),
+    },
+    {
+      suffix: 'tags',
+      meaning:
+        '1, with a label tag_<key> for each tag that applications.tags names: its values, sorted, with commas between them',
+      source: 'tags',
+      rest: false,
+      // Tags that could not be read are unknown, which is not the same as none.
+      calculate: ({ entry, tags: keys }) =>
+        keys.length === 0 || entry.tags === undefined ? undefined : info(tagLabels(entry.tags, keys)),
+    },
+    ...reporting('application'),
+    healthStatus('application', true),
+    {
+      suffix: 'hosts',
+      meaning: 'Hosts of the application',
+      source: 'length of links.application_hosts',
+      nerdgraph: 'apmSummary.hostCount',
+      calculate: ({ entry }) => entry.hosts,
+    },
+    {
+      suffix: 'instances',
+      meaning: 'Instances of the application',
+      source: 'length of links.application_instances',
+      nerdgraph: 'apmSummary.instanceCount',
+      calculate: ({ entry }) => entry.instances,
+    },
+    {
+      suffix: 'settings_apdex_threshold_seconds',
+      meaning: 'Apdex threshold T of web transactions in the settings',
+      source: 'settings.app_apdex_threshold',
+      nerdgraph: 'settings.apdexTarget',
+      calculate: ({ entry }) => entry.apdexThreshold,
+    },
+    {
+      suffix: 'settings_end_user_apdex_threshold_seconds',
+      meaning: 'Apdex threshold T of page loads in the settings',
+      source: 'settings.end_user_apdex_threshold',
+      nerdgraph: false,
+      calculate: ({ entry }) => entry.endUserApdexThreshold,
+    },
+    {
+      suffix: 'real_user_monitoring_enabled',
+      meaning: '1 when browser monitoring is on in the settings, else 0',
+      source: 'settings.enable_real_user_monitoring',
+      nerdgraph: false,
+      calculate: ({ entry }) => flag(entry.realUserMonitoring),
+    },
+    {
+      suffix: 'server_side_config_enabled',
+      meaning: '1 when the agent is configured by New Relic, else 0',
+      source: 'settings.use_server_side_config',
+      nerdgraph: 'settings.serverSideConfig',
+      calculate: ({ entry }) => flag(entry.serverSideConfig),
+    },
+    ...traffic(OF_TIMESLICES),
+    APDEX_TARGET,
+    {
+      suffix: 'rolling_hosts',
+      meaning: 'Hosts that report',
+      source: 'application_summary.host_count',
+      nerdgraph: 'apmSummary.hostCount',
+      calculate: ({ entry }) => entry.summary?.hostCount,
+    },
+    {
+      suffix: 'rolling_instances',
+      meaning: 'Instances that report',
+      source: 'application_summary.instance_count',
+      nerdgraph: 'apmSummary.instanceCount',
+      calculate: ({ entry }) => entry.summary?.instanceCount,
+    },
+    {
+      suffix: 'rolling_concurrent_instances',
+      meaning: 'Instances that report at the same time',
+      source: 'application_summary.concurrent_instance_count',
+      nerdgraph: false,
+      calculate: ({ entry }) => entry.summary?.concurrentInstanceCount,
+    },
+    ...endUser(true),
+  ]),
+  hosts: rowsOf('hosts', 'rolling', [
+    {
+      suffix: 'info',
+      meaning: '1, with what is known about the host',
+      source: 'language of the host list',
+      nerdgraph: 'the language of the application',
+      labelNames: ['language'],
+      calculate: ({ entry: { language = '' } }) => info({ language }),
+    },
+    healthStatus('host', false),
+    ...traffic(OF_TIMESLICES),
+    {
+      suffix: 'rolling_instances',
+      meaning: 'Instances that report',
+      source: 'application_summary.instance_count',
+      nerdgraph: false,
+      calculate: ({ entry }) => entry.summary?.instanceCount,
+    },
+  ]),
+  instances: rowsOf('instances', 'rolling', [
+    {
+      suffix: 'info',
+      meaning: '1, with what is known about the instance',
+      source: 'language of the instance list',
+      nerdgraph: false,
+      labelNames: ['language'],
+      calculate: ({ entry: { language = '' } }) => info({ language }),
+    },
+    healthStatus('instance', false),
+    ...traffic(false),
+  ]),
+  key_transactions: rowsOf('key_transactions', 'rolling10', [
+    {
+      suffix: 'info',
+      meaning: '1, with what is known about the key transaction',
+      source: 'transaction_name',
+      nerdgraph: 'metricName',
+      labelNames: ['transaction_name'],
+      calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
+    },
+    ...reporting('key transaction'),
+    healthStatus('key transaction', true),
+    ...traffic({
+      responseTime: 'apm.key.transaction.duration of the last 10 minutes',
+      requests: 'apm.key.transaction.duration of the last 10 minutes',
+      errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
+      apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
+    }),
+    APDEX_TARGET,
+    ...endUser(false),
+  ]),
 };
 
 /**

@@ -113,7 +113,7 @@ async function partsOfEntry(status: EntryStatus, calls: AccountCalls): Promise<r
   const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
   return [
     ...labelled([...up, ...(await registryFamilies(calls.registry))], { name: entry, labels }),
-    ...gauge(EXPORTER.accountListSuccess, { entry }, success === undefined ? undefined : Number(success)),
+    ...gauge(EXPORTER.accountListSuccess, { entry }, success),
     ...Object.entries({ listed, exported }).flatMap(([state, count]) =>
       gauge(EXPORTER.accounts, { entry, state }, count),
     ),
@@ -210,7 +210,7 @@ class AccountCalls implements CallObserver {
 function accountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;
   return [
-    ...gauge(EXPORTER.up, {}, Number(status.up)),
+    ...gauge(EXPORTER.up, {}, status.up),
     ...gauge(EXPORTER.accountInfo, { api, region, account_id: accountId === undefined ? '' : String(accountId) }, 1),
     ...gauge(EXPORTER.apiEndOfLife, {}, status.endOfLife),
     ...(['listed', 'exported', 'reporting'] as const).flatMap((state) =>
@@ -232,7 +232,7 @@ function accountFamilies(status: AccountSummary): Part[] {
 function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus): Part[] {
   const labels = { query: name };
   return [
-    ...gauge(EXPORTER.querySuccess, labels, success === undefined ? undefined : Number(success)),
+    ...gauge(EXPORTER.querySuccess, labels, success),
     ...gauge(EXPORTER.queryDuration, labels, seconds),
     ...gauge(EXPORTER.querySeries, labels, series),
     ...ROW_DROP_REASONS.flatMap((reason) => gauge(EXPORTER.queryRowsDropped, { ...labels, reason }, dropped[reason])),
@@ -241,9 +241,8 @@ function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus)
 
 function groupFamilies(status: GroupStatus): Part[] {
   const labels = { group: status.group };
-  const success = status.success === undefined ? undefined : Number(status.success);
   return [
-    ...gauge(EXPORTER.collectionSuccess, labels, success),
+    ...gauge(EXPORTER.collectionSuccess, labels, status.success),
     ...gauge(EXPORTER.collectionLastSuccess, labels, status.lastSuccess),
     ...gauge(EXPORTER.collectionDuration, labels, status.durationSeconds),
     ...Object.entries(status.tasks).flatMap(([state, count]) =>
@@ -254,8 +253,8 @@ function groupFamilies(status: GroupStatus): Part[] {
   ];
 }
 
-function gauge({ name }: ExporterFamily, labels: Labels, value: number | undefined): Part[] {
-  return value === undefined ? [] : [{ name, series: [{ suffix: '', labels, value }] }];
+function gauge({ name }: ExporterFamily, labels: Labels, value: number | boolean | undefined): Part[] {
+  return value === undefined ? [] : [{ name, series: [{ suffix: '', labels, value: Number(value) }] }];
 }
 
 /** Gauges that end in `_total`, which `promtool check metrics` refuses. */
@@ -288,16 +287,11 @@ export async function registryFamilies(registry: Registry): Promise<OwnFamily[]>
   return metrics.map(({ name, help, type, values }) => ({
     name,
     help,
-    type: typeOf(String(type)),
+    type: String(type) as OwnFamily['type'],
     series: values.map(({ labels, value, ...rest }) => ({
       suffix: 'metricName' in rest && typeof rest.metricName === 'string' ? rest.metricName.slice(name.length) : '',
       labels: Object.fromEntries(Object.entries(labels).map(([label, text]) => [label, String(text)])),
       value,
     })),
   }));
-}
-
-function typeOf(type: string): OwnFamily['type'] {
-  if (type === 'gauge' || type === 'counter' || type === 'histogram') return type;
-  throw new TypeError(`metrics of type ${type} are not used here`);
 }
