@@ -92,11 +92,6 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   429: 'rate_limited',
 };
 
-/** True for a status whose body is the requested result. */
-export function isGood(status: number): boolean {
-  return status >= 200 && status < 300;
-}
-
 function reasonOf(status: number): FailureReason {
   if (status >= 500) return 'server';
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
@@ -122,10 +117,7 @@ function statusFailure(
 /** The JSON object in a text. Throws a CallFailure: `too_large` for too many elements, else `invalid_response`. */
 function parseObject(text: string, status: number, secrets: Secrets, { elements, onlyNumbers }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
-  // Each element takes at least one character, so a short text cannot have too many. Its nesting is cheaper to check after
-  // parsing, and does no harm where numbers at known places are read only.
-  const isShort = text.length <= elements;
-  const tooMuch = isShort ? undefined : tooMuchOf(text, elements);
+  const tooMuch = tooMuchOf(text, elements);
   if (tooMuch === 'nesting') throw invalid('the response is nested too deep');
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
@@ -134,7 +126,6 @@ function parseObject(text: string, status: number, secrets: Secrets, { elements,
   const body = jsonIn(shown);
   if (body === undefined) throw invalid(notJson(text));
   if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
-  if (isShort && onlyNumbers !== true && isTooDeep(body)) throw invalid('the response is nested too deep');
   return body;
 }
 
@@ -203,7 +194,7 @@ const EMPTY = Buffer.alloc(0);
 /** The text of a good response, whose body is dropped, because several may wait. Throws for any other status. */
 export async function textOf(response: ReceivedResponse, { bounds, inspectRefusal }: ResponsePolicy): Promise<string> {
   const { status, secrets } = response;
-  if (isGood(status)) {
+  if (status >= 200 && status < 300) {
     const text = await decodeText(response, bounds.bytes);
     response.body = EMPTY;
     return text;
@@ -276,20 +267,6 @@ function endOfText(text: string, start: number): number {
     while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
     if (escapes % 2 === 0) return end;
   }
-}
-
-/** True when objects or lists of a parsed value are nested too deep. */
-function isTooDeep(value: Json | readonly unknown[], levels = DEEPEST): boolean {
-  if (levels === 0) return true;
-  if (isList(value)) {
-    for (const each of value) if (hasMembers(each) && isTooDeep(each, levels - 1)) return true;
-    return false;
-  }
-  for (const name in value) {
-    const member = value[name];
-    if (hasMembers(member) && isTooDeep(member, levels - 1)) return true;
-  }
-  return false;
 }
 
 const LONGEST_TITLE = 120;

@@ -57,26 +57,12 @@ export class Transport {
     this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
   }
 
-  /**
-   * Runs a document other than `NRQL`, and returns its root object. `failed` names the failed fields of the records of its
-   * list; an error above them fails the call.
-   */
-  read(
-    group: CallGroup,
-    document: Document,
-    variables: Json,
-    call: CallOptions,
-    options: Pick<NrqlRead, 'retries' | 'keyHeader'> = {},
-  ): Promise<{ readonly found: Json; readonly failed: FailedFields | undefined }> {
-    return this.#post(document, variables, { group, bounds: BOUNDS.list, ...options }, call);
-  }
-
   /** Runs one NRQL query. Rejects only with the reason of the signal. */
   async nrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
-    const { group, account, query } = read;
+    const { group, account, query, bounds = BOUNDS.query } = read;
     try {
       const variables = { account, nrql: query, timeout: this.#timeout };
-      const { found: result, meaning } = await this.#post(NRQL, variables, read, call);
+      const { found: result, meaning } = await this.read(group, NRQL, variables, call, { ...read, bounds });
       if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
       const messages = messagesOf(result);
       if (messages !== undefined) this.http.serviceMessage(endpointOf(group), messages);
@@ -87,12 +73,16 @@ export class Transport {
     }
   }
 
-  /** Makes a call. Returns the document's root object, the meaning of an error that is no failure, and the list's failed fields. */
-  async #post(
+  /**
+   * Makes a call. Returns the document's root object, the meaning of an error that is no failure, and the failed fields of the
+   * records of its list: an error above them fails the call.
+   */
+  async read(
+    group: CallGroup,
     document: Document,
     variables: Json,
-    { group, bounds = BOUNDS.query, retries = 'all', keyHeader }: Omit<NrqlRead, 'account' | 'query'>,
     call: CallOptions,
+    { bounds = BOUNDS.list, retries = 'all', keyHeader }: Pick<NrqlRead, 'bounds' | 'retries' | 'keyHeader'> = {},
   ): Promise<{
     readonly found: Json;
     readonly meaning: Meaning | undefined;

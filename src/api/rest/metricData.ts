@@ -1,11 +1,9 @@
 import { BOUNDS } from '../http/response.ts';
-import { CallFailure } from '../upstreamError.ts';
-import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';
-import type { Columns } from '../../formulas/metricInputs.ts';
-import { columnsOf, isKnown, type MetricTimeslices, type RestTimeslice } from './restColumns.ts';
+import { CallFailure, type UpstreamError } from '../upstreamError.ts';
 import {
   oneByOne,
+  outcomeOf,
   sharedRange,
   type CallOptions,
   type MetricDataResult,
@@ -15,127 +13,11 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
-import { countBatches, readInBatches } from './nameSplitting.ts';
-import type { RestMemory } from './restMemory.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
-
-/** Names of values that are counts or durations, and so never negative. Custom metrics may have any value under any name. */
-const NEVER_NEGATIVE = new Set([
-  ...['call_count', 'count', 'error_count', 'calls_per_minute', 'requests_per_minute', 'errors_per_minute'],
-  ...['s', 't', 'f', 'score', 'threshold', 'threshold_min'],
-  ...['average_response_time', 'average_call_time', 'percent', 'used_mb_by_host', 'total_used_mb'],
-]);
-const CUSTOM = 'Custom/';
-
-const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
-
-/**
- * The timeslices of a response, oldest first. The check is written by hand, because this is by far the most frequent
- * response. A metric without usable data has one timeslice without values over the requested range: it is unknown, not
- * missing, which would mean no errors.
- *
- * @param read what is kept of a timeslice
- */
-export function parseMetricData<T>(
-  body: unknown,
-  range: TimeRange,
-  discarded: Discarded,
-  read: (metric: string, timeslice: RestTimeslice) => T,
-): ReadonlyMap<string, readonly T[]> {
-  const data = hasMembers(body) ? body['metric_data'] : undefined;
-  if (!hasMembers(data) || !isList(data['metrics'])) {
-    throw new CallFailure('invalid_response', 'the response has no "metric_data" with "metrics"');
-  }
-  const given = data['metrics'];
-  // The timeslices of a response share a few times, so each is parsed once.
-  const times = new Map<string, number | undefined>();
-  const metrics = new Map<string, readonly T[]>();
-  const unknown = (name: string): readonly T[] => [read(name, { ...range, values: NO_VALUES })];
-  for (const metric of given) {
-    const name = hasMembers(metric) ? metric['name'] : undefined;
-    if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
-      discarded.add('record', 'metrics');
-    else {
-      const timeslices = timeslicesOf(name, metric['timeslices'], times, discarded);
-      metrics.set(name, timeslices.length === 0 ? unknown(name) : timeslices.map((each) => read(name, each)));
-    }
-  }
-  if (given.length > 0 && metrics.size === 0) {
-    throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the response can be read`);
-  }
-  for (const name of isList(data['metrics_found']) ? data['metrics_found'] : []) {
-    if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown(name));
-  }
-  return metrics;
-}
-
-/** The whole minutes of the range that a response names. Throws a CallFailure where it cannot be read. */
-function rangeOf(body: unknown): TimeRange {
-  const data = hasMembers(body) ? body['metric_data'] : undefined;
-  const [from = NaN, to = NaN] = hasMembers(data) ? [data['from'], data['to']].map((time) => timeOf(time)) : [];
-  if (!(to > from)) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
-  // The end may be the last second of its minute.
-  return { from: Math.ceil(from / 60) * 60, to: Math.floor((to + 1) / 60) * 60 };
-}
-
-/** The timeslices of one metric. Only the first of two with the same start is kept: otherwise both would be counted. */
-function timeslicesOf(
-  metric: string,
-  given: unknown,
-  times: Map<string, number | undefined>,
-  discarded: Discarded,
-): readonly RestTimeslice[] {
-  const read = (isList(given) ? given : [undefined]).map((each) => {
-    const values = hasMembers(each) ? each['values'] : undefined;
-    const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
-    const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
-    const isTimed = from !== undefined && to !== undefined && to > from;
-    if (!isTimed || !hasMembers(values)) discarded.add('value', 'metrics.timeslices');
-    if (!isTimed) return undefined;
-    // A timeslice without values is unknown, not empty.
-    return { from, to, values: hasMembers(values) ? valuesOf(metric, values, discarded) : NO_VALUES };
-  });
-  // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.
-  if (!read.every((each) => each !== undefined)) return [];
-  // Nearly every response is summarized: one timeslice for a metric.
-  if (read.length < 2) return read;
-  read.sort((a, b) => a.from - b.from);
-  return read.filter(({ from }, index) => {
-    const isFirst = from !== read[index - 1]?.from;
-    if (!isFirst) discarded.add('value', 'metrics.timeslices');
-    return isFirst;
-  });
-}
-
-function timeOf(text: unknown, times = new Map<string, number | undefined>()): number | undefined {
-  if (typeof text !== 'string') return undefined;
-  if (!times.has(text)) times.set(text, parseTime(text));
-  return times.get(text);
-}
-
-/** The parsed object itself, which saves a copy, unless some values are impossible. Only own properties are values. */
-function valuesOf(metric: string, values: Json, discarded: Discarded): RestTimeslice['values'] {
-  const mayBeNegative = metric.startsWith(CUSTOM);
-  if (allPossible(values, mayBeNegative)) return values;
-  const possible: [string, number][] = [];
-  for (const [name, value] of Object.entries(values)) {
-    if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
-    else discarded.add('value', 'metrics.timeslices.values');
-  }
-  return Object.fromEntries(possible);
-}
-
-function allPossible(values: Json, mayBeNegative: boolean): values is Readonly<Record<string, number>> {
-  for (const name in values) if (!isPossible(name, values[name], mayBeNegative)) return false;
-  return true;
-}
-
-function isPossible(name: string, value: unknown, mayBeNegative: boolean): value is number {
-  return (
-    typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative || !NEVER_NEGATIVE.has(name))
-  );
-}
+import { columnsOf, isKnown, parseMetricData, rangeOf, type MetricTimeslices } from './restColumns.ts';
+import type { RestMemory } from './restMemory.ts';
+import { LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
+import type { Columns } from '../../formulas/metricInputs.ts';
 
 const LONGEST_NAME_SHOWN = 120;
 const RAW = '&raw=true';
@@ -238,4 +120,137 @@ function summarized(data: MetricTimeslices, { names }: MetricSelection, range: T
     metrics.set(name, fits ? last.columns : {});
   }
   return { window: window ?? range, metrics };
+}
+
+/** Limit for the characters of the query of one metric data call. */
+export const MAX_CHARACTERS = 4_000;
+
+/** Names for each call after New Relic refused a longer list. */
+const CAUTIOUS_NAMES = 10;
+
+/** Characters of the rest of the query: the window and the switches. */
+const REST_OF_QUERY = 100;
+
+const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
+
+/** Length of the longest encoding of one character of a name. */
+const LONGEST_CHARACTER = '%E8%AA%9E'.length;
+
+/** Splits names into as few calls as the limits allow, in order. If all names certainly fit, the same list is returned. */
+export function batches(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
+  if (names.length <= maxNames && longestQuery(names) <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
+  const result: string[][] = [];
+  let characters = 0;
+  for (const name of names) {
+    const length = PER_NAME + encodeURIComponent(name).length;
+    const batch = result.at(-1);
+    characters += length;
+    if (batch !== undefined && batch.length < maxNames && characters <= MAX_CHARACTERS) batch.push(name);
+    else {
+      result.push([name]);
+      characters = REST_OF_QUERY + length;
+    }
+  }
+  return result;
+}
+
+function longestQuery(names: readonly string[]): number {
+  return names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
+}
+
+/**
+ * The owners whose refused names a read leaves out; newly refused ones are stored under the last. What is refused for a host
+ * may be valid for the application.
+ */
+function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
+  const own = `names of ${applicationId}`;
+  return hostKey === undefined ? [own] : [own, `${own} hosts`];
+}
+
+/** Status codes that may mean "too many names" or "not this name". */
+const REFUSALS = new Set([400, 414, 422]);
+
+/** The names that are not left out; the same list if that is all of them. */
+function allowedOf({ failures }: RestMemory, subject: MetricDataSubject): readonly string[] {
+  const { names } = subject.metrics;
+  if (!failures.hasOmissions) return names;
+  const owners = omittedFrom(subject);
+  const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
+  return allowed.length === names.length ? names : allowed;
+}
+
+/** The number of calls that the names of a subject take when nothing is refused. */
+export function countBatches(memory: RestMemory, subject: MetricDataSubject): number {
+  return batches(allowedOf(memory, subject), memory.maxNames).length;
+}
+
+/**
+ * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"); the values
+ * of `refused` names are unknown. Rejects when a call fails for another reason than a refusal, because incomplete inputs would
+ * give wrong calculations, or when the first and the last name are both refused before anything was read.
+ *
+ * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isCircuitOpen` is true
+ * while calls of the account fail in a row
+ * @param omitMs how long a refused name is left out
+ */
+export async function readInBatches(
+  memory: RestMemory,
+  subject: MetricDataSubject,
+  calls: {
+    readonly read: (names: readonly string[]) => Promise<MetricTimeslices>;
+    readonly refuse: (name: string) => void;
+    readonly isCircuitOpen: () => boolean;
+  },
+  omitMs: number,
+): Promise<{ readonly data: MetricTimeslices; readonly refused: readonly string[] }> {
+  const { names } = subject.metrics;
+  let left = allowedOf(memory, subject);
+  const refused = left === names ? [] : names.filter((name) => !left.includes(name));
+  let data: MetricTimeslices | undefined;
+  const single = new Map<string, UpstreamError | undefined>();
+  /** Requests a list, a single name only once; returns the refusal. */
+  const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
+    const [name = '', second] = list;
+    if (second === undefined && single.has(name)) return single.get(name);
+    const outcome = await outcomeOf(calls.read(list));
+    const refusal = 'error' in outcome ? outcome.error : undefined;
+    // A failure without a status, such as a timeout, is not a refusal.
+    if (refusal !== undefined && !REFUSALS.has(refusal.failure.status ?? 0)) throw refusal;
+    if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
+    if (second === undefined) single.set(name, refusal);
+    return refusal;
+  };
+  const leaveOutRefused = async (list: readonly string[], refusal: UpstreamError): Promise<void> => {
+    // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
+    for (const sample of [names.slice(0, 1), names.slice(-1)]) if (data === undefined) await request(sample);
+    if (data === undefined) throw refusal;
+    for (const name of list) {
+      if ((await request([name])) === undefined) continue;
+      refused.push(name);
+      memory.failures.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
+      calls.refuse(name);
+    }
+  };
+  while (left.length > 0) {
+    // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
+    // limit.
+    const [batch = left] = batches(left, memory.maxNames);
+    left = left.slice(batch.length);
+    const refusal = await request(batch);
+    if (refusal === undefined) continue;
+    // If calls for other subjects fail too, the cause is not a name.
+    if (data === undefined && calls.isCircuitOpen()) throw refusal;
+    const isLong = batch.length > CAUTIOUS_NAMES;
+    let isTooLong = isLong;
+    for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
+      const again = isLong ? await request(part) : refusal;
+      if (again === undefined) continue;
+      isTooLong = false;
+      await leaveOutRefused(part, again);
+    }
+    if (isTooLong) memory.maxNames = CAUTIOUS_NAMES;
+  }
+  const found = data ?? new Map<string, never>();
+  // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
+  return { data: found, refused: refused.filter((name) => !found.has(name)) };
 }

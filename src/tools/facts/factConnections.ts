@@ -8,7 +8,7 @@ import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
 import { Transport, type NerdGraphReaderOptions, type NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { RestMemory } from '../../api/rest/restMemory.ts';
-import { parseMetricData } from '../../api/rest/metricData.ts';
+import { parseMetricData } from '../../api/rest/restColumns.ts';
 import { formatTime, metricTarget, parseLinks, queryOf, RestClient } from '../../api/rest/restClient.ts';
 import type { Application } from '../../api/types.ts';
 import type { CallOptions, RateLimiter, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';

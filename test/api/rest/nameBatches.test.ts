@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batches, MAX_CHARACTERS } from '../../../src/api/rest/nameSplitting.ts';
+import { batches, MAX_CHARACTERS } from '../../../src/api/rest/metricData.ts';
 
 const names = (count: number, length = 4): string[] =>
   Array.from({ length: count }, (_, index) => `M/${String(index).padStart(length, '0')}`);

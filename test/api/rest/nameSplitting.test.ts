@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
-import { countBatches, readInBatches } from '../../../src/api/rest/nameSplitting.ts';
+import { countBatches, readInBatches } from '../../../src/api/rest/metricData.ts';
 import { RestMemory } from '../../../src/api/rest/restMemory.ts';
 
 const HOUR = 3_600_000;

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Discarded } from '../../../../src/api/http/validation.ts';
-import { parseMetricData } from '../../../../src/api/rest/metricData.ts';
-import type { RestTimeslice } from '../../../../src/api/rest/restColumns.ts';
+import { type RestTimeslice, parseMetricData } from '../../../../src/api/rest/restColumns.ts';
 
 const RANGE = { from: 600, to: 2_400 };
 const slice = (values: unknown, minute = 10): unknown => ({
