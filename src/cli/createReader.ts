@@ -100,20 +100,16 @@ export function clientOptions(account: AccountConfig, config: Config, options: S
 function createReader(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
   const { api, account_id, origin, queries, entities } = account;
   if (api === 'rest') {
+    if (queries.length + entities.length === 0) return createRestReader(options, before);
     // NRQL always goes through NerdGraph, regardless of the account's interface.
-    const isNeeded = queries.length > 0 || entities.length > 0;
+    const other = accountThrough('nerdgraph', account);
+    const { base_url: baseUrl, api_key_header: keyHeader, limits } = other;
     const memory = before instanceof RestMemory ? before.nerdgraph : undefined;
-    const nerdgraph = isNeeded ? throughNerdGraph(account, options, memory) : undefined;
-    return createRestReader({ ...options, nerdgraph }, before);
+    const ofOther = { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout };
+    return createRestReader({ ...options, nerdgraph: createReader(other, ofOther, memory) }, before);
   }
   const own = { accountId: account_id, isListed: origin !== undefined, detailsMs: options.refusedNamesMs };
   return createNerdGraphReader({ ...options, ...own }, before);
-}
-
-function throughNerdGraph(account: AccountConfig, options: RestReaderOptions, before?: object): UpstreamReader {
-  const other = accountThrough('nerdgraph', account);
-  const { base_url: baseUrl, api_key_header: keyHeader, limits } = other;
-  return createReader(other, { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout }, before);
 }
 
 function certificatesIn(path: string, account: string): string {

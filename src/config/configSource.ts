@@ -2,17 +2,20 @@ import { type Diagnostic, formatPath, issue, type Issue } from './diagnostic.ts'
 import { accountFileIssues, checkConfig, type ConfigResult, readConfig } from './load.ts';
 import type { Environment } from './yaml/placeholders.ts';
 
+/** The environment variables, by the keys of an account that they stand for. */
 const VARIABLES: Readonly<Record<string, string>> = {
-  'accounts[0].api_key': 'NEW_RELIC_API_KEY',
-  'accounts[0].api_key_file': 'NEW_RELIC_API_KEY_FILE',
-  'accounts[0].region': 'NEW_RELIC_REGION',
-  'accounts[0].api': 'NEW_RELIC_API',
-  'accounts[0].account_id': 'NEW_RELIC_ACCOUNT_ID',
+  region: 'NEW_RELIC_REGION',
+  api: 'NEW_RELIC_API',
+  account_id: 'NEW_RELIC_ACCOUNT_ID',
+  api_key: 'NEW_RELIC_API_KEY',
+  api_key_file: 'NEW_RELIC_API_KEY_FILE',
 };
 
 /** The configuration of a program without a file: one account named `default`, and all defaults. Without a key, a fault says what to do. */
 export function configFromEnvironment(env: Environment): ConfigResult {
-  const [key, keyFile] = [valueOf(env, 'NEW_RELIC_API_KEY'), valueOf(env, 'NEW_RELIC_API_KEY_FILE')];
+  // An empty variable counts as not set.
+  const account = Object.fromEntries(Object.entries(VARIABLES).map(([key, name]) => [key, env[name] || undefined]));
+  const { api_key: key, api_key_file: keyFile, account_id: id = '' } = account;
   if (key === undefined && keyFile === undefined) {
     const missing = { file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '' };
     return { diagnostics: [{ ...missing, message: NO_CONFIGURATION }] };
@@ -21,37 +24,18 @@ export function configFromEnvironment(env: Environment): ConfigResult {
     const both = issue(['accounts', 0, 'api_key_file'], 'NEW_RELIC_API_KEY is set too: unset one of the two');
     return { diagnostics: [toDiagnostic(both)] };
   }
-  const file = {
-    accounts: [
-      {
-        name: 'default',
-        region: valueOf(env, 'NEW_RELIC_REGION'),
-        api: valueOf(env, 'NEW_RELIC_API'),
-        account_id: numberOf(valueOf(env, 'NEW_RELIC_ACCOUNT_ID')),
-        api_key: key,
-        api_key_file: keyFile,
-      },
-    ],
-  };
+  // Any other text stays one, so that the schema refuses it.
+  const number = /^[0-9]+$/.test(id) ? { account_id: Number(id) } : {};
+  const file = { accounts: [{ name: 'default', ...account, ...number }] };
   const { config, issues, warnings } = checkConfig(file, '', accountFileIssues);
   if (config === undefined || issues.length > 0) return { diagnostics: issues.map(toDiagnostic) };
   return { config, warnings: warnings.map(toDiagnostic) };
 }
 
 function toDiagnostic({ path, message }: Pick<Issue, 'path' | 'message'>): Diagnostic {
-  const variable = VARIABLES[formatPath(path)] ?? formatPath(path);
+  const place = formatPath(path);
+  const variable = VARIABLES[place.replace('accounts[0].', '')] ?? place;
   return { file: 'environment', line: undefined, column: undefined, path: variable, message };
-}
-
-/** The number that a text of digits stands for; any other text unchanged, so that the schema refuses it. */
-function numberOf(text: string | undefined): number | string | undefined {
-  return text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
-}
-
-/** The value of a variable; an empty one counts as not set. */
-function valueOf(env: Environment, name: string): string | undefined {
-  const value = env[name];
-  return value === '' ? undefined : value;
 }
 
 export const DEFAULT_CONFIG_FILE = 'config.yaml';

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { readFile as readToEnd } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
 
@@ -30,8 +30,10 @@ export function readFile(path: string): { readonly bytes: Buffer } | FileProblem
   let file: number | undefined;
   try {
     file = openSync(path, FLAGS);
-    const problem = kindProblem(fstatSync(file));
-    if (problem !== undefined) return { problem };
+    const stats = fstatSync(file);
+    // A directory is opened, but reading it fails with a reason of its own.
+    if (!stats.isFile() && !stats.isDirectory()) return { problem: 'is not a regular file' };
+    if (stats.size > MAX_BYTES) return { problem: TOO_LARGE };
     // The stated size says little: generated files such as those of /proc state 0.
     const bytes = readFileSync(file);
     return bytes.length > MAX_BYTES ? { problem: TOO_LARGE } : { bytes };
@@ -71,12 +73,6 @@ export function identityAt(path: string): string | undefined {
 function fileProblem(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
   return SENTENCES[code] ?? `cannot be read (${code})`;
-}
-
-function kindProblem(stats: Stats): string | undefined {
-  if (stats.isDirectory()) return 'is a directory, not a file';
-  if (!stats.isFile()) return 'is not a regular file';
-  return stats.size > MAX_BYTES ? TOO_LARGE : undefined;
 }
 
 function decoded(bytes: Buffer): { readonly text: string } | FileProblem {

@@ -7,22 +7,39 @@ import {
   readAll,
   type FoundRecord,
 } from './upstream/readForCommand.ts';
-import { type LiveAccount, reasonOf, withAccounts } from './upstream/session.ts';
+import { type LiveAccount, reasonOf, withAccounts, withExpansion } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/due.ts';
 import type { FailureReason } from '../api/upstreamError.ts';
 import type { Config } from '../config/config.ts';
 import { counted } from '../config/wording.ts';
-import { discoverAccounts, type DiscoverOptions } from './discoverAccounts.ts';
 import { discoverEntities, tagText, tellingTags } from './discoverEntities.ts';
 import { jsonText, table, showProgress, type Cell } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
-import { ExitStatus } from '../cli/process.ts';
+import { ExitStatus, UsageError } from '../cli/process.ts';
+import type { CommonOptions } from '../cli/flags.ts';
+import type { Expansion } from '../collect/expandAccounts.ts';
+import { listedDocument } from '../web/statusPage/statusDocument.ts';
+
+/** The flags of `discover`. */
+interface DiscoverOptions extends CommonOptions {
+  readonly format: 'table' | 'yaml' | 'json';
+  /** Ids or exact names; without them and without key transactions, everything is listed. */
+  readonly app?: readonly string[];
+  readonly keyTransaction?: readonly number[];
+  /** True to list the types of entities; a text for the entities of this type. */
+  readonly entities?: true | string;
+  /** True to list the accounts that keys see. */
+  readonly accounts: boolean;
+  /** Undefined: all accounts, or with `accounts` all entries. */
+  readonly account?: string;
+}
 
 /** The command `discover`. A failed read is reported, leaves the other results as they are, and gives status 1. */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
   if (options.accounts) return discoverAccounts(options);
-  if (options.entities !== undefined) return discoverEntities(options);
+  const { entities } = options;
+  if (entities !== undefined) return discoverEntities({ ...options, entities });
   await withAccounts(options, async ({ accounts, config: { collection }, complain, print, signal }) => {
     const { app: apps = [], keyTransaction: ids = [], format } = options;
     const named =
@@ -215,4 +232,47 @@ const OWNER = ['APPLICATION ID', 'APPLICATION'];
 function stateOf({ reporting }: Application): string {
   if (reporting === undefined) return 'unknown';
   return reporting ? 'reporting' : 'not reporting';
+}
+
+/** The command `discover --accounts`: every account that the keys of entries with `account_ids` list, and what becomes of it. */
+async function discoverAccounts(options: DiscoverOptions): Promise<void> {
+  await withExpansion(options, ({ entries }, { print }) => {
+    const found = [...entries].filter(([entry]) => options.account === undefined || options.account === entry);
+    if (found.length === 0) {
+      throw new UsageError(
+        options.account === undefined
+          ? 'no entry of the configuration has account_ids: write "account_ids: all" in place of account_id'
+          : `there is no entry "${options.account}" with account_ids`,
+      );
+    }
+    if (options.format === 'json') print(jsonText({ entries: found.map(entryJson) }));
+    else print(found.map(options.format === 'yaml' ? entryYaml : entryTable).join('\n'));
+  });
+}
+
+type FoundEntry = Expansion['entries'] extends ReadonlyMap<infer Name, infer Entry> ? readonly [Name, Entry] : never;
+
+function entryJson([entry, { verdicts, warnings }]: FoundEntry): object {
+  return { entry, warnings, accounts: verdicts.map(listedDocument) };
+}
+
+function entryTable([entry, { verdicts, warnings }]: FoundEntry): string {
+  const rows = verdicts.map(({ id, name, verdict }) => [
+    id,
+    name,
+    'exportedAs' in verdict ? verdict.exportedAs : `not exported: ${verdict.why}`,
+  ]);
+  const lines = [`Entry ${escapeUnsafe(entry)}: ${counted(verdicts.length, 'account')}`];
+  if (rows.length > 0) lines.push(table([['ID', 'NAME', 'EXPORTED AS'], ...rows]));
+  return [...lines, ...warnings.map((text) => `Warning: ${escapeUnsafe(text)}`), ''].join('\n');
+}
+
+/** The exported accounts as entries of `include_accounts`; others are comments. */
+function entryYaml([entry, { verdicts }]: FoundEntry): string {
+  const lines = verdicts.map(({ id, name, verdict }) =>
+    'exportedAs' in verdict
+      ? `- id: ${id} # ${escapeUnsafe(name)}`
+      : `# - id: ${id} # ${escapeUnsafe(name)}, ${escapeUnsafe(verdict.why)}`,
+  );
+  return [`# entry ${escapeUnsafe(entry)}: under include_accounts`, ...lines, ''].join('\n');
 }

@@ -6,9 +6,8 @@ import type { Tag } from '../api/types.ts';
 import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
-import type { DiscoverOptions } from './discoverAccounts.ts';
 import { jsonText, table } from './terminal.ts';
-import { reasonOf, withAccounts } from './upstream/session.ts';
+import { reasonOf, withAccounts, type ReadingOptions } from './upstream/session.ts';
 
 interface Found {
   readonly account: string;
@@ -16,9 +15,14 @@ interface Found {
   readonly entities?: readonly MonitoredEntity[];
 }
 
+interface EntitiesOptions extends ReadingOptions {
+  readonly entities: true | string;
+  readonly format: 'table' | 'yaml' | 'json';
+}
+
 /** The command `discover --entities`: types, or entities of one type; status 1 where one cannot be read or has none. */
-export async function discoverEntities({ format, ...options }: DiscoverOptions): Promise<void> {
-  const type = options.entities === true ? undefined : options.entities;
+export async function discoverEntities({ entities: asked, format, ...options }: EntitiesOptions): Promise<void> {
+  const type = asked === true ? undefined : asked;
   await withAccounts(
     options,
     async ({ accounts, complain, print, signal }) => {
@@ -69,7 +73,7 @@ function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
   return { ...config, accounts };
 }
 
-function formatted(found: readonly Found[], type: string | undefined, format: DiscoverOptions['format']): string {
+function formatted(found: readonly Found[], type: string | undefined, format: EntitiesOptions['format']): string {
   if (format === 'json') return jsonText({ accounts: found.map(toJson) });
   if (format === 'yaml') return toYaml(found, type);
   return found

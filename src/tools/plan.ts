@@ -1,15 +1,22 @@
 import process from 'node:process';
 import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
-import type { CollectionConfig } from '../config/config.ts';
+import type { AccountContext } from '../collect/selection.ts';
+import { AccountSnapshot } from '../collect/accountSnapshot.ts';
+import type { Plan } from '../collect/due.ts';
+import type { ApplicationData } from '../collect/records.ts';
+import type { AccountConfig, CollectionConfig } from '../config/config.ts';
+import { MINUTE_MS } from '../formulas/units.ts';
+import { COUNTED } from '../metrics/counterFamilies.ts';
+import type { FamilyScope } from '../metrics/family.ts';
+import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
+import { readStatement } from '../nrql/statement.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted } from '../config/wording.ts';
-import { groupInWords, type Group } from '../reads/reads.ts';
+import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
-import { expectedSeries } from './expectedSeries.ts';
 import { grouped, sumOf } from './lists.ts';
-import { scannedMinutes, type ScannedMinutes } from './scannedMinutes.ts';
 import { accountsOf, complainOfUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';
@@ -157,4 +164,94 @@ function percent(share: number): string {
 
 function duration(seconds: number): string {
   return formatDuration(Math.round(seconds) * 1000);
+}
+
+/** The minutes of data that a refresh of a group reads, by the window and the interval in minutes (docs/nerdgraph.md). */
+const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: number) => number>>> = {
+  applications: () => 4,
+  key_transactions: () => 10,
+  application_metrics: (window) => window,
+  // The list reads an hour, the rolling values 4 minutes.
+  hosts: () => 64,
+  host_metrics: (window) => window,
+  custom_metrics: () => 1_440,
+  // The time since the last refresh, and again the minutes before it, for data that arrived late.
+  counters: (_, interval) => interval + 10,
+};
+
+/** The minutes of data that a group, or one query or type of entities of it, reads per minute. */
+interface ScannedMinutes {
+  readonly group: Group;
+  readonly name?: string;
+  readonly minutes: number;
+}
+
+/**
+ * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge
+ * for each. Over REST only golden metrics and queries read data this way. Effective intervals of the plan are milliseconds.
+ */
+export function scannedMinutes(
+  { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
+  { window }: Pick<CollectionConfig, 'window'>,
+  { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
+): readonly ScannedMinutes[] {
+  const minutesOf = (each: { readonly window?: number | undefined; readonly interval: number }): number =>
+    (each.window ?? window) / Math.max(MINUTE_MS, each.interval * slowdown);
+  return groups.flatMap(({ group, effectiveInterval }): readonly ScannedMinutes[] => {
+    if (group === 'queries') return queries.map((each) => ({ group, name: each.name, minutes: minutesOf(each) }));
+    if (group === 'golden_metrics') {
+      return entities.map((each) => ({ group, name: each.type, minutes: minutesOf(each) }));
+    }
+    if (api === 'rest') return [];
+    const interval = Math.max(MINUTE_MS, effectiveInterval) / MINUTE_MS;
+    const read = READ_MINUTES[group]?.(window / MINUTE_MS, interval);
+    return read === undefined ? [] : [{ group, minutes: read / interval }];
+  });
+}
+
+const LISTS = new Set(GROUPS.filter((group) => FIRST_OF[group].gives === 'list'));
+
+/** Apdex has three zones. */
+const ZONES = 3;
+
+/** Components beside the database: Memcache and External. */
+const OTHER_COMPONENTS = 2;
+
+/**
+ * The number of series of an account once all of it has been read: exact for lists, the maximum for metric data, because only the
+ * data show which values an application or an entity has. Queries are not counted.
+ */
+export function expectedSeries(account: AccountCollector): number {
+  const { context, inventory } = account;
+  const now = context.clock.monotonic();
+  const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, { asOf: now, now }).blocks;
+  const ofLists = sumOf(lists, ({ samples }) => samples.values.length);
+  const ofEntities = sumOf([...inventory.entities.types()], ({ entities }) =>
+    sumOf([...entities.values()], ({ subject, columns }) =>
+      sumOf(subject === undefined ? [] : columns, ({ select }) =>
+        Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0),
+      ),
+    ),
+  );
+  const ofApplications = sumOf([...inventory.applications.values()], ({ data }) =>
+    data === undefined ? 0 : seriesOfData(context, data),
+  );
+  return ofLists + ofEntities + ofApplications;
+}
+
+/** The number of series of the metric data of an application and all its hosts. */
+function seriesOfData({ selections }: AccountContext, data: ApplicationData): number {
+  const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
+  const seriesOf = (scope: FamilyScope, count: number): number =>
+    count * builtIn(scope, components) + sumOf(selections.of(data, scope).custom.matches, ({ series }) => series);
+  const counters = data.tasks.counters === undefined ? 0 : COUNTED.length;
+  return seriesOf('application', 1) + counters + seriesOf('host', data.hosts.size);
+}
+
+/** The number of series of the window metrics of one application or host. */
+function builtIn(scope: FamilyScope, components: number): number {
+  return sumOf(WINDOW_FAMILIES[scope], ({ labelNames }) => {
+    if (labelNames.includes('component')) return components;
+    return labelNames.includes('zone') ? ZONES : 1;
+  });
 }

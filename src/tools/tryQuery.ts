@@ -6,7 +6,7 @@ import { endsBefore } from '../collect/task.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../config/wording.ts';
-import { readQueries } from '../config/queries.ts';
+import { queryLabelProblem, readQueries } from '../config/queries.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { PACKS } from '../config/schema/query.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
@@ -16,8 +16,7 @@ import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
 import { Secrets } from '../log/secrets.ts';
 import { Facets } from '../nrql/facets.ts';
 import { isRecord, readRows } from '../nrql/queryRows.ts';
-import { readStatement } from '../nrql/statement.ts';
-import { facetLabels, freeName } from './facetLabels.ts';
+import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError, withColours } from '../cli/process.ts';
 import { formatMinute, jsonText, table } from './terminal.ts';
@@ -183,6 +182,28 @@ function metricsOf(query: string, columns: readonly string[]): { name: string; h
     if (metricNameProblem(name) !== undefined) name = `query_${name}`;
     return { name: freeName(name, taken), help: `Column ${column} of the query ${query}`, value: column };
   });
+}
+
+/** A label for each facet of a query: its name, with `facet_` before a reserved one; `facet_<position>` where it is taken. */
+function facetLabels(nrql: string, staticLabels: readonly string[]): readonly string[] | undefined {
+  const { facets } = readStatement(nrql);
+  if (facets.length === 0) return undefined;
+  const taken = new Set(staticLabels);
+  return facets.map(({ name = '' }, index) => {
+    const plain = defaultLabel(name);
+    const isReserved = queryLabelProblem(plain, staticLabels) !== undefined;
+    let label = isReserved ? `facet_${plain.replace(/^_+/, '')}` : plain;
+    if (label === 'facet_' || taken.has(label)) label = `facet_${index + 1}`;
+    return freeName(label, taken);
+  });
+}
+
+/** The name, with `_` appended until it is not taken; adds the result to `taken`. */
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  while (taken.has(free)) free = `${free}_`;
+  taken.add(free);
+  return free;
 }
 
 /** The series that `/metrics` would show for the query. */

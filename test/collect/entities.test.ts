@@ -8,7 +8,7 @@ import type { Family } from '../../src/metrics/family.ts';
 import { goldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
-import { expectedSeries } from '../../src/tools/expectedSeries.ts';
+import { expectedSeries } from '../../src/tools/plan.ts';
 
 type Selection = AccountConfig['entities'][number];
 

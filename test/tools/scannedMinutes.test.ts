@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scannedMinutes } from '../../src/tools/scannedMinutes.ts';
+import { scannedMinutes } from '../../src/tools/plan.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { accountConfig } from '../collect/support/config.ts';
 

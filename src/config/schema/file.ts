@@ -76,13 +76,7 @@ export function redactConfig(config: z.output<typeof fileSchema>, mask: (text: s
     queries: account.queries.map((query) => ({ ...query, nrql: mask(query.nrql) })),
   }));
   const file = z.encode(fileSchema, { ...config, accounts });
-  return stringify(escapeTexts(file), { lineWidth: 0 });
-}
-
-/** Texts with `${` in them must not become placeholders when the page is used as a file. */
-function escapeTexts(value: unknown): unknown {
-  if (typeof value === 'string') return escapePlaceholders(value);
-  if (Array.isArray(value)) return value.map(escapeTexts);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, escapeTexts(inner)]));
+  // Texts with `${` in them must not become placeholders when the page is used as a file.
+  const escaped = (_key: unknown, value: unknown) => (typeof value === 'string' ? escapePlaceholders(value) : value);
+  return stringify(file, escaped, { lineWidth: 0 });
 }

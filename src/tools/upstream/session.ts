@@ -19,7 +19,7 @@ import { UpstreamError, type FailureReason, REMEDIES } from '../../api/upstreamE
 import { systemClock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
-import { chosenAccounts, namesOf, needsAccountLists } from './chosenAccounts.ts';
+import { suggest } from '../../config/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 
 /** The tools of a command that reads from New Relic. */
@@ -145,12 +145,7 @@ export function withAccounts(
   prepare: (config: Config) => Config = (config) => config,
 ): Promise<void> {
   const withOpened = async (context: CommandContext): Promise<void> => {
-    const { accounts: file } = context.config;
-    const needsLists = needsAccountLists(context.config, options.account);
-    const all = needsLists
-      ? (await readAccountLists(context)).accounts
-      : file.filter((each) => each.account_ids === undefined);
-    const config = prepare({ ...context.config, accounts: chosenAccounts(all, file, options.account) });
+    const config = prepare({ ...context.config, accounts: await chosenAccounts(context, options.account) });
     const accounts = openAccounts({ ...context, config });
     try {
       await run({ ...context, config, accounts });
@@ -159,6 +154,38 @@ export function withAccounts(
     }
   };
   return runReadingCommand(options, withOpened);
+}
+
+/**
+ * The accounts that `--account` names: one by its name or else by its number, or all of an entry; without a name, all. Lists of
+ * accounts are read unless one of the file has the name. Throws a UsageError for an unknown one.
+ */
+async function chosenAccounts(context: CommandContext, name: string | undefined): Promise<readonly AccountConfig[]> {
+  const { accounts: file } = context.config;
+  const written = file.filter(({ account_ids }) => account_ids === undefined);
+  const isKnown = written.length === file.length || written.some((account) => account.name === name);
+  const accounts = isKnown ? written : (await readAccountLists(context)).accounts;
+  if (name === undefined) return accounts;
+  const ways = [
+    (account: AccountConfig) => account.name === name,
+    (account: AccountConfig) => String(account.account_id) === name,
+    (account: AccountConfig) => account.origin?.entry === name,
+  ];
+  for (const way of ways) {
+    const found = accounts.filter(way);
+    if (found.length > 0) return found;
+  }
+  if (file.some((entry) => entry.name === name)) throw new UsageError(`entry ${name} has no account`);
+  const names = [...accounts, ...file.filter((entry) => !written.includes(entry))].map((each) => each.name);
+  throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(accounts)}${suggest(name, names)}`);
+}
+
+/** The most names in a message: a key may see thousands of accounts. */
+const MAX_NAMED = 20;
+
+function namesOf(accounts: readonly AccountConfig[]): string {
+  const named = accounts.slice(0, MAX_NAMED).map(({ name }) => name);
+  return named.join(', ') + (accounts.length > MAX_NAMED ? ` and ${accounts.length - MAX_NAMED} more` : '');
 }
 
 /** Opens accounts, each with its own budget. Those of NerdGraph share one concurrency: to find the users takes calls. */

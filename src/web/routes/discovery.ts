@@ -33,10 +33,10 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
   };
   return async (request, response, slot) => {
     const target = targetOf(request);
-    const { prefix, scheme } = relativeRoot(deps.settings, target, request.secure);
+    const { prefix, isSecure } = relativeRoot(deps.settings, target, request.secure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
     const address = [['__metrics_path__', `${prefix}${PATHS.probe}`]];
-    if (scheme === 'https') address.push(['__scheme__', scheme]);
+    if (isSecure) address.push(['__scheme__', 'https']);
     const collection = deps.collection();
     const waitMs = timeToRespond(request, collection, 0);
     const chosen = new Set(request.query.getAll('account'));
@@ -142,18 +142,12 @@ export function isHostHeader(host: string): boolean {
   return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
 }
 
-/** Prefix and scheme under which clients reach this server at `host`: those of the external address if it has this host. */
-function relativeRoot(
-  { externalUrl, routePrefix }: WebSettings,
-  host: string,
-  secure: boolean,
-): { readonly prefix: string; readonly scheme: 'http' | 'https' } {
+/** How clients reach this server at `host`: as the external address says if it has this host. */
+function relativeRoot({ externalUrl, routePrefix }: WebSettings, host: string, isTls: boolean) {
   const own = `${externalUrl?.protocol}//${host}`;
-  if (externalUrl !== undefined && URL.canParse(own) && new URL(own).host === externalUrl.host) {
-    return {
-      prefix: normalisePrefix(externalUrl.pathname),
-      scheme: externalUrl.protocol === 'https:' ? 'https' : 'http',
-    };
-  }
-  return { prefix: normalisePrefix(routePrefix), scheme: secure ? 'https' : 'http' };
+  const isOwn = URL.canParse(own) && new URL(own).host === externalUrl?.host;
+  return {
+    prefix: normalisePrefix(isOwn ? externalUrl.pathname : routePrefix),
+    isSecure: isOwn ? externalUrl.protocol === 'https:' : isTls,
+  };
 }

@@ -60,7 +60,8 @@ export function createGate(options: {
     // No endpoint needs a body: the connection closes after the response, so that no byte is taken for the next request.
     const { 'transfer-encoding': encoding, 'content-length': length = 0 } = request.headers;
     if (encoding !== undefined || Number(length) > 0) response.setHeader('Connection', 'close');
-    if (namesSeveralHosts(request)) {
+    // RFC 9112, 3.2: a proxy before this server may have used another of them.
+    if ((request.headersDistinct.host?.length ?? 0) > 1) {
       sendText(response, 400, 'Bad request: it has more than one Host header.');
     } else if (!hasPath(request)) {
       sendText(response, 400, 'Bad request: the target must be a path that begins with "/", or an http address.');
@@ -81,11 +82,6 @@ function hasPath({ url = '' }: IncomingMessage): boolean {
 /** The path of a request target, not decoded; of a whole address, the part after a host of ordinary characters. */
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
-}
-
-/** True for more than one Host header (RFC 9112, 3.2): a proxy before this server may have used another of them. */
-function namesSeveralHosts({ headersDistinct }: IncomingMessage): boolean {
-  return (headersDistinct.host?.length ?? 0) > 1;
 }
 
 /**

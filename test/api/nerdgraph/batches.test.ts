@@ -1,4 +1,4 @@
-import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
+import { planChunks } from '../../../src/tools/backfill/planBackfill.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { selectorOf } from '../../../src/api/nerdgraph/batchReads.ts';
 import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
+import { planChunks } from '../../../src/tools/backfill/planBackfill.ts';
 import { metricDataOf, METRICS, NOW, RANGE, startBoth } from './nerdGraphReading.ts';
 import { edit, startBetween } from './proxy.ts';
 import { readAll, readOne, valueOf } from '../support/reading.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planChunks } from '../../../src/tools/backfill/seriesChunks.ts';
+import { planChunks } from '../../../src/tools/backfill/planBackfill.ts';
 import { LIMITS, mergeTimeslices, summarizeSeries, toSeries } from '../../../src/api/rest/restSeries.ts';
 import * as derived from '../../../src/formulas/derivedValues.ts';
 import type { Columns } from '../../../src/formulas/metricInputs.ts';
