@@ -6,7 +6,7 @@ import { Secrets } from '../log/secrets.ts';
 import type { CommonOptions } from './flags.ts';
 import type { Config } from '../config/config.ts';
 import { formatDiagnostic, type Diagnostic } from '../config/diagnostic.ts';
-import { configPath, describeOrigin, readFrom } from '../config/configSource.ts';
+import { configPath, describeOrigin, readFrom } from '../config/load.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 

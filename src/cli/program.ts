@@ -167,8 +167,7 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof ExitStatus) return error.status;
-    if (error instanceof OutputError) return error.status;
+    if (error instanceof ExitStatus || error instanceof OutputError) return error.status;
     if (error instanceof UsageError) {
       printError(error.message);
       return USAGE;

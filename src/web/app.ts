@@ -8,6 +8,8 @@ import { discoveryHandler } from './routes/discovery.ts';
 import { LastScrapes, metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
 
+const STUCK = 'The collector makes no progress: there is work to start and none has been for too long.';
+
 /** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
 export function createApp(deps: WebDependencies): Express {
   const app = express();
@@ -44,8 +46,16 @@ export function createApp(deps: WebDependencies): Express {
   readPage(`${prefix}/`, page);
   readPage(`${prefix}${PATHS.status}`, json);
   readPage(`${prefix}${PATHS.config}`, config);
-  read(`${prefix}${PATHS.healthy}`, healthyHandler(deps));
-  read(`${prefix}${PATHS.ready}`, readyHandler(deps));
+  // 503 only when the collector makes no progress, never for errors of New Relic or a pause.
+  read(`${prefix}${PATHS.healthy}`, (_request, response) => {
+    if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
+    else sendText(response, 503, STUCK);
+  });
+  read(`${prefix}${PATHS.ready}`, (_request, response) => {
+    if (deps.stopping()) sendText(response, 503, 'Shutting down');
+    else if (deps.collector().isReady) sendText(response, 200, 'Ready');
+    else sendText(response, 503, 'Not everything has been tried once yet');
+  });
   const reload = literal(`${prefix}${PATHS.reload}`);
   app.post(reload, safely(reloadHandler(deps), deps));
   app.put(reload, safely(reloadHandler(deps), deps));
@@ -83,30 +93,6 @@ function safely(handler: Handler, deps: WebDependencies): Handler {
         sendInternalError(response);
       }
     }
-  };
-}
-
-/** `/-/healthy`: 503 only when the collector makes no progress, never for errors of New Relic or a pause. */
-function healthyHandler(deps: WebDependencies): Handler {
-  return (_request, response) => {
-    if (!deps.collector().progressing()) {
-      throw new HttpError(
-        503,
-        'The collector makes no progress: there is work to start and none has been for too long.',
-      );
-    }
-    sendText(response, 200, 'Healthy');
-  };
-}
-
-/** `/-/ready`: 200 from the moment a scrape can be answered until shutdown begins. */
-function readyHandler(deps: WebDependencies): Handler {
-  return (_request, response) => {
-    if (deps.stopping()) throw new HttpError(503, 'Shutting down');
-    if (!deps.collector().isReady) {
-      throw new HttpError(503, 'Not everything has been tried once yet');
-    }
-    sendText(response, 200, 'Ready');
   };
 }
 

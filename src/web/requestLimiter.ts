@@ -180,23 +180,21 @@ export class RequestLimiter {
         this.#waiting.delete(response);
         this.#inFlight.end(response);
       });
-      const waitFor = <T>(work: (signal: AbortSignal) => Promise<T>) => this.#wait(response, gone, work);
+      const waitFor = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+        const ended = new AbortController();
+        this.#writing.delete(response);
+        if (!gone.aborted) this.#waiting.set(response, ended);
+        const signal = AbortSignal.any([gone, ended.signal]);
+        // Each account adds a listener; Node.js 20 writes a warning from the eleventh on.
+        setMaxListeners(0, signal);
+        try {
+          return await unlessGone(work(signal), gone);
+        } finally {
+          if (this.#waiting.delete(response)) this.#writing.add(response);
+        }
+      };
       await handler(request, response, { gone, waitFor, inFlight: this.#inFlight });
     };
-  }
-
-  async #wait<T>(response: Response, gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const ended = new AbortController();
-    this.#writing.delete(response);
-    if (!gone.aborted) this.#waiting.set(response, ended);
-    const signal = AbortSignal.any([gone, ended.signal]);
-    // Each account adds a listener; Node.js 20 writes a warning from the eleventh on.
-    setMaxListeners(0, signal);
-    try {
-      return await unlessGone(work(signal), gone);
-    } finally {
-      if (this.#waiting.delete(response)) this.#writing.add(response);
-    }
   }
 
   #makeRoom(): boolean {

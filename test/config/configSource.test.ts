@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configFromEnvironment, configPath, describeOrigin } from '../../src/config/configSource.ts';
+import { configFromEnvironment, configPath, describeOrigin } from '../../src/config/load.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { Environment } from '../../src/config/yaml/placeholders.ts';
 import { temporaryFolders } from './folder.ts';

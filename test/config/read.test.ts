@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { generate } from 'selfsigned';
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
-import { readConfig } from '../../src/config/load.ts';
+import { readFrom } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
@@ -14,7 +14,7 @@ async function faultsOf(content: string | Buffer, prepare?: (folder: string) => 
   const file = join(folder, 'config.yaml');
   writeFileSync(file, content);
   prepare?.(folder);
-  const result = await readConfig(file, {}, false);
+  const result = await readFrom(file, {}, false);
   const faults = 'diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : [];
   return faults.map((fault) => fault.replaceAll(file, 'FILE').replaceAll(folder, 'DIR'));
 }
@@ -30,7 +30,7 @@ describe('a configuration file', () => {
     const file = join(newFolder(), 'config.yaml');
     writeFileSync(file, 'accounts: [{api_key: "${KEY}"}]\n');
     const config = { accounts: [{ api_key: 'abcd' }] };
-    expect(await readConfig(file, { KEY: 'abcd' }, false)).toMatchObject({ config });
+    expect(await readFrom(file, { KEY: 'abcd' }, false)).toMatchObject({ config });
   });
 
   it('must exist, and be a file', async () => {
@@ -41,7 +41,7 @@ describe('a configuration file', () => {
     ] as const) {
       const place = { file, line: undefined, column: undefined, path: '' };
       const message = `the configuration file ${problem}`;
-      expect(await readConfig(file, {}, false)).toEqual({ diagnostics: [{ ...place, message }] });
+      expect(await readFrom(file, {}, false)).toEqual({ diagnostics: [{ ...place, message }] });
     }
   });
 

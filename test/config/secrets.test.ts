@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { formatDiagnostic, mayBeSecret } from '../../src/config/diagnostic.ts';
-import { readConfig } from '../../src/config/load.ts';
+import { readFrom } from '../../src/config/load.ts';
 import { temporaryFolders } from './folder.ts';
 import { faultsOf } from './reading.ts';
 
@@ -17,7 +17,7 @@ const newFolder = temporaryFolders();
 async function told(text: string): Promise<string[]> {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, text);
-  const result = await readConfig(file, {}, false);
+  const result = await readFrom(file, {}, false);
   return ('diagnostics' in result ? result.diagnostics : result.warnings).map(formatDiagnostic);
 }
 

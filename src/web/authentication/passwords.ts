@@ -84,7 +84,8 @@ export class BasicAuthenticator {
     const cost = Math.max(...Array.from(users.values(), (hash) => Number(hash.split('$', 3)[2])));
     const known = users.get(given.user);
     const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${FAKE_HASH}`;
-    const key = this.#digest(given.user, hash, given.password);
+    const parts = JSON.stringify([given.user, hash, given.password]);
+    const key = createHmac('sha256', this.#digestKey).update(parts).digest('base64');
     const remembered = this.#remembered(key);
     if (remembered !== undefined) return remembered;
     const compared = async (): Promise<'right' | 'wrong' | 'none'> => {
@@ -117,9 +118,5 @@ export class BasicAuthenticator {
     keys.add(key);
     const [oldest] = keys;
     if (keys.size > MAX_REMEMBERED && oldest !== undefined) keys.delete(oldest);
-  }
-
-  #digest(...parts: readonly string[]): string {
-    return createHmac('sha256', this.#digestKey).update(JSON.stringify(parts)).digest('base64');
   }
 }

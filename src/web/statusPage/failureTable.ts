@@ -73,13 +73,13 @@ function namesOf({ tasks }: FailureGroup): HtmlValue {
 }
 
 function servedOf({ tasks }: FailureGroup): string {
-  const inState = (state: TaskStatus['state']): number => tasks.filter((task) => task.state === state).length;
   const states = [
-    [inState('missing'), 'nothing'],
-    [inState('stale'), 'last good values'],
-    [inState('fresh'), 'fresh values'],
+    ['missing', 'nothing'],
+    ['stale', 'last good values'],
+    ['fresh', 'fresh values'],
   ] as const;
-  const present = states.filter(([count]) => count > 0);
+  const counts = states.map(([state, what]) => [tasks.filter((task) => task.state === state).length, what] as const);
+  const present = counts.filter(([count]) => count > 0);
   if (present.length === 1) return present[0]?.[1] ?? '';
   return present.map(([count, what]) => `${what} (${count.toLocaleString('en-US')})`).join(', ');
 }
