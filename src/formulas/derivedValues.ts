@@ -1,4 +1,4 @@
-import { METRIC, isDatastore, type Columns, type WindowValues } from './metricInputs.ts';
+import { METRIC, datastoreNames, type Columns, type WindowValues } from './metricInputs.ts';
 
 // The results are NaN or infinite where they are absent: such samples are left out.
 
@@ -64,9 +64,10 @@ export function databaseKind(
   override: 'auto' | DatabaseKind,
 ): DatabaseChoice | undefined {
   if (override !== 'auto') return override;
-  const kinds = candidates(values, language?.trim().toLowerCase() === 'ruby');
+  const isOldRuby = language?.trim().toLowerCase() === 'ruby' && values.metrics.has(METRIC.activeRecord);
+  const kinds = isOldRuby ? (['active_record', 'datastore'] as const) : (['datastore', 'database'] as const);
   for (const kind of kinds) {
-    const calls = namesOf(values, kind).map((name) => callsOf(values, name));
+    const calls = namesOf(values, kind).map((name) => values.metrics.get(name)?.count);
     if (calls.some((count) => count !== undefined && count > 0)) return kind;
     if (calls.includes(undefined)) return undefined;
   }
@@ -79,31 +80,15 @@ export function databaseKind(
  */
 export function databaseMetrics(values: WindowValues, choice: DatabaseChoice): string[] {
   const names = namesOf(values, choice);
-  const called = names.filter((name) => (callsOf(values, name) ?? Infinity) > 0);
+  const called = names.filter((name) => (values.metrics.get(name)?.count ?? Infinity) > 0);
   return called.length > 0 ? called : names;
 }
 
-function candidates(values: WindowValues, isRuby: boolean): readonly DatabaseKind[] {
-  if (!isRuby) return ['datastore', 'database'];
-  return values.metrics.has(METRIC.activeRecord) ? ['active_record', 'datastore'] : ['datastore', 'database'];
-}
-
 /** The metrics of a kind that are in the response. */
-function namesOf(values: WindowValues, choice: DatabaseChoice): string[] {
-  switch (choice) {
-    case 'datastore':
-      return [...values.metrics.keys()].filter(isDatastore).sort();
-    case 'database':
-      return values.metrics.has(METRIC.database) ? [METRIC.database] : [];
-    case 'active_record':
-      return values.metrics.has(METRIC.activeRecord) ? [METRIC.activeRecord] : [];
-    case 'none':
-      return [];
-  }
-}
-
-function callsOf(values: WindowValues, name: string): number | undefined {
-  return values.metrics.get(name)?.count;
+function namesOf({ metrics }: WindowValues, choice: DatabaseChoice): string[] {
+  if (choice === 'datastore') return datastoreNames([...metrics.keys()]);
+  const names = { database: [METRIC.database], active_record: [METRIC.activeRecord], none: [] };
+  return names[choice].filter((name) => metrics.has(name));
 }
 
 // The results are NaN or infinite where they are absent: such samples are left out.

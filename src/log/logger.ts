@@ -71,17 +71,16 @@ function formatLogfmt(
 /** Escapes characters that must not reach a terminal or a log reader; the text stays valid inside a JSON string. */
 export function escapeUnsafe(text: string): string {
   return text.replace(UNSAFE, (character) =>
-    Array.from({ length: character.length }, (_, index) => unicodeEscape(character.charCodeAt(index))).join(''),
+    Array.from(
+      { length: character.length },
+      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
   );
 }
 
 function formatValue(value: unknown, mask: (text: string) => string): string {
   const text = mask(typeof value === 'string' ? value : JSON.stringify(value));
   return BARE.test(text) ? text : escapeUnsafe(JSON.stringify(text));
-}
-
-function unicodeEscape(code: number): string {
-  return `\\u${code.toString(16).padStart(4, '0')}`;
 }
 
 const MAX_ERRORS = 8;

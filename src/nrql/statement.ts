@@ -88,7 +88,10 @@ interface Clause {
  * which New Relic would leave out rows silently. New Relic itself checks the grammar.
  */
 export function readStatement(query: string): Statement {
-  if (query.length > LONGEST_QUERY) return { ...NOTHING_READ, problems: [{ at: LONGEST_QUERY, message: TOO_LONG }] };
+  if (query.length > LONGEST_QUERY) {
+    const message = 'the query is longer than 65,536 characters: shorten it';
+    return { columns: [], facets: [], problems: [{ at: LONGEST_QUERY, message }] };
+  }
   const { tokens, problems } = scan(query);
   const first = tokens[0];
   if (first === undefined || !['select', 'from', 'with'].includes(wordOf(first) ?? '')) {
@@ -102,14 +105,15 @@ export function readStatement(query: string): Statement {
   return {
     problems: problems.toSorted((a, b) => a.at - b.at),
     columns: entriesOf('select').map(columnOf),
-    facets: entriesOf('facet').map(facetOf),
+    facets: entriesOf('facet').map((entry) => {
+      const { parts, alias } = withoutAlias(entry);
+      return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
+    }),
   };
 }
 
 /** Longest query in characters, far above those of New Relic: reading one takes up to 3 kilobytes for each. */
 const LONGEST_QUERY = 65_536;
-const TOO_LONG = 'the query is longer than 65,536 characters: shorten it';
-const NOTHING_READ = { columns: [], facets: [] } as const;
 
 /** Divides the tokens into groups and their clauses, and returns the outermost group; adds the problems found. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
@@ -177,10 +181,7 @@ export function namesIn(text: string): readonly string[] {
   return scan(text).tokens.flatMap((token) => (token.kind === 'word' || token.kind === 'name' ? token.text : []));
 }
 
-function columnText(
-  fragment: string,
-  entry: readonly TextPart[],
-): { readonly text: string } | { readonly problem: string } {
+function columnText(fragment: string, entry: readonly TextPart[]): ReturnType<typeof readFragment> {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   if (as === -1) return { text: fragment };
   const { alias } = withoutAlias(entry);
@@ -269,11 +270,6 @@ function percentilesIn(parts: readonly TextPart[]): number {
   return Math.max(1, (call.clauses[0]?.entries.length ?? 0) - 1);
 }
 
-function facetOf(entry: readonly TextPart[]): Statement['facets'][number] {
-  const { parts, alias } = withoutAlias(entry);
-  return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
-}
-
 /** New Relic's key of a column without alias: `count`, `average.duration`, or the attribute itself. */
 function keyOf(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
@@ -295,10 +291,7 @@ function attributeOf(parts: readonly TextPart[]): string | undefined {
 }
 
 /** Splits an entry at `AS`. */
-function withoutAlias(entry: readonly TextPart[]): {
-  readonly parts: readonly TextPart[];
-  readonly alias: string | undefined;
-} {
+function withoutAlias(entry: readonly TextPart[]) {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   const alias = as === -1 ? undefined : entry[as + 1];
   if (alias === undefined || isGroup(alias) || alias.kind === 'symbol') return { parts: entry, alias: undefined };

@@ -128,17 +128,16 @@ const selectors = new WeakMap<MetricSelection, Partial<Record<Scope, MetricSelec
 
 /** @param scope `names`: the requested names alone; otherwise what the scope has, with datastores and the sign of life */
 export function selectorOf(selection: MetricSelection, scope: Scope): MetricSelector {
-  const known = selectors.get(selection) ?? {};
-  selectors.set(selection, known);
-  return (known[scope] ??= newSelector(selection, scope));
-}
-
-function newSelector({ names, values }: MetricSelection, scope: Scope): MetricSelector {
-  if (scope === 'names') return new MetricSelector(names);
+  const made = selectors.get(selection) ?? {};
+  selectors.set(selection, made);
+  const before = made[scope];
+  if (before !== undefined) return before;
+  const { names, values } = selection;
+  if (scope === 'names') return (made.names = new MetricSelector(names));
   const isRead = (name: string): boolean =>
     !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && BROWSER_METRICS.includes(name));
   const needsSquares = names.some((name) => values?.get(name)?.some((value) => NEED_SQUARES.has(value)) === true);
-  return new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares);
+  return (made[scope] = new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares));
 }
 
 function hostsOf(hostKey: string | undefined): QueryPart['hosts'] {

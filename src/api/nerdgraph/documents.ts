@@ -4,10 +4,10 @@ export interface Document {
   /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
   /** The path from `root` to a list. An error below it makes only one field null; without a list every error fails the call. */
-  readonly list: readonly string[] | undefined;
+  readonly list?: readonly string[];
 }
 
-export const USER: Document = { text: `query { actor { user { id } } }`, root: ['actor', 'user'], list: undefined };
+export const USER: Document = { text: `query { actor { user { id } } }`, root: ['actor', 'user'] };
 
 export const ACCOUNTS: Document = {
   text: `query { actor { accounts { id name } } }`,
@@ -19,7 +19,6 @@ export const ACCOUNTS: Document = {
 export const ACCOUNTS_IN_REGION: Document = {
   text: `query { actor { accounts(scope: IN_REGION) { id name } } }`,
   root: ['actor'],
-  list: undefined,
 };
 
 export const APPLICATIONS = entitySearch(`tags { key values }
@@ -62,7 +61,6 @@ export const NRQL: Document = {
   }
 }`,
   root: ['actor', 'account', 'nrql'],
-  list: undefined,
 };
 
 /** Entities of any type with the definitions of their golden metrics, on pages of variable size. */

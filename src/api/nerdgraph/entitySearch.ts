@@ -4,7 +4,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { Transport } from './transport.ts';
-import { isList, hasMembers, parseRecord, text, type Discarded, type Json, readPages } from '../http/validation.ts';
+import { isList, hasMembers, parseRecord, text, type Json, readPages } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import type { Tag } from '../types.ts';
@@ -113,9 +113,22 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       // Failed fields are reported, but the list is used.
       if (failed !== undefined) failure = transport.reportFailure(group, failed.failure);
       await inSlices(entities.entries(), ([index, each]) => {
+        const guid = hasMembers(each) ? each['guid'] : undefined;
+        if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
+          discarded.add('record', 'entities');
+          return;
+        }
+        if (guids.has(guid)) return;
+        // It counts as found even if the rest cannot be read.
+        guids.add(guid);
         const fields = failed?.fields.get(index);
-        const written = hasMembers(each) && fields !== undefined ? withEarlier(each, fields, earlier) : each;
-        take(written, schema, accountId, { guids, found }, discarded);
+        const written = fields === undefined ? each : withEarlier(each, fields, earlier);
+        if (typeof written['accountId'] === 'number' && written['accountId'] !== accountId) {
+          discarded.add('record', 'entities.accountId');
+          return;
+        }
+        const record = parseRecord(schema, written, discarded, 'entities');
+        if (record !== undefined) found.set(guid, record);
       });
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
@@ -168,27 +181,4 @@ async function readFitting(
       if (!isSize && (reason !== 'timeout' || isCircuitOpen())) throw error;
     }
   }
-}
-
-/** Stores an entity. Its guid counts as found even if the rest cannot be read. */
-function take<T>(
-  each: unknown,
-  schema: z.ZodType<T>,
-  accountId: number,
-  { guids, found }: { readonly guids: Set<string>; readonly found: Map<string, T> },
-  discarded: Discarded,
-): void {
-  const guid = hasMembers(each) ? each['guid'] : undefined;
-  if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
-    discarded.add('record', 'entities');
-    return;
-  }
-  if (guids.has(guid)) return;
-  guids.add(guid);
-  if (typeof each['accountId'] === 'number' && each['accountId'] !== accountId) {
-    discarded.add('record', 'entities.accountId');
-    return;
-  }
-  const record = parseRecord(schema, each, discarded, 'entities');
-  if (record !== undefined) found.set(guid, record);
 }

@@ -61,7 +61,9 @@ export class MetricSelector {
   /** The name, if it is selected: New Relic ignores the case of patterns. Thousands of rows share the returned text. */
   find(name: string): string | undefined {
     const known = this.#found.get(name);
-    if (known !== undefined || !this.#matches(name)) return known;
+    if (known !== undefined) return known;
+    const isFound = (this.hasDatastores && isDatastore(name)) || this.filters.some((filter) => name.includes(filter));
+    if (!isFound) return undefined;
     if (this.#found.size >= MAX_FOUND) this.#rememberSelected();
     this.#found.set(name, name);
     return name;
@@ -84,10 +86,6 @@ export class MetricSelector {
       new MetricSelector([], filters.slice(0, half), hasDatastores),
       new MetricSelector([], filters.slice(half), false),
     ];
-  }
-
-  #matches(name: string): boolean {
-    return (this.hasDatastores && isDatastore(name)) || this.filters.some((filter) => name.includes(filter));
   }
 
   #rememberSelected(): void {

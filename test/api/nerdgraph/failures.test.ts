@@ -44,7 +44,7 @@ describe('the body of a response', () => {
     ['other', 'NRQL Syntax error: invalid query'],
     ['other', 'no', { errorClass: 'INVALID_INPUT' }],
   ])('reports %s: %s %j', (meaning, message, extensions) => {
-    const verdict = judge({ errors: errors(message, extensions) }, 200, { root: ROOT, list: undefined });
+    const verdict = judge({ errors: errors(message, extensions) }, 200, { root: ROOT });
     expect(verdict?.meaning).toBe(meaning);
     const { overload, retriable = false, isTransient = false } = verdict!.failure.circumstances;
     expect(overload !== undefined).toBe(meaning === 'rate_limited');
@@ -83,7 +83,7 @@ describe('the body of a response', () => {
       'timeout',
     ],
   ])('%s', (_, body, meaning) => {
-    expect(judge(body, 200, { root: ROOT, list: undefined })?.meaning).toBe(meaning);
+    expect(judge(body, 200, { root: ROOT })?.meaning).toBe(meaning);
   });
 
   it('is judged by rows that each have a source', () => {
@@ -92,14 +92,14 @@ describe('the body of a response', () => {
 
   it('is shown with the class of its error, which says more than its words', () => {
     const body = { errors: errors('An error occurred', { errorClass: 'TIMEOUT' }) };
-    expect(judge(body, 200, { root: ROOT, list: undefined })?.failure.message).toBe(
+    expect(judge(body, 200, { root: ROOT })?.failure.message).toBe(
       'status 200 with an error: TIMEOUT: An error occurred',
     );
   });
 
   it('is looked at as far as the hundredth of its errors', () => {
     const many = Array.from({ length: 100 }, () => 0);
-    const judged = (list: unknown[]) => judge({ data: GOOD, errors: list }, 200, { root: ROOT, list: undefined });
+    const judged = (list: unknown[]) => judge({ data: GOOD, errors: list }, 200, { root: ROOT });
     const denied = errors('x', { errorClass: 'ACCESS_DENIED' });
     expect(judged([...many.slice(1), ...denied])?.meaning).toBe('forbidden');
     expect(judged([...many, ...denied])?.meaning).toBe('invalid_response');
@@ -160,7 +160,7 @@ describe('the body of a response', () => {
   it('never shows anything in the form of a key', () => {
     const message = 'bad key NRAK-0123456789ABCDEFGHIJ and NRAK-OLDOLDOLDOLD';
     const body = { errors: [{ message, extensions: { api_key: 'NRAK-OLDOLDOLDOLD' } }] };
-    const verdict = judge(body, 200, { root: ROOT, list: undefined });
+    const verdict = judge(body, 200, { root: ROOT });
     expect(verdict?.failure.message).not.toMatch(/0123456789|OLDOLD/);
   });
 
@@ -181,7 +181,7 @@ describe('the text of a response, before it is parsed,', () => {
     ['a member whose name is escaped further in', '{"data":null,"erro\\u0072s":[{"message":"x"}]}'],
   ])('may report an error where it has %s', (_, text) => {
     const body = JSON.parse(text) as Record<string, unknown>;
-    expect(judge(body, 200, { root: ROOT, list: undefined })).toBeDefined();
+    expect(judge(body, 200, { root: ROOT })).toBeDefined();
     expect(mayReportError(text)).toBe(true);
   });
 
