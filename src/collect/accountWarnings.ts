@@ -204,13 +204,10 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   ];
 }
 
-/** In milliseconds: a read of counters reaches back over its longest range, which includes the overlap with the previous read. */
-const LONGEST_COUNTER_INTERVAL = 1000 * (LONGEST_RANGE - OVERLAP);
-
 function slowCounters({ schedule, context }: AccountCollector): string[] {
   if (!context.enabled.has('counters')) return [];
   const interval = schedule.effectiveIntervalOf({ group: 'counters' });
-  if (interval <= LONGEST_COUNTER_INTERVAL) return [];
+  if (interval <= 1000 * (LONGEST_RANGE - OVERLAP)) return [];
   return [
     `counters: read every ${Math.round(interval / 60_000)} minutes, and a reading reaches back 40 minutes beyond what was read ` +
       'before, so minutes will be lost: raise the limits, or narrow applications.include',

@@ -69,16 +69,14 @@ export class Budget {
     return Math.max(0, this.inForce(now) - this.inFlight - countAfter(this.#release, until));
   }
 
-  /** The time when the next call may start: now, later, or undefined when it depends on the end of a call in flight. */
-  nextStart(now: number): number | undefined {
+  /** The time when the next call may start: now, later, or Infinity when it depends on the end of a call in flight. */
+  nextStart(now: number): number {
     if (now < this.lastPauseEnd) return this.lastPauseEnd;
     dropUntil(this.#release, now);
     const allowed = this.inForce(now);
     const excess = this.inFlight + this.#release.length - allowed;
     if (excess < 0) return now;
-    const release = this.#release[excess] ?? Infinity;
-    const next = Math.min(release, this.#nextStep(now, allowed));
-    return Number.isFinite(next) ? next : undefined;
+    return Math.min(this.#release[excess] ?? Infinity, this.#nextStep(now, allowed));
   }
 
   start(now: number): void {
@@ -111,10 +109,9 @@ export class Budget {
   overloaded(now: number, startedAt: number, waitMs: number | undefined): void {
     const isFirst = startedAt > this.#overloadedAt;
     if (isFirst) {
-      const level = Math.max(1, Math.floor(this.inForce(now) / 2));
       this.#overloads += 1;
       this.#overloadedAt = now;
-      this.#recovery = { level, from: now };
+      this.#recovery = { level: Math.max(1, Math.floor(this.inForce(now) / 2)), from: now };
     }
     const unannounced = isFirst ? backoff(this.#overloads, FIRST_PAUSE, LONGEST_UNANNOUNCED_PAUSE) : 0;
     const wait = waitMs === undefined ? unannounced : Math.max(waitMs, SHORTEST_PAUSE);

@@ -58,7 +58,7 @@ export class Inventory {
 
   constructor(context: AccountContext) {
     this.#context = context;
-    this.store = new TaskStore(() => context.clock.monotonic());
+    this.store = new TaskStore(context.clock);
     this.applicationList = this.store.make('applications', {});
     this.keyTransactionList = this.store.make('key_transactions', {});
     this.entities = new EntityRecords(context, this.store);

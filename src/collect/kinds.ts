@@ -142,11 +142,7 @@ export class Kinds {
         this.#inventory.makeRecords(await reader.listApplications(ids === undefined ? {} : { ids }, call)),
       () => reader.listCalls(ids?.length ?? this.#inventory.listedApplications?.length ?? 0),
     );
-    return mapped(
-      read,
-      (task) => ({ task }),
-      (_, list) => this.#inventory.setApplications(list, ids ?? []),
-    );
+    return mapped(read, ofTask, (_, list) => this.#inventory.setApplications(list, ids ?? []));
   }
 
   #keyTransactions(): TaskRead | undefined {
@@ -167,11 +163,7 @@ export class Kinds {
         );
       },
     );
-    return mapped(
-      read,
-      (task) => ({ task }),
-      (_, { list, owners }) => this.#inventory.setKeyTransactions(list, owners),
-    );
+    return mapped(read, ofTask, (_, { list, owners }) => this.#inventory.setKeyTransactions(list, owners));
   }
 
   #entityLists(): TaskRead | undefined {
@@ -183,11 +175,7 @@ export class Kinds {
       ({ task: { subject } }) =>
         reader.listCalls(subject.entityType ?? '', this.#inventory.entities.typeOf(subject)?.listed?.length ?? 0),
     );
-    return mapped(
-      read,
-      (task) => ({ task }),
-      ({ task }, list) => this.#inventory.entities.arriveList(task.subject, list),
-    );
+    return mapped(read, ofTask, ({ task }, list) => this.#inventory.entities.arriveList(task.subject, list));
   }
 
   #customNames(): TaskRead | undefined {
@@ -232,11 +220,10 @@ export class Kinds {
       ({ window }) => window.to,
     );
     // Counted is a steady state: the first reads cover a longer time.
-    const steady = function* (tasks: readonly Task[]) {
-      for (const task of tasks) yield { applicationId: idOf(task), hostKey: undefined, metrics };
+    const countSteady: TaskRead['countCalls'] = (tasks, { to }) => {
+      const subjects = tasks.map((task) => ({ applicationId: idOf(task), hostKey: undefined, metrics }));
+      return countCalls(reader.counters, subjects, steadyRange(collection.intervals.counters, to));
     };
-    const countSteady: TaskRead['countCalls'] = (tasks, { to }) =>
-      countCalls(reader.counters, steady(tasks), steadyRange(collection.intervals.counters, to));
     return read && { ...read, countCalls: countSteady };
   }
 
@@ -348,6 +335,10 @@ function mapped<S, T extends S & TaskSubject, V>(
 export function failed(error: unknown): Outcome<number> {
   if (error instanceof UpstreamError) return { error };
   return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };
+}
+
+function ofTask(task: Task): TaskSubject {
+  return { task };
 }
 
 function applicationOf(task: Task): TaskSubject & ApplicationSubject {

@@ -235,10 +235,8 @@ export class AccountLimiter implements RateLimiter {
    * existing timer stays: work that was refused a moment earlier depends on it.
    */
   wakeLater(now: number, earliest = now): void {
-    if (this.#closed) return;
-    const allowed = this.budget.nextStart(now);
-    const next = allowed === undefined ? undefined : Math.max(allowed, earliest);
-    if (next === undefined || next <= now) return;
+    const next = Math.max(this.budget.nextStart(now), earliest);
+    if (this.#closed || next <= now || next === Infinity) return;
     this.#cancelTimer?.();
     this.#cancelTimer = this.#clock.after(next - now, () => {
       this.#cancelTimer = undefined;
@@ -249,21 +247,16 @@ export class AccountLimiter implements RateLimiter {
 
 /** The concurrent calls of several accounts whose keys are of one user. Accounts that wait for a slot take turns. */
 export class SharedConcurrency {
-  readonly #slots: number;
   readonly #waiting = new Set<AccountLimiter>();
   readonly #needs = new Map<AccountLimiter, { readonly slots: number; readonly at: number }>();
   #taken = 0;
   /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
   #turn: AccountLimiter | 'used' | undefined;
 
-  constructor(slots = SLOTS_OF_USER) {
-    this.#slots = slots;
-  }
-
   /** True when the account may take a slot now; else it is woken when its turn comes. */
   isFreeFor(account: AccountLimiter): boolean {
     if (
-      this.#taken < this.#slots &&
+      this.#taken < SLOTS_OF_USER &&
       (this.#turn === account || (this.#turn === undefined && this.#waiting.size === 0))
     ) {
       return true;
@@ -285,7 +278,7 @@ export class SharedConcurrency {
 
   offerTurns(): void {
     if (this.#turn !== undefined) return;
-    while (this.#taken < this.#slots) {
+    while (this.#taken < SLOTS_OF_USER) {
       const [next] = this.#waiting;
       if (next === undefined) break;
       this.#waiting.delete(next);
@@ -301,7 +294,7 @@ export class SharedConcurrency {
    */
   slotsFor(account: AccountLimiter, needed: number, now: number): number {
     this.#needs.set(account, { slots: needed, at: now });
-    let free = this.#slots;
+    let free = SLOTS_OF_USER;
     const needs: number[] = [];
     for (const { slots, at } of this.#needs.values()) if (now - at <= NEED_VALID_FOR) needs.push(slots);
     needs.sort((a, b) => a - b);
@@ -310,7 +303,7 @@ export class SharedConcurrency {
       if (slots > share) return share;
       free -= slots;
     }
-    return this.#slots;
+    return SLOTS_OF_USER;
   }
 
   addInFlight(inFlight: number): void {

@@ -116,10 +116,13 @@ function calculate(
   const scope: FamilyScope = rank === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
   const { custom } = selections.of(data, scope);
+  const { database } = data;
+  // Decided on other datastore metrics than the response could contain, it would give a total time without all of its deductions.
+  const choice = database?.datastores === input.datastores ? database?.choice : undefined;
   return {
     values: input.values,
     datastores: input.datastores,
-    samples: writer.write(group, windowSamples(scope, input.values, databaseOf(data, input.datastores))),
+    samples: writer.write(group, windowSamples(scope, input.values, choice)),
     customSamples:
       custom.matches.length === 0
         ? NO_SAMPLES
@@ -159,14 +162,6 @@ function decideDatabase(
   if (choice === database?.choice && datastores === database.datastores) return false;
   data.database = { choice, datastores };
   return true;
-}
-
-/**
- * The database kind for a response, if it was decided on the same datastore metrics that the response could contain; otherwise
- * a total time without all of its deductions would be published.
- */
-function databaseOf({ database }: ApplicationData, datastores: string | undefined): DatabaseChoice | undefined {
-  return database?.datastores === datastores ? database?.choice : undefined;
 }
 
 /** The most hosts, or instances, of an application: taking over more in one step would hold up everything else. */

@@ -1,4 +1,5 @@
 import type { FailureReason } from '../api/upstreamError.ts';
+import type { Clock } from '../eventLoop/clock.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 import { KINDS, READS, type Group, type Kind } from '../reads/reads.ts';
 
@@ -132,16 +133,15 @@ export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 
 /** Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. */
 export class TaskStore {
-  readonly #now: () => number;
+  readonly #clock: Clock;
   readonly #removed: Task[] = [];
 
-  /** @param now the monotonic clock, in milliseconds */
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   make(kind: Kind, subject: Subject): Task {
-    return new Task(kind, subject, this.#now());
+    return new Task(kind, subject, this.#clock.monotonic());
   }
 
   /** The task from before, or a new one, while it is wanted; otherwise undefined. */

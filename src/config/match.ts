@@ -1,5 +1,5 @@
 import type { Tag } from '../api/types.ts';
-import { tagValues } from '../metrics/labelNames.ts';
+import { tagValues } from '../metrics/family.ts';
 
 /**
  * Matches by id, or by name, tag or both. `name` and `value` are globs (`*` any run of characters, `?` one, case-sensitive).

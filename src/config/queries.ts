@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Secrets } from '../log/secrets.ts';
-import { LABEL_NAME, PROMETHEUS_LABEL_NAMES } from '../metrics/labelNames.ts';
+import { LABEL_NAME, PROMETHEUS_LABEL_NAMES } from '../metrics/family.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import { nerdgraphValuesOf, parseTemplate } from '../metrics/customMetrics.ts';

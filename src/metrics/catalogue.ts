@@ -1,8 +1,13 @@
 import { LISTED_FAMILIES } from './listedFamilies.ts';
 import { EXPORTER_FAMILIES, PROBE_FAMILIES } from './catalogueExporter.ts';
 import { COUNTER_FAMILIES } from './counterFamilies.ts';
-import type { CatalogueFamily } from './family.ts';
-import { MONITORED_LABEL_NAMES, OF_APPLICATION, OF_HOST, PROMETHEUS_LABEL_NAMES } from './labelNames.ts';
+import {
+  type CatalogueFamily,
+  MONITORED_LABEL_NAMES,
+  OF_APPLICATION,
+  OF_HOST,
+  PROMETHEUS_LABEL_NAMES,
+} from './family.ts';
 import { MONITORED_FAMILIES } from './monitoredFamilies.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { WINDOW_FAMILIES } from './windowFamilies.ts';

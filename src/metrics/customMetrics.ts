@@ -1,7 +1,14 @@
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { kindOf, USUAL_VALUES, VALUES } from '../formulas/valueFormulas.ts';
-import { familyOf, type FamilyScope, type Family, type Labels, type Sample } from './family.ts';
-import { LABEL_NAME, UNCAPTURABLE_LABEL_NAMES } from './labelNames.ts';
+import {
+  familyOf,
+  type FamilyScope,
+  type Family,
+  type Labels,
+  type Sample,
+  LABEL_NAME,
+  UNCAPTURABLE_LABEL_NAMES,
+} from './family.ts';
 
 export interface CustomMetricDefinition {
   readonly name: string;
@@ -27,11 +34,6 @@ interface CustomMatch {
   readonly series: number;
 }
 
-export function customFamily({ name, help, match, value }: CustomMetricDefinition): Family {
-  const texts = { meaning: help, source: `${match}:${value}`, timeBase: 'collection window' };
-  return familyOf('custom_metrics', name, parseTemplate(match).labelNames, texts);
-}
-
 /**
  * Prepares custom metrics. Definitions of one name share the family of the first; the check of the configuration ensures that
  * all of them have the same label names. Throws a TemplateError.
@@ -39,9 +41,12 @@ export function customFamily({ name, help, match, value }: CustomMetricDefinitio
 export function customMetrics(definitions: readonly CustomMetricDefinition[]): CustomMetric[] {
   const families = new Map<string, Family>();
   return definitions.map((definition) => {
-    const family = families.get(definition.name) ?? customFamily(definition);
-    families.set(definition.name, family);
-    return { family, template: parseTemplate(definition.match), definition };
+    const { name, help, match, value } = definition;
+    const template = parseTemplate(match);
+    const texts = { meaning: help, source: `${match}:${value}`, timeBase: 'collection window' };
+    const family = families.get(name) ?? familyOf('custom_metrics', name, template.labelNames, texts);
+    families.set(name, family);
+    return { family, template, definition };
   });
 }
 

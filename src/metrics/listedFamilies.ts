@@ -3,12 +3,12 @@ import {
   familyRow,
   samplesOf,
   type FamilyRow,
-  type LabelledValue,
   type RowSpec,
   type Labels,
   type Sample,
+  tagLabel,
+  tagValues,
 } from './family.ts';
-import { tagLabel, tagValues } from './labelNames.ts';
 
 /** The data of an application, a host, an instance or a key transaction. */
 interface ListedInput {
@@ -67,7 +67,7 @@ function reporting(listed: string): Spec[] {
   ];
 }
 
-export function info(labels: Labels): LabelledValue[] {
+export function info(labels: Labels) {
   return [{ labels, value: 1 }];
 }
 
@@ -76,7 +76,7 @@ export function flag(value: boolean | undefined): number | undefined {
 }
 
 /** A series for each known status, and one more for an unknown current status. */
-export function statuses(current: string | undefined): LabelledValue[] | undefined {
+export function statuses(current: string | undefined) {
   if (current === undefined) return undefined;
   const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: flag(status === current) }));
   return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];

@@ -78,6 +78,10 @@ export function goldenFamilies(
   const owners = new Map<string, string>();
   const byName = new Map<string, Family>();
   const leftOut: MetricProblem[] = [];
+  const problemOf = (name: string): string | undefined => {
+    if (isTaken(name)) return `${name} is another metric's name`;
+    return owners.has(name) ? `${name} is the name of the ${owners.get(name)} already` : undefined;
+  };
   for (const { type, metrics } of types.toSorted((a, b) => compareText(a.type, b.type))) {
     const ofType = new Map<string, Family>();
     families.set(type, ofType);
@@ -89,16 +93,9 @@ export function goldenFamilies(
     }
     for (const metric of [...first.values()].sort((a, b) => compareText(a.name, b.name))) {
       const name = goldenFamilyName(type, metric.name);
-      if (name === undefined) {
-        leftOut.push({ type, metric: metric.name, problem: 'left out: its name is too long' });
-        continue;
-      }
-      const owner = owners.get(name);
-      if (isTaken(name) || owner !== undefined) {
-        const reason = isTaken(name)
-          ? `${name} is another metric's name`
-          : `${name} is the name of the ${owner} already`;
-        leftOut.push({ type, metric: metric.name, problem: `left out: ${reason}` });
+      const problem = name === undefined ? 'its name is too long' : problemOf(name);
+      if (name === undefined || problem !== undefined) {
+        leftOut.push({ type, metric: metric.name, problem: `left out: ${problem}` });
         continue;
       }
       owners.set(name, `golden metric ${JSON.stringify(metric.name)} of ${type}`);

@@ -130,7 +130,7 @@ const MAX_LABEL_BYTES = 1024;
 const CUT_MARK = '…';
 const HASH_DIGITS = 12;
 
-const ROOM = MAX_LABEL_BYTES - utf8Length(CUT_MARK) - HASH_DIGITS;
+const ROOM = MAX_LABEL_BYTES - Buffer.byteLength(CUT_MARK) - HASH_DIGITS;
 const MAX_UNIT_BYTES = 3;
 
 const SPECIAL = /[\\"\n\ud800-\udfff]/;
@@ -147,12 +147,9 @@ export function labelPairs(labels: Labels): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}="${labelValueText(value)}"`);
 }
 
-export function labelBytes(labels: Labels): Buffer {
-  return Buffer.from(labelPairs(labels).join(','), 'utf8');
-}
-
-export function writeLabels(labels: Labels, before: WrittenLabels | undefined): WrittenLabels {
-  return before !== undefined && isEqual(before.labels, labels) ? before : { labels, bytes: labelBytes(labels) };
+export function writeLabels(labels: Labels, before?: WrittenLabels): WrittenLabels {
+  if (before !== undefined && isEqual(before.labels, labels)) return before;
+  return { labels, bytes: Buffer.from(labelPairs(labels).join(',')) };
 }
 
 export function bracedLabels(pairs: string): string {
@@ -162,18 +159,14 @@ export function bracedLabels(pairs: string): string {
 /** A label value in whole characters, at most 1,024 bytes long; different values stay different. */
 export function shortened(original: string): string {
   const value = original.toWellFormed();
-  if (utf8Length(value) <= MAX_LABEL_BYTES) return value;
+  if (Buffer.byteLength(value) <= MAX_LABEL_BYTES) return value;
   let kept = '';
   let bytes = 0;
   for (const character of value) {
-    bytes += utf8Length(character);
+    bytes += Buffer.byteLength(character);
     if (bytes > ROOM) break;
     kept += character;
   }
   const hash = createHash('sha256').update(Buffer.from(original, 'utf16le')).digest('hex');
   return kept + CUT_MARK + hash.slice(0, HASH_DIGITS);
-}
-
-function utf8Length(text: string): number {
-  return Buffer.byteLength(text, 'utf8');
 }

@@ -127,7 +127,8 @@ describe('a call at the limiter', () => {
 describe('accounts that share places', () => {
   it('take turns, one place each, whatever order they asked in and however much they want', () => {
     const clock = new VirtualClock();
-    const shared = new SharedConcurrency(2);
+    const shared = new SharedConcurrency();
+    shared.addInFlight(23);
     const took: string[] = [];
     const held: (() => void)[] = [];
     const limiters = new Map<string, AccountLimiter>();
@@ -151,7 +152,7 @@ describe('accounts that share places', () => {
   });
 
   it('have equal parts of what those leave that need less', () => {
-    const shared = new SharedConcurrency(25);
+    const shared = new SharedConcurrency();
     const clock = new VirtualClock();
     const limits = { requests_per_minute: 1_000, max_concurrent_requests: 20 };
     const [small, one, other] = [1, 2, 3].map(() => new AccountLimiter(limits, clock, () => undefined));
@@ -168,7 +169,8 @@ describe('accounts that share places', () => {
 
 describe('a limiter', () => {
   it('that shares places tells its account when another gives one back, until it is closed', () => {
-    const shared = new SharedConcurrency(1);
+    const shared = new SharedConcurrency();
+    shared.addInFlight(24);
     const { limiter, told } = limiterOf(5);
     limiter.share(shared);
     shared.take();

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import {
-  customFamily,
   customMatches,
   customMetrics,
   customSamples,
@@ -29,9 +28,9 @@ const read = (definitions: readonly CustomMetricDefinition[], names: readonly st
   return { names: matches.map(({ metricName }) => metricName), cut: Object.fromEntries(cut) };
 };
 
-describe('customFamily', () => {
+describe('customMetrics', () => {
   it('says in HELP where the values come from and over which time', () => {
-    expect(customFamily(DEPTH)).toEqual({
+    expect(customMetrics([DEPTH])[0]?.family).toEqual({
       name: 'newrelic_custom_queue_depth',
       help:
         'Jobs waiting in each queue. Source: Custom/Queue/{queue}/depth:average_value. ' +
@@ -39,9 +38,7 @@ describe('customFamily', () => {
       ...{ type: 'gauge', unit: undefined, group: 'custom_metrics', labelNames: ['queue'] },
     });
   });
-});
 
-describe('customMetrics', () => {
   it('gives definitions of one name one family', () => {
     const [first, second] = customMetrics([DEPTH, { ...DEPTH, match: 'Custom/OldQueue/{queue}/depth' }]);
     expect(second?.family).toBe(first?.family);

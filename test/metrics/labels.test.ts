@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RESERVED_LABEL_NAMES } from '../../src/metrics/catalogue.ts';
-import { UNCAPTURABLE_LABEL_NAMES } from '../../src/metrics/labelNames.ts';
+import { UNCAPTURABLE_LABEL_NAMES } from '../../src/metrics/family.ts';
 import {
   applicationLabels,
   hostLabels,

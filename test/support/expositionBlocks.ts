@@ -4,7 +4,7 @@ import { writeExposition, type OwnFamily, familiesOf } from '../../src/expositio
 import type { Format } from '../../src/exposition/formats.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/family.ts';
-import { labelBytes, SampleWriter, type Block } from '../../src/metrics/writeSamples.ts';
+import { SampleWriter, writeLabels, type Block } from '../../src/metrics/writeSamples.ts';
 
 const WRITER = new SampleWriter();
 
@@ -45,7 +45,7 @@ export interface SampleBlock {
 
 /** As the collector keeps it. */
 export function written({ group, labels, samples }: SampleBlock): Block {
-  return { group, labels, labelBytes: labelBytes(labels), samples: WRITER.write(group, samples) };
+  return { group, labels, labelBytes: writeLabels(labels).bytes, samples: WRITER.write(group, samples) };
 }
 
 /** A block of one group from rows of family, value and added labels. */

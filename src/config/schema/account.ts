@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { anyCase, list, notes, text, textWithout, whole, duration } from './parts.ts';
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
-import { LABEL_NAME } from '../../metrics/labelNames.ts';
+import { LABEL_NAME } from '../../metrics/family.ts';
 import { APIS } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';

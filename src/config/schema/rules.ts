@@ -1,4 +1,4 @@
-import { MONITORED_LABEL_NAMES, tagLabel } from '../../metrics/labelNames.ts';
+import { MONITORED_LABEL_NAMES, tagLabel } from '../../metrics/family.ts';
 import type { Api } from '../../api/upstreamReader.ts';
 import { isRecord } from '../../nrql/queryRows.ts';
 import { normaliseBaseUrl } from '../interfaces.ts';

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
-import { LABEL_NAME } from '../../metrics/labelNames.ts';
-import type { Labels } from '../../metrics/family.ts';
+import { type Labels, LABEL_NAME } from '../../metrics/family.ts';
 import { parseTime } from '../../api/http/validation.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { windowAt } from '../../collect/due.ts';

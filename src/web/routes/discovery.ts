@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { tagLabel } from '../../metrics/labelNames.ts';
+import { tagLabel } from '../../metrics/family.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { pageSender } from '../sending.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
