@@ -150,8 +150,8 @@ function section(title: string): string {
   const lines = [...suffixes].flatMap((suffix) =>
     linesOf(entries.filter(({ family }) => family.spec.suffix === suffix)),
   );
-  const labels = parts.map(({ kind, entityLabelNames }) => {
-    return `${parts.length > 1 ? `of ${kind}s ` : ''}${entityLabelNames.map(code).join(', ')}`;
+  const labels = parts.map(({ kind, carried }) => {
+    return `${parts.length > 1 ? `of ${kind}s ` : ''}${carried.map(code).join(', ')}`;
   });
   return `${[
     `## ${title}`,

@@ -12,46 +12,30 @@ import { MONITORED_FAMILIES } from './monitoredFamilies.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { WINDOW_FAMILIES } from './windowFamilies.ts';
 
-/** The labels that all series of an entry of a list carry. */
-const LABELS = {
-  application: OF_APPLICATION,
-  host: OF_HOST,
-  instance: [...OF_HOST, 'instance_id', 'port'],
-  key_transaction: [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'],
-};
+const LISTED = 'State and rolling values';
+const OF_INSTANCE = [...OF_HOST, 'instance_id', 'port'];
+const OF_KEY_TRANSACTION = [...OF_APPLICATION, 'key_transaction', 'key_transaction_id'];
+const OF_ENTITY = ['account', ...MONITORED_LABEL_NAMES];
 
-/** The families of all kinds of entities, with the labels that all their series carry, in the order in which they are documented. */
-export const SECTIONS: readonly {
-  readonly title: string;
-  /** What the families are about, as in their names. */
-  readonly kind: string;
-  readonly entityLabelNames: readonly string[];
-  readonly families: readonly CatalogueFamily[];
-}[] = [
-  ...(['application', 'host', 'instance', 'key_transaction'] as const).map((kind) => ({
-    title: 'State and rolling values',
-    kind,
-    entityLabelNames: LABELS[kind],
-    families: LISTED_FAMILIES[`${kind}s`],
-  })),
-  {
-    title: 'Window metrics',
-    kind: 'application',
-    entityLabelNames: OF_APPLICATION,
-    families: WINDOW_FAMILIES.application,
-  },
-  { title: 'Counters', kind: 'application', entityLabelNames: OF_APPLICATION, families: COUNTER_FAMILIES },
-  { title: 'Window metrics', kind: 'host', entityLabelNames: OF_HOST, families: WINDOW_FAMILIES.host },
-  {
-    title: 'Entities of other types',
-    kind: 'entity',
-    entityLabelNames: ['account', ...MONITORED_LABEL_NAMES],
-    families: MONITORED_FAMILIES,
-  },
-];
+/**
+ * The families of all kinds of entities, with the labels that all their series carry, in the order in which they are documented.
+ * `kind` is what they are about, as in their names.
+ */
+export const SECTIONS = [
+  { title: LISTED, kind: 'application', carried: OF_APPLICATION, families: LISTED_FAMILIES.applications },
+  { title: LISTED, kind: 'host', carried: OF_HOST, families: LISTED_FAMILIES.hosts },
+  { title: LISTED, kind: 'instance', carried: OF_INSTANCE, families: LISTED_FAMILIES.instances },
+  { title: LISTED, kind: 'key_transaction', carried: OF_KEY_TRANSACTION, families: LISTED_FAMILIES.key_transactions },
+  { title: 'Window metrics', kind: 'application', carried: OF_APPLICATION, families: WINDOW_FAMILIES.application },
+  { title: 'Counters', kind: 'application', carried: OF_APPLICATION, families: COUNTER_FAMILIES },
+  { title: 'Window metrics', kind: 'host', carried: OF_HOST, families: WINDOW_FAMILIES.host },
+  { title: 'Entities of other types', kind: 'entity', carried: OF_ENTITY, families: MONITORED_FAMILIES },
+] as const;
 
 /** Every family that `/probe` can have, and `/metrics` beside the exporter's own. */
-export const FAMILIES: readonly CatalogueFamily[] = SECTIONS.flatMap((section) => section.families);
+export const FAMILIES: readonly CatalogueFamily[] = SECTIONS.flatMap(
+  (section): readonly CatalogueFamily[] => section.families,
+);
 
 /** Names that a custom metric may not take: all families, the exporter's own too, with the parts of histograms. */
 export const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
@@ -70,7 +54,7 @@ const OF_EXPORTER_ONLY = ['account_id', 'entry'];
  */
 export const RESERVED_LABEL_NAMES: ReadonlySet<string> = new Set(
   [
-    ...SECTIONS.flatMap(({ entityLabelNames }) => entityLabelNames),
+    ...SECTIONS.flatMap(({ carried }) => carried),
     ...[...FAMILIES, ...EXPORTER_FAMILIES, ...PROBE_FAMILIES].flatMap(({ labelNames }) => labelNames),
     PERCENTILE_LABEL,
     ...PROMETHEUS_LABEL_NAMES,

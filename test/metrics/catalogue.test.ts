@@ -140,9 +140,9 @@ describe('the catalogue', () => {
   });
 
   it('keeps family labels apart from entity labels', () => {
-    for (const { entityLabelNames, families } of SECTIONS) {
+    for (const { carried, families } of SECTIONS) {
       for (const { labelNames } of families) {
-        expect(labelNames.filter((name) => entityLabelNames.includes(name))).toEqual([]);
+        expect(labelNames.filter((name) => carried.includes(name))).toEqual([]);
       }
     }
   });
