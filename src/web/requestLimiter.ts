@@ -37,22 +37,21 @@ export class InFlightBytes {
     if (this.#bytes >= this.#maxBytes && this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
   }
 
-  /** The pieces, each as the buffer of equal bytes that is under way, if there is one: then it is in memory once. */
-  async shared(pieces: readonly Buffer[]): Promise<readonly Buffer[]> {
+  /**
+   * Counts a response until `end` is called. Gives its pieces, each as the buffer of equal bytes that is under way, if there is
+   * one: then it is in memory once. Rejects with a {@link HttpError} where the others leave no room for it.
+   */
+  async begin(response: ServerResponse, made: readonly Buffer[]): Promise<readonly Buffer[]> {
     const underWay = [...this.#uses.keys()];
-    const shared: Buffer[] = [];
-    await inSlices(pieces, (piece) => shared.push(underWay.find((used) => used.equals(piece)) ?? piece));
-    return shared;
-  }
-
-  /** Counts a response until `end` is called. Throws a {@link HttpError} where the others leave no room for it. */
-  begin(response: ServerResponse, pieces: readonly Buffer[]): void {
+    const pieces: Buffer[] = [];
+    await inSlices(made, (piece) => pieces.push(underWay.find((used) => used.equals(piece)) ?? piece));
     while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#maxBytes) {
       if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
     }
     this.#bytes += this.#addedBy(pieces);
     for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
     this.#readers.set(response, { pieces, tookAt: this.#now() });
+    return pieces;
   }
 
   took(response: ServerResponse): void {

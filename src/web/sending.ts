@@ -154,8 +154,7 @@ export async function sendPieces(
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
   const length = made.reduce((total, piece) => total + piece.length, 0);
-  const pieces = await inFlight.shared(made);
-  inFlight.begin(response, pieces);
+  const pieces = await inFlight.begin(response, made);
   response.setHeader('Content-Length', length);
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), limitMs);

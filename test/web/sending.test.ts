@@ -55,7 +55,7 @@ test.each<[what: string, limitMs: number, leaves: 'before' | 'meanwhile' | 'neve
 test('a refusal in the place of a compressed response is plain text', async () => {
   const response = await askedByDeafClient();
   const inFlight = new InFlightBytes(() => 0, 1);
-  inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
+  await inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
   const form = { format: 'text', gzip: true } as const;
   const sent = sendExposition(response, PIECES, form, { gone: clientGone(response), inFlight });
   await expect(sent).rejects.toThrow(HttpError);

@@ -224,7 +224,7 @@ export function comparisonText(comparison: Comparison, all: boolean, maxWidth = 
     `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, all, maxWidth)}`,
     ...(all
       ? [
-          `Families, without ${PREFIX} before them:\n${table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST'], ...rows], maxWidth)}`,
+          `Families, without newrelic_ before them:\n${table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST'], ...rows], maxWidth)}`,
         ]
       : []),
     verdict(comparison, all)
@@ -274,12 +274,8 @@ function explained(differences: readonly Difference[], all: boolean, maxWidth: n
   return rows.length === 0 ? '' : table([['SERIES', 'FAMILIES', 'REASON'], ...rows.flat()], maxWidth);
 }
 
-/** What the names of nearly all families begin with. */
-const PREFIX = 'newrelic_';
-
-function withoutPrefix(family: string): string {
-  return family.startsWith(PREFIX) ? family.slice(PREFIX.length) : family;
-}
+/** A family without what the names of nearly all begin with. */
+const withoutPrefix = (family: string): string => family.replace(/^newrelic_/, '');
 
 /** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
 function verdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
