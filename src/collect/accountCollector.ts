@@ -321,7 +321,7 @@ export class AccountCollector {
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     // New Relic would leave out rows of an earlier attempt, too.
     const isCut = reason === 'too_large' && task.kind === 'queries';
-    task.retryAt = isRefused || isCut ? this.schedule.nextRegularAttempt(task) : this.schedule.retryAt(task, window);
+    task.retryAt = this.schedule.nextAttempt(task, isRefused || isCut ? undefined : window);
   }
 
   #ended(task: Task, failed: boolean): void {
@@ -366,7 +366,7 @@ export class AccountCollector {
     const isOwn = READS[kind].isNerdGraphOnly !== true || context.reader.api === 'nerdgraph';
     if (reason === 'auth' ? !isOwn : reason !== 'forbidden' || kind !== 'applications') return;
     this.#setRefused(message);
-    applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextRegularAttempt(applicationList));
+    applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextAttempt(applicationList));
     this.#dropQueue();
   }
 

@@ -12,14 +12,8 @@ import {
   entityLabels,
   goldenLabels,
 } from '../metrics/monitoredFamilies.ts';
-import type { Family, Sample } from '../metrics/family.ts';
-import {
-  NO_SAMPLES,
-  readSamples,
-  writeLabels,
-  type WrittenLabels,
-  type WrittenSamples,
-} from '../metrics/writeSamples.ts';
+import type { Family } from '../metrics/family.ts';
+import { NO_SAMPLES, writeLabels, type WrittenLabels, type WrittenSamples } from '../metrics/writeSamples.ts';
 import {
   readDefinition,
   sourceKey,
@@ -48,6 +42,8 @@ export interface EntityRecord {
   /** The read of its golden metrics; undefined while it does not report, or has none that can be read. */
   readonly subject: (GoldenSubject & { readonly task: Task }) | undefined;
   readonly columns: Columns;
+  /** The values of its golden metrics that are served, and as samples. */
+  values: GoldenResult['values'];
   golden: WrittenSamples;
   /** Golden metrics that failed in a read in which others succeeded. */
   failures: GoldenResult['failures'];
@@ -217,17 +213,22 @@ export class EntityRecords {
     const { subject } = task;
     const record = this.of(subject);
     if (record === undefined) return;
-    const samples = goldenSamples(this.#familiesOf(subject), values);
     const [[, error] = []] = failures;
     task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
-    if (failures.length > 0) {
-      const due = task.lastRead?.dueAt ?? -Infinity;
-      record.kept = new Map(failures.map(([metric]) => [metric, record.kept.get(metric) ?? due]));
-      samples.push(...this.#keptOf(record, record.kept.keys()));
-    } else record.kept = NONE_KEPT;
+    const { kept } = record;
+    const due = task.lastRead?.dueAt ?? -Infinity;
+    if (failures.length === 0) record.kept = NONE_KEPT;
+    else record.kept = new Map(failures.map(([metric]) => [metric, kept.get(metric) ?? due]));
     record.failures = failures;
     record.notNumbers = notNumbers;
-    record.golden = this.#context.writer.write('golden_metrics', samples);
+    this.#serve(record, subject, [...values, ...record.values.filter(({ metric }) => record.kept.has(metric))]);
+  }
+
+  /** Serves these values of golden metrics, in the families that the metrics have now. */
+  #serve(record: EntityRecord, { entityType = '' }: Subject, values: EntityRecord['values']): void {
+    const families = this.#golden.families.get(entityType) ?? NO_FAMILIES;
+    record.values = values;
+    record.golden = this.#context.writer.write('golden_metrics', goldenSamples(families, values));
   }
 
   /** The labels of an entity, written when an exposition needs them: names may be too long to write those of a list at once. */
@@ -248,38 +249,20 @@ export class EntityRecords {
 
   /** Removes the values of metrics that fail alone, `max_age` after they were due, also while later reads fail as a whole. */
   removeTooOld(record: EntityRecord): void {
-    const { clock, collection, writer } = this.#context;
+    const { clock, collection } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
     const tooOld = [...record.kept].flatMap(([metric, dueAt]) => (dueAt < oldest ? [metric] : []));
-    if (tooOld.length === 0) return;
-    const others = record.columns.map(({ name }) => name).filter((name) => !tooOld.includes(name));
-    record.golden = writer.write('golden_metrics', this.#keptOf(record, others));
+    if (tooOld.length === 0 || record.subject === undefined) return;
     record.kept = new Map([...record.kept].filter(([metric]) => !tooOld.includes(metric)));
-  }
-
-  #familiesOf({ entityType = '' }: Subject): ReadonlyMap<string, Family> {
-    return this.#golden.families.get(entityType) ?? NO_FAMILIES;
-  }
-
-  /** The served samples of some golden metrics of an entity, in the families that these have now. */
-  #keptOf({ subject, golden }: Pick<EntityRecord, 'subject' | 'golden'>, metrics: Iterable<string>): Sample[] {
-    const all = subject === undefined ? NO_FAMILIES : this.#familiesOf(subject.task.subject);
-    const families = new Map<string, Family>();
-    for (const metric of metrics) {
-      const family = all.get(metric);
-      if (family !== undefined) families.set(family.name, family);
-    }
-    return readSamples(golden).flatMap((sample) => {
-      const family = families.get(sample.family.name);
-      return family === undefined ? [] : { ...sample, family };
-    });
+    const others = record.values.filter(({ metric }) => !tooOld.includes(metric));
+    this.#serve(record, record.subject.task.subject, others);
   }
 
   #select(record: TypeRecord): void {
     const { listed, chosen, plans: known, selection } = record;
     const { type } = selection;
     if (listed === undefined) return;
-    const { collection, writer } = this.#context;
+    const { collection } = this.#context;
     const window = selection.window === undefined ? undefined : selection.window / 1000;
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const recordOf = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
@@ -299,23 +282,28 @@ export class EntityRecords {
         // A failure for want of columns says nothing about these.
         if (kept.entity.unread !== undefined && unread === undefined) task.retryAt = -Infinity;
       }
-      let golden = kept?.golden ?? NO_SAMPLES;
-      if (kept !== undefined && kept.columns !== columns) {
-        const names = columns.map(({ name }) => name).filter((name) => kept.columns.some((each) => each.name === name));
-        golden = writer.write('golden_metrics', this.#keptOf(kept, names));
-      }
-      return {
+      const made: EntityRecord = {
         entity,
         subject: task && { task, type, guid, columns, unread, window, endsBefore: task.endsBefore },
         columns,
         labels: before?.labels,
         isLabelled: false,
         samples: undefined,
-        golden,
+        values: kept?.values ?? [],
+        golden: kept?.golden ?? NO_SAMPLES,
         failures: kept?.failures ?? [],
         kept: kept?.kept ?? NONE_KEPT,
         notNumbers: kept?.notNumbers ?? [],
       };
+      if (task !== undefined && kept !== undefined && kept.columns !== columns) {
+        const names = new Set(columns.map(({ name }) => name));
+        this.#serve(
+          made,
+          task.subject,
+          made.values.filter(({ metric }) => names.has(metric)),
+        );
+      }
+      return made;
     };
     const { entities } = record;
     record.entities = this.#store.sync(entities, chosen.entities, ({ guid }) => guid, recordOf, taskOf);

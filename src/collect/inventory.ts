@@ -62,8 +62,7 @@ export class Inventory {
     this.applicationList = this.store.make('applications', {});
     this.keyTransactionList = this.store.make('key_transactions', {});
     this.entities = new EntityRecords(context, this.store);
-    this.queries = new QueryRecords(this.store, context.writer);
-    this.#configureQueries();
+    this.queries = new QueryRecords(context, this.store);
   }
 
   /** Empty before the application list has been tried, because application names are needed as labels. */
@@ -260,7 +259,7 @@ export class Inventory {
       this.keyTransactionList.overdue = true;
     }
     this.entities.configure(context);
-    this.#configureQueries();
+    this.queries.configure(context);
     for (const { data } of this.applications.values()) {
       if (data === undefined) continue;
       data.selected = {};
@@ -284,11 +283,6 @@ export class Inventory {
     }
     if (this.listedApplications !== undefined) this.setApplications(this.listedApplications);
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
-  }
-
-  #configureQueries(): void {
-    const { account, collection, enabled, queries } = this.#context;
-    this.queries.configure(enabled.has('queries') ? queries : [], account, collection.delay);
   }
 
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {

@@ -6,7 +6,7 @@ import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { GROUPS, READS, type Group } from '../reads/reads.ts';
 import type { Block, DroppedSeries } from '../metrics/writeSamples.ts';
 import type { EvaluationTime, Task } from './task.ts';
-import type { ApplicationRecord, WindowReading } from './records.ts';
+import type { ApplicationRecord } from './records.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 
@@ -100,14 +100,11 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
         : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${choice}`,
     );
   } else notes.push(`database types: read with the metric data; what counts: ${choice}`);
-  return reading === undefined ? notes : [...notes, readMetrics(reading)];
-}
-
-function readMetrics(reading: WindowReading): string {
+  if (reading === undefined) return notes;
   const metrics = [...reading.values.metrics].map(([name, { count }]) =>
     count === undefined || isApdex(name) ? name : `${name} (${count})`,
   );
-  return `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`;
+  return [...notes, `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`];
 }
 
 function groupsRead({ inventory }: AccountCollector, { entry, data }: ApplicationRecord): ReadonlySet<Group> {

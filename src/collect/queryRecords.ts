@@ -1,5 +1,4 @@
 import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
-import type { AccountConfig } from '../config/config.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import {
   NO_SAMPLES,
@@ -11,6 +10,7 @@ import {
   type WrittenSamples,
 } from '../metrics/writeSamples.ts';
 import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+import type { AccountContext } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
 export interface QueryRecord {
@@ -41,9 +41,10 @@ export class QueryRecords {
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
 
-  constructor(store: TaskStore, writer: SampleWriter) {
+  constructor(context: AccountContext, store: TaskStore) {
     this.#store = store;
-    this.#writer = writer;
+    this.#writer = context.writer;
+    this.configure(context);
   }
 
   all(): Iterable<QueryRecord> {
@@ -58,23 +59,17 @@ export class QueryRecords {
     return query === undefined ? undefined : this.#records.get(query);
   }
 
-  /**
-   * Takes over the queries of an account: a query that gives the same rows as before keeps its last read rows.
-   *
-   * @param delay the common delay, in milliseconds
-   */
-  configure(
-    queries: readonly Query[],
-    { name: account, labels }: Pick<AccountConfig, 'name' | 'labels'>,
-    delay: number,
-  ): void {
+  /** Takes over the queries of an account: a query that gives the same rows as before keeps its last read rows. */
+  configure({ account, collection, enabled, queries: all }: AccountContext): void {
+    const queries = enabled.has('queries') ? all : [];
+    const labels = { account: account.name, ...account.labels };
     this.#records = this.#store.sync(
       this.#records,
       queries,
       ({ definition }) => definition.name,
       (query, before) => {
-        const record = this.#record(query, writeLabels({ account, ...labels }, before?.labels), before);
-        record.task.setPace(query.definition, delay);
+        const record = this.#record(query, writeLabels(labels, before?.labels), before);
+        record.task.setPace(query.definition, collection.delay);
         return record;
       },
       ({ task }) => [task],

@@ -172,15 +172,12 @@ export class Schedule {
     return Math.max(DEMAND_TTL, 2 * this.effectiveIntervalOf(task));
   }
 
-  retryAt(task: Task, window: CurrentWindow): number {
-    const attempt = { readableAt: window.readableAt, readAt: this.#context.clock.monotonic() };
-    return retryAt(task.failures, attempt, this.intervalOf(task));
-  }
-
-  /** The time of the next attempt of a task that was tried just now, at one attempt per interval. */
-  nextRegularAttempt(task: Task): number {
-    const attempt = { readableAt: this.window.readableAt, readAt: this.#context.clock.monotonic() };
-    return nextRegularAttempt(attempt, this.intervalOf(task));
+  /** The time of the next attempt of a task that failed just now in this window; without one, at one attempt per interval. */
+  nextAttempt(task: Task, window?: CurrentWindow): number {
+    const { readableAt } = window ?? this.window;
+    const attempt = { readableAt, readAt: this.#context.clock.monotonic() };
+    const interval = this.intervalOf(task);
+    return window === undefined ? nextRegularAttempt(attempt, interval) : retryAt(task.failures, attempt, interval);
   }
 
   /**

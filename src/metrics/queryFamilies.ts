@@ -44,25 +44,18 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
       failAt: definition.fail_at,
       maxSeries: definition.max_series,
     };
-    const ofMetrics = definition.metrics.map((metric) => {
-      const column = metric.value === undefined ? columns[0] : columns.find(({ key }) => key === metric.value);
-      const family = families.get(metric.name) ?? queryFamily(metric, labels, (column?.percentiles ?? 0) > 0);
-      families.set(metric.name, family);
+    const ofMetrics = definition.metrics.map(({ name, help, value }) => {
+      const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
+      const labelNames = (column?.percentiles ?? 0) > 0 ? [...labels, PERCENTILE_LABEL] : labels;
+      const of = value === undefined ? 'its only column' : `its column ${value}`;
+      const source = `an NRQL query of the configuration, ${of}`;
+      const texts = { meaning: help, source, timeBase: 'window of the query' };
+      const family = families.get(name) ?? familyOf('queries', name, labelNames, texts);
+      families.set(name, family);
       return family;
     });
     return { definition, rules, families: ofMetrics };
   });
-}
-
-function queryFamily(
-  { name, help, value }: QueryDefinition['metrics'][number],
-  labels: readonly string[],
-  percentiles: boolean,
-): Family {
-  const column = value === undefined ? 'its only column' : `its column ${value}`;
-  const source = `an NRQL query of the configuration, ${column}`;
-  const labelNames = percentiles ? [...labels, PERCENTILE_LABEL] : labels;
-  return familyOf('queries', name, labelNames, { meaning: help, source, timeBase: 'window of the query' });
 }
 
 /** The samples of a query's rows. Labels are in the family's order, which may come from another query. */
