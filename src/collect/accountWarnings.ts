@@ -128,34 +128,25 @@ function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyo
     tags: ofTags(tags),
   };
   const ofKeyTransactions = typeof key_transactions === 'boolean' ? {} : key_transactions;
-  const unmatchedIn = (
-    path: string,
-    noun: string,
-    listed: readonly Matchable[] | undefined,
-    entries: Entries,
-  ): string[] =>
+  const unmatchedIn = (path: string, noun: string, entries: Entries, listed: readonly Matchable[] | undefined) =>
     keys.flatMap((key) =>
       unmatched(entries[key], listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match)}`),
     );
+  const listedApplications = inAll(({ inventory }) => inventory.listedApplications);
+  const listedKeyTransactions = inAll(({ inventory }) => inventory.listedKeyTransactions);
   return [
-    ...unmatchedIn(
-      'applications',
-      'application',
-      inAll(({ inventory }) => inventory.listedApplications),
-      ofApplications,
-    ),
-    ...unmatchedIn(
-      'key_transactions',
-      'key transaction',
-      inAll(({ inventory }) => inventory.listedKeyTransactions),
-      ofKeyTransactions,
-    ),
+    ...unmatchedIn('applications', 'application', ofApplications, listedApplications),
+    ...unmatchedIn('key_transactions', 'key transaction', ofKeyTransactions, listedKeyTransactions),
     ...account.entities.flatMap((selection) => {
       const { type: entityType } = selection;
       const listed = inAll(({ inventory }) => inventory.entities.typeOf({ entityType })?.listed);
       if (listed?.length !== 0 || !keys.includes('include')) {
-        const entries = { ...selection, tags: ofTags(selection.tags) };
-        return unmatchedIn('entities', `entity of ${entityType}`, listed, entries);
+        return unmatchedIn(
+          'entities',
+          `entity of ${entityType}`,
+          { ...selection, tags: ofTags(selection.tags) },
+          listed,
+        );
       }
       const has = origin === undefined ? 'has no' : 'has an';
       return (

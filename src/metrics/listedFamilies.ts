@@ -87,81 +87,51 @@ export function tagLabels(tags: readonly Tag[], keys: readonly string[]): Labels
   return Object.fromEntries(keys.map((key) => [tagLabel(key), [...new Set(tagValues(tags, key))].sort().join(',')]));
 }
 
-const ABSENT_WITHOUT_TRAFFIC = 'absent where it is 0 while throughput is 0';
+const IDLE = 'absent where it is 0 while throughput is 0';
+
+type Traffic = 'responseTime' | 'requestRate' | 'errorRate' | 'apdexScore';
+
+/** A rolling value: its name behind `rolling_`, its meaning, the value, and where REST has it. */
+type RollingRow<Value extends keyof RollingSummary> = readonly [string, string, Value, string];
+
+const TRAFFIC: readonly RollingRow<Traffic>[] = [
+  ['response_time_seconds', 'Response time of web transactions', 'responseTime', `response_time / 1000, ${IDLE}`],
+  ['requests_per_second', 'Requests per second', 'requestRate', 'throughput (per minute) / 60'],
+  ['error_ratio', 'Errors per request', 'errorRate', `error_rate, ${IDLE}`],
+  ['apdex_score', 'Apdex score, from 0 to 1', 'apdexScore', `apdex_score, ${IDLE}`],
+];
 
 /**
  * `application_summary`, as all kinds of entities have it.
  *
  * @param nerdgraph where NerdGraph has the values; false: nowhere
  */
-function traffic(
-  nerdgraph: Readonly<Record<'responseTime' | 'requests' | 'errorRatio' | 'apdexScore', string>> | false,
-): Spec[] {
-  return [
-    {
-      suffix: 'rolling_response_time_seconds',
-      meaning: 'Response time of web transactions',
-      source: `application_summary.response_time / 1000, ${ABSENT_WITHOUT_TRAFFIC}`,
-      nerdgraph: nerdgraph && nerdgraph.responseTime,
-      calculate: ({ rolling }) => rolling.summary?.responseTime,
-    },
-    {
-      suffix: 'rolling_requests_per_second',
-      meaning: 'Requests per second',
-      source: 'application_summary.throughput (per minute) / 60',
-      nerdgraph: nerdgraph && nerdgraph.requests,
-      calculate: ({ rolling }) => rolling.summary?.requestRate,
-    },
-    {
-      suffix: 'rolling_error_ratio',
-      meaning: 'Errors per request',
-      source: `application_summary.error_rate, ${ABSENT_WITHOUT_TRAFFIC}`,
-      nerdgraph: nerdgraph && nerdgraph.errorRatio,
-      calculate: ({ rolling }) => rolling.summary?.errorRate,
-    },
-    {
-      suffix: 'rolling_apdex_score',
-      meaning: 'Apdex score, from 0 to 1',
-      source: `application_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
-      nerdgraph: nerdgraph && nerdgraph.apdexScore,
-      calculate: ({ rolling }) => rolling.summary?.apdexScore,
-    },
-  ];
+function traffic(nerdgraph: Readonly<Record<Traffic, string>> | false): Spec[] {
+  return TRAFFIC.map(([suffix, meaning, value, source]) => ({
+    suffix: `rolling_${suffix}`,
+    meaning,
+    source: `application_summary.${source}`,
+    nerdgraph: nerdgraph && nerdgraph[value],
+    calculate: ({ rolling }) => rolling.summary?.[value],
+  }));
 }
+
+const END_USER: readonly RollingRow<Exclude<Traffic, 'errorRate'> | 'apdexTarget'>[] = [
+  ['response_time_seconds', 'Page load time in the browser', 'responseTime', `response_time (seconds), ${IDLE}`],
+  ['page_views_per_second', 'Page views per second', 'requestRate', 'throughput (per minute) / 60'],
+  ['apdex_target_seconds', 'Apdex threshold T of page loads', 'apdexTarget', 'apdex_target'],
+  ['apdex_score', 'Apdex score of page loads, from 0 to 1', 'apdexScore', `apdex_score, ${IDLE}`],
+];
 
 /** `end_user_summary`. NerdGraph has it for applications only. */
 function endUser(inNerdgraph: boolean): Spec[] {
-  const where = (source: string) => ({ nerdgraph: inNerdgraph && `${source} of the last 4 minutes` });
-  return [
-    {
-      suffix: 'end_user_rolling_response_time_seconds',
-      meaning: 'Page load time in the browser',
-      source: `end_user_summary.response_time (seconds), ${ABSENT_WITHOUT_TRAFFIC}`,
-      ...where('EndUser'),
-      calculate: ({ rolling }) => rolling.endUserSummary?.responseTime,
-    },
-    {
-      suffix: 'end_user_rolling_page_views_per_second',
-      meaning: 'Page views per second',
-      source: 'end_user_summary.throughput (per minute) / 60',
-      ...where('EndUser'),
-      calculate: ({ rolling }) => rolling.endUserSummary?.requestRate,
-    },
-    {
-      suffix: 'end_user_rolling_apdex_target_seconds',
-      meaning: 'Apdex threshold T of page loads',
-      source: 'end_user_summary.apdex_target',
-      ...where('EndUser/Apdex'),
-      calculate: ({ rolling }) => rolling.endUserSummary?.apdexTarget,
-    },
-    {
-      suffix: 'end_user_rolling_apdex_score',
-      meaning: 'Apdex score of page loads, from 0 to 1',
-      source: `end_user_summary.apdex_score, ${ABSENT_WITHOUT_TRAFFIC}`,
-      ...where('EndUser/Apdex'),
-      calculate: ({ rolling }) => rolling.endUserSummary?.apdexScore,
-    },
-  ];
+  return END_USER.map(([suffix, meaning, value, source]) => ({
+    suffix: `end_user_rolling_${suffix}`,
+    meaning,
+    source: `end_user_summary.${source}`,
+    nerdgraph: inNerdgraph && `${value.startsWith('apdex') ? 'EndUser/Apdex' : 'EndUser'} of the last 4 minutes`,
+    calculate: ({ rolling }) => rolling.endUserSummary?.[value],
+  }));
 }
 
 const APDEX_TARGET: Spec = {
@@ -175,8 +145,8 @@ const APDEX_TARGET: Spec = {
 /** The sources of the rolling values of applications and hosts in NerdGraph. */
 const OF_TIMESLICES = {
   responseTime: 'HttpDispatcher of the last 4 minutes',
-  requests: 'HttpDispatcher of the last 4 minutes',
-  errorRatio: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
+  requestRate: 'HttpDispatcher of the last 4 minutes',
+  errorRate: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
   apdexScore: 'Apdex of the last 4 minutes',
 };
 
@@ -329,8 +299,8 @@ export const LISTED_FAMILIES = {
     healthStatus('key transaction', true),
     ...traffic({
       responseTime: 'apm.key.transaction.duration of the last 10 minutes',
-      requests: 'apm.key.transaction.duration of the last 10 minutes',
-      errorRatio: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
+      requestRate: 'apm.key.transaction.duration of the last 10 minutes',
+      errorRate: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
       apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
     }),
     APDEX_TARGET,

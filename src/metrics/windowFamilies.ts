@@ -82,13 +82,8 @@ export const ZONES = [
 function apdexRows(
   scope: FamilyScope,
   metric: string,
-  {
-    prefix,
-    of,
-    counted,
-    none,
-    ...where
-  }: Readonly<Record<'prefix' | 'of' | 'counted' | 'none', string>> & Pick<FamilySpec, 'nerdgraph'>,
+  { prefix, of, counted, none }: Readonly<Record<'prefix' | 'of' | 'counted' | 'none', string>>,
+  where: Pick<FamilySpec, 'nerdgraph'> = {},
 ): WindowRow[] {
   return [
     windowRow(scope, {
@@ -248,13 +243,12 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: [METRIC.endUser],
       calculate: ([{ count = NaN } = {}], { seconds }) => count / seconds,
     }),
-    ...apdexRows(scope, METRIC.endUserApdex, {
-      prefix: 'end_user_',
-      of: ' of page loads',
-      counted: 'Page loads',
-      none: 'page views',
-      ...browser,
-    }),
+    ...apdexRows(
+      scope,
+      METRIC.endUserApdex,
+      { prefix: 'end_user_', of: ' of page loads', counted: 'Page loads', none: 'page views' },
+      browser,
+    ),
     windowRow(scope, {
       suffix: 'memory_used_bytes',
       ...MEMORY[scope],
