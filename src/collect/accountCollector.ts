@@ -134,15 +134,12 @@ export class AccountCollector {
 
   /** Requests all tasks of the scope; a running request for this window and these waiters is shared. */
   async #requestAll(refresh: Refresh): Promise<void> {
-    const { inventory } = this;
-    const { scope, requesting, requestingAllOf } = refresh;
     const { to } = this.schedule.window;
     // A request that has just ended (`requesting` is 0) no longer notifies waiters, so it cannot be shared.
-    if (requesting > 0 && requestingAllOf === to) return;
+    if (refresh.requesting > 0 && refresh.requestingAllOf === to) return;
     refresh.requestingAllOf = to;
-    await this.#request(refresh, inventory.tasks(scope.applicationId)).finally(
-      () => (refresh.requestingAllOf = undefined),
-    );
+    const tasks = this.inventory.tasks(refresh.scope.applicationId);
+    await this.#request(refresh, tasks).finally(() => (refresh.requestingAllOf = undefined));
   }
 
   /** Requests those of these tasks that the refresh covers, and queues the due ones. */
@@ -274,7 +271,10 @@ export class AccountCollector {
       else this.#fail(task, { reason: outcome.error.failure.reason, text: outcome.error.message }, window);
       if (task.gone) continue;
       if (error !== undefined) this.#noteRefusal(task, error);
-      else if (task === this.inventory.applicationList) this.#noteAcceptance(task);
+      else if (task === this.inventory.applicationList) {
+        this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
+        if (task.startedAt >= this.#refusalDecidedAt) this.#setRefused(undefined);
+      }
       const isUnknown = error?.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
@@ -343,11 +343,6 @@ export class AccountCollector {
     }
   }
 
-  #noteAcceptance(applicationList: Task): void {
-    this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
-    if (applicationList.startedAt >= this.#refusalDecidedAt) this.#setRefused(undefined);
-  }
-
   /**
    * A 401 through the account's own interface, and a 403 on the application list, stop the account until that list is read; a 401 of
    * an account from a list stops all accounts of that list.
@@ -390,6 +385,7 @@ export class AccountCollector {
   }
 
   #detach(work: Promise<unknown>): void {
-    work.catch((error: unknown) => this.report.internalError(error));
+    const text = 'Work on an account was ended by a fault of the exporter: please report it';
+    work.catch((error: unknown) => this.context.logger.error({ err: error }, text));
   }
 }

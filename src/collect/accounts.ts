@@ -308,9 +308,13 @@ class UserConcurrency {
       const { user } = context.reader;
       if (user === undefined || (known !== undefined && now < known.requestAt)) continue;
       this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity, requestedBy: account });
+      const learned = (by: string, requestAt: number): void => {
+        this.#users.set(keyMark, { by, requestAt });
+        this.share(this.#accounts);
+      };
       void user({ signal: this.#stopping.signal, limiter }).then(
-        (id) => this.#learned(keyMark, `user ${id}`, Infinity),
-        () => this.#learned(keyMark, keyMark, now + REQUEST_AGAIN_AFTER),
+        (id) => learned(`user ${id}`, Infinity),
+        () => learned(keyMark, now + REQUEST_AGAIN_AFTER),
       );
     }
   }
@@ -321,11 +325,6 @@ class UserConcurrency {
 
   get #hasOneKey(): boolean {
     return new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
-  }
-
-  #learned(keyMark: string, by: string, requestAt: number): void {
-    this.#users.set(keyMark, { by, requestAt });
-    this.share(this.#accounts);
   }
 }
 

@@ -119,10 +119,6 @@ export class Report {
     );
   }
 
-  internalError(error: unknown): void {
-    this.logger.error({ err: error }, 'Work on an account was ended by a fault of the exporter: please report it');
-  }
-
   #close(group: Group, startedAt: number): void {
     const progress = this.#groups[group];
     progress.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
