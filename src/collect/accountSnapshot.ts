@@ -76,7 +76,7 @@ export class AccountSnapshot {
     }
     if (applicationId !== undefined) return;
     const { entities } = inventory;
-    for (const type of entities.types()) {
+    for (const type of entities.types.values()) {
       const isListed = this.#single(type.list) !== 'missing' && this.#scope.groups.has('entities');
       for (const record of type.entities.values()) {
         if (record.kept.size > 0) entities.removeTooOld(record);

@@ -59,10 +59,10 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
-    entities: Array.from(inventory.entities.types(), ({ selection: { type }, listed, chosen }) => {
+    entities: Array.from(inventory.entities.types.values(), ({ selection: { type }, listed, chosen }) => {
       return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
-    queries: Array.from(inventory.queries.all(), ({ task, query, rows, columns, cut, samples, dropped }) => {
+    queries: Array.from(inventory.queries.byName.values(), ({ task, query, rows, columns, cut, samples, dropped }) => {
       const attempt = attemptStatus(account, task, time);
       return {
         name: query.definition.name,
@@ -96,7 +96,7 @@ export function statusOf(
   const { inventory } = account;
   return {
     ...summaryOf(account, snapshot, time, wallNow),
-    entities: Array.from(inventory.entities.types(), (record) => typeStatus(account, record, time)),
+    entities: Array.from(inventory.entities.types.values(), (record) => typeStatus(account, record, time)),
     /** The served applications; undefined until the application list has been read once. */
     applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
     tasks,

@@ -39,14 +39,14 @@ export function noticesOfEntry(entry: Entry): string[] {
 /** The golden metrics that no account of an entry has. */
 export function missingInEntry({ accounts }: Entry): string[] {
   const [first] = accounts;
-  return Array.from(first?.inventory.entities.types() ?? []).flatMap(({ selection: { type: entityType } }) =>
+  return Array.from(first?.inventory.entities.types.values() ?? []).flatMap(({ selection: { type: entityType } }) =>
     missingMetricWarnings(accounts.flatMap(({ inventory }) => inventory.entities.typeOf({ entityType }) ?? [])),
   );
 }
 
 /** The warnings that may begin while the exporter runs: states that look healthy but are not. */
 export function noticesOf(account: AccountCollector): string[] {
-  const ofQueries = [...account.inventory.queries.all()].flatMap(({ warnings }) => warnings);
+  const ofQueries = [...account.inventory.queries.byName.values()].flatMap(({ warnings }) => warnings);
   const { entities } = account.inventory;
   return [...fewApplications(account), ...unknownValues(account), ...entities.warnings(), ...ofQueries];
 }

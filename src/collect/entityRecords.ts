@@ -74,7 +74,7 @@ const MAX_KNOWN = 20;
 export class EntityRecords {
   #context: AccountContext;
   readonly #store: TaskStore;
-  #types: ReadonlyMap<string, TypeRecord> = new Map();
+  types: ReadonlyMap<string, TypeRecord> = new Map();
   /** The families: their HELP stays the same until a reload. */
   #golden = NO_GOLDEN;
   /** Equal sources are one object, so that entities share queries. */
@@ -87,12 +87,8 @@ export class EntityRecords {
     this.configure(context);
   }
 
-  types(): Iterable<TypeRecord> {
-    return this.#types.values();
-  }
-
   typeOf({ entityType }: Subject): TypeRecord | undefined {
-    return entityType === undefined ? undefined : this.#types.get(entityType);
+    return entityType === undefined ? undefined : this.types.get(entityType);
   }
 
   of(subject: Subject): EntityRecord | undefined {
@@ -101,12 +97,12 @@ export class EntityRecords {
   }
 
   *tasks(): Generator<Task> {
-    for (const { list } of this.#types.values()) yield list;
-    for (const { entities } of this.#types.values()) yield* tasksOf(entities);
+    for (const { list } of this.types.values()) yield list;
+    for (const { entities } of this.types.values()) yield* tasksOf(entities);
   }
 
   *warnings(): Generator<string> {
-    for (const record of this.#types.values()) {
+    for (const record of this.types.values()) {
       const { selection, entities, chosen } = record;
       const { type, max_entities } = selection;
       // What is missing in one account of an entry may exist in another one.
@@ -148,8 +144,8 @@ export class EntityRecords {
   configure(context: AccountContext): void {
     this.#context = context;
     const { account, reader } = context;
-    this.#types = this.#store.sync(
-      this.#types,
+    this.types = this.#store.sync(
+      this.types,
       reader.entities === undefined ? [] : account.entities,
       ({ type }) => type,
       (selection, before): TypeRecord => {
@@ -167,7 +163,7 @@ export class EntityRecords {
     );
     this.#golden = { ...this.#golden, byName: NO_FAMILIES };
     this.#assignFamilies();
-    for (const record of this.#types.values()) this.#select(record);
+    for (const record of this.types.values()) this.#select(record);
   }
 
   /** Chooses entities of a list that was read, and reads their definitions: in slices, because both may be many. */
@@ -190,13 +186,13 @@ export class EntityRecords {
     record.chosen = selection === record.selection ? chosen : new ChosenEntities(record.selection, listed);
     const before = this.#golden.families;
     this.#assignFamilies();
-    for (const each of this.#types.values()) {
+    for (const each of this.types.values()) {
       // A name may have passed from one type, or metric, to another.
       const isChanged = !isSame(before, this.#golden.families, each.selection.type);
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
     }
-    const plans = Array.from(this.#types.values()).flatMap((type) => [...type.plans.values()]);
+    const plans = Array.from(this.types.values()).flatMap((type) => [...type.plans.values()]);
     this.#sources = new Map(plans.flatMap(({ columns }) => columns).map(({ source }) => [sourceKey(source), source]));
     const error = chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
     record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
@@ -339,7 +335,7 @@ export class EntityRecords {
   }
 
   #assignFamilies(): void {
-    const types = [...this.#types.values()].map(({ selection: { type, metrics: wanted }, listed = [] }) => {
+    const types = [...this.types.values()].map(({ selection: { type, metrics: wanted }, listed = [] }) => {
       return { type, metrics: metricsOf(listed).filter(({ name }) => wanted?.includes(name) !== false) };
     });
     const { customMetrics, queries } = this.#context;

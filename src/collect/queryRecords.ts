@@ -36,7 +36,8 @@ const MAX_NAMED = 20;
 export class QueryRecords {
   readonly #store: TaskStore;
   readonly #writer: SampleWriter;
-  #records: ReadonlyMap<string, QueryRecord> = new Map();
+  /** In the order of the configuration. */
+  byName: ReadonlyMap<string, QueryRecord> = new Map();
   #shared: ReadonlySet<string> = new Set();
   /** Queries whose last rows are too old to be served: a later query may publish their series. */
   readonly #tooOld = new Set<QueryRecord>();
@@ -47,24 +48,20 @@ export class QueryRecords {
     this.configure(context);
   }
 
-  all(): Iterable<QueryRecord> {
-    return this.#records.values();
-  }
-
   *tasks(): Generator<Task> {
-    for (const { task } of this.#records.values()) yield task;
+    for (const { task } of this.byName.values()) yield task;
   }
 
   of({ query }: Subject): QueryRecord | undefined {
-    return query === undefined ? undefined : this.#records.get(query);
+    return query === undefined ? undefined : this.byName.get(query);
   }
 
   /** Takes over the queries of an account: a query that gives the same rows as before keeps its last read rows. */
   configure({ account, collection, enabled, queries: all }: AccountContext): void {
     const queries = enabled.has('queries') ? all : [];
     const labels = { account: account.name, ...account.labels };
-    this.#records = this.#store.sync(
-      this.#records,
+    this.byName = this.#store.sync(
+      this.byName,
       queries,
       ({ definition }) => definition.name,
       (query, before) => {
@@ -77,7 +74,7 @@ export class QueryRecords {
     this.#tooOld.clear();
     const names = queries.flatMap(({ families }) => families.map(({ name }) => name));
     this.#shared = new Set(names.filter((name, index) => names.indexOf(name) !== index));
-    this.#publishFrom(this.#records.values().next().value);
+    this.#publishFrom(this.byName.values().next().value);
   }
 
   #record(query: Query, labels: WrittenLabels, before: QueryRecord | undefined): QueryRecord {
@@ -147,20 +144,20 @@ export class QueryRecords {
    */
   served(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, WrittenSamples])[] {
     let first: QueryRecord | undefined;
-    for (const record of this.#records.values()) {
+    for (const record of this.byName.values()) {
       if (isServed(record.task) !== this.#tooOld.has(record)) continue;
       first ??= record;
       if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
     }
     if (first !== undefined) this.#publishFrom(first);
-    return Array.from(this.#records.values(), (record) => [record, record.samples]);
+    return Array.from(this.byName.values(), (record) => [record, record.samples]);
   }
 
   /** Decides which series a changed query and all later ones publish: each without the series that an earlier query serves. */
   #publishFrom(first: QueryRecord | undefined): void {
     const taken = new Set<string>();
     let isChanged = false;
-    for (const record of this.#records.values()) {
+    for (const record of this.byName.values()) {
       const { all, query } = record;
       const isShared = query.families.some(({ name }) => this.#shared.has(name));
       isChanged ||= record === first;

@@ -174,7 +174,7 @@ export const LISTED_FAMILIES = {
       nerdgraph: 'language; alert_policy_id is empty',
       labelNames: ['language', 'alert_policy_id'],
       calculate: ({ entry: { language = '', alertPolicyId } }) =>
-        info({ language, alert_policy_id: alertPolicyId === undefined ? '' : String(alertPolicyId) }),
+        info({ language, alert_policy_id: String(alertPolicyId ?? '') }),
     },
     {
       suffix: 'tags',
@@ -349,7 +349,7 @@ export function instanceLabels(
   application: Application,
   { id, host, hostId, port }: Instance,
 ): Labels {
-  const ofInstance = { host, host_id: textOf(hostId), instance_id: String(id), port: textOf(port) };
+  const ofInstance = { host, host_id: String(hostId ?? ''), instance_id: String(id), port: String(port ?? '') };
   return { ...ofApplication(account, application), ...ofInstance, ...account.labels };
 }
 
@@ -359,14 +359,10 @@ export function keyTransactionLabels(
   app: string | undefined,
   { id, name, applicationId }: KeyTransaction,
 ): Labels {
-  const ofOwner = { account: account.name, app: app ?? '', app_id: textOf(applicationId) };
+  const ofOwner = { account: account.name, app: app ?? '', app_id: String(applicationId ?? '') };
   return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
 }
 
 function ofApplication(account: LabelledAccount, { id, name }: Application): Labels {
   return { account: account.name, app: name, app_id: String(id) };
-}
-
-function textOf(id: number | undefined): string {
-  return id === undefined ? '' : String(id);
 }

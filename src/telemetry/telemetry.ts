@@ -211,7 +211,7 @@ function accountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;
   return [
     ...gauge(EXPORTER.up, {}, status.up),
-    ...gauge(EXPORTER.accountInfo, { api, region, account_id: accountId === undefined ? '' : String(accountId) }, 1),
+    ...gauge(EXPORTER.accountInfo, { api, region, account_id: String(accountId ?? '') }, 1),
     ...gauge(EXPORTER.apiEndOfLife, {}, status.endOfLife),
     ...(['listed', 'exported', 'reporting'] as const).flatMap((state) =>
       gauge(EXPORTER.applications, { state }, status.isOptional ? undefined : status.applicationCounts?.[state]),

@@ -226,7 +226,7 @@ export function expectedSeries(account: AccountCollector): number {
   const now = context.clock.monotonic();
   const lists = AccountSnapshot.atOnce(account, { groups: LISTS }, { asOf: now, now }).blocks;
   const ofLists = sumOf(lists, ({ samples }) => samples.values.length);
-  const ofEntities = sumOf([...inventory.entities.types()], ({ entities }) =>
+  const ofEntities = sumOf([...inventory.entities.types.values()], ({ entities }) =>
     sumOf([...entities.values()], ({ subject, columns }) =>
       sumOf(subject === undefined ? [] : columns, ({ select }) =>
         Math.max(1, readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0),
