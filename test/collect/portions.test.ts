@@ -28,6 +28,12 @@ async function atEveryTenthCall<T>(world: World, act: () => Promise<T>): Promise
   return world.clock.run(Promise.all(acts));
 }
 
+/** A clock by which each step takes so long that other work gets a turn after it. */
+function slowClock() {
+  let time = performance.now();
+  return vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+}
+
 function freshAndHeld({ accounts, blocks }: Snapshot): { readonly fresh: number | undefined; readonly held: number } {
   const group = accounts[0]?.groups.find((status) => status.group === 'application_metrics');
   const held = blocks.filter((block) => block.group === 'application_metrics').length;
@@ -53,8 +59,7 @@ describe('an exposition in whose middle the labels change', () => {
   it('has all of an application under the same labels', async () => {
     const world = World.of(20, 2);
     await world.scrape();
-    let time = performance.now();
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+    const clock = slowClock();
     const answering = world.collector.snapshot(EVERYTHING);
     for (let turn = 0; turn < 10; turn += 1) await yieldToEventLoop();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
@@ -69,12 +74,26 @@ describe('an exposition in whose middle the labels change', () => {
   });
 });
 
+describe('applications that are made in portions', () => {
+  it('are of the configuration that a reload brings in their middle', async () => {
+    const world = World.of(20);
+    const [{ inventory } = { inventory: undefined }] = world.collector.collectors();
+    const clock = slowClock();
+    const making = inventory?.makeRecords(world.reader.applications);
+    for (let turn = 0; turn < 5; turn += 1) await yieldToEventLoop();
+    world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
+    clock.mockRestore();
+    inventory?.setApplications((await making) ?? []);
+    const teams = Array.from(inventory?.applications.values() ?? [], ({ labels }) => labels.labels['team']);
+    expect(teams).toEqual(Array(20).fill('blue'));
+  });
+});
+
 describe('the state for the pages', () => {
   it('lets other work have a turn between two tasks', async () => {
     const world = World.of(20, 2);
     await world.scrape();
-    let time = performance.now();
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
+    const clock = slowClock();
     let turns = 0;
     let counting = setImmediate(function count() {
       turns += 1;
