@@ -11,8 +11,6 @@ export interface Bounds {
   readonly bytes: number;
   /** Limit for the objects, lists and their members together, at any depth. */
   readonly elements: number;
-  /** Set where only numbers of the response are used: no text of it is shown, so a key in it need not be hidden. */
-  readonly onlyNumbers?: true;
 }
 
 const MIB = 1024 * 1024;
@@ -22,7 +20,7 @@ export const BOUNDS = {
   /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
   /** Enough for 30 metrics with three hours of minutes. */
-  metricData: { bytes: 4 * MIB, elements: 150_000, onlyNumbers: true },
+  metricData: { bytes: 4 * MIB, elements: 150_000 },
   /** Enough for 5,000 rows. */
   query: { bytes: 16 * MIB, elements: 250_000 },
   /** Enough for 50,000 rows of buckets; only commands read them. */
@@ -115,15 +113,14 @@ function statusFailure(
 }
 
 /** The JSON object in a text. Throws a CallFailure: `too_large` for too many elements, else `invalid_response`. */
-function parseObject(text: string, status: number, secrets: Secrets, { elements, onlyNumbers }: Bounds): Json {
+function parseObject(text: string, status: number, secrets: Secrets, { elements }: Bounds): Json {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   const tooMuch = tooMuchOf(text, elements);
   if (tooMuch === 'nesting') throw invalid('the response is nested too deep');
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
   }
-  const shown = onlyNumbers === true ? text : withoutKeys(text, secrets);
-  const body = jsonIn(shown);
+  const body = jsonIn(withoutKeys(text, secrets));
   if (body === undefined) throw invalid(notJson(text));
   if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
   return body;

@@ -56,7 +56,7 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
   return {
     plan: <T extends S>(subjects: Iterable<T>, requested: R): PlannedCall<T, V> => {
       const maxRows = reads.maxRows?.(requested);
-      const { taken, first, kinds, isOne } = takeSubjects<T>(subjects, memory, { partsOf, keyOf, maxRows });
+      const { taken, first, kinds, isOne } = takeSubjects<T>(subjects, memory, partsOf, keyOf, maxRows);
       const range = rangeOf?.(first, requested) ?? requested;
       const queries = (): readonly (readonly [QueryKind, readonly TimesliceQuery[]])[] =>
         [...kinds].map((kind) => {

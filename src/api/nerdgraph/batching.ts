@@ -127,15 +127,9 @@ export function expectedRows(
 export function takeSubjects<S>(
   subjects: Iterable<S>,
   memory: AccountMemory,
-  {
-    partsOf,
-    keyOf,
-    maxRows,
-  }: {
-    readonly partsOf: (subject: S) => readonly NeededPart[];
-    readonly keyOf: ((subject: S) => string) | undefined;
-    readonly maxRows: number | undefined;
-  },
+  partsOf: (subject: S) => readonly NeededPart[],
+  keyOf: ((subject: S) => string) | undefined,
+  maxRows: number | undefined,
 ) {
   const taken: { readonly subject: S; readonly parts: readonly NeededPart[] }[] = [];
   const selectors = new Map<SubjectId, string>();

@@ -66,7 +66,14 @@ function queriesOver(
   const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
   const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
   const limits = { maxRows: facetLimit(buckets), bucketMinutes: chunk.granule / MINUTE_S };
-  return rangesOf(chunk, onSteps(buckets * chunk.granule)).map((range) => ({ ...kind, ...limits, parts, range }));
+  const { readFrom, to, granule } = chunk;
+  // Whole steps, at least one.
+  const step = stepOf(buckets * granule);
+  const seconds = Math.max(step, Math.floor((buckets * granule) / step) * step);
+  return Array.from({ length: Math.ceil((to - readFrom) / seconds) }, (_, index) => {
+    const from = readFrom + index * seconds;
+    return { ...kind, ...limits, parts, range: { from, to: Math.min(to, from + seconds) } };
+  });
 }
 
 /** New Relic may return another window than requested; a missing part at either end is read in further queries. */
@@ -142,19 +149,6 @@ function facetLimit(buckets: number): number {
   return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(PLANNED_BUCKET_ROWS / buckets) - 1));
 }
 
-/** The length shortened to whole steps, at least one. */
-function onSteps(seconds: number): number {
-  const step = stepOf(seconds);
-  return Math.max(step, Math.floor(seconds / step) * step);
-}
-
 function bucketsOf({ readFrom, to, granule }: SeriesChunk): number {
   return Math.ceil((to - readFrom) / granule);
-}
-
-function rangesOf({ readFrom, to }: SeriesChunk, seconds: number): TimeRange[] {
-  return Array.from({ length: Math.ceil((to - readFrom) / seconds) }, (_, index) => {
-    const from = readFrom + index * seconds;
-    return { from, to: Math.min(to, from + seconds) };
-  });
 }

@@ -82,8 +82,9 @@ export class NerdGraphAccount {
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= detailsMs) {
       const accounts = await this.list(call);
       const isFound = accounts.some(({ id: each }) => each === configured);
-      const words = isFound ? undefined : notListed(configured, accounts);
-      this.#lookedUp = { at: now, words };
+      const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${namesOf(accounts)}`;
+      const words = `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
+      this.#lookedUp = { at: now, words: isFound ? undefined : words };
     }
     const { words } = this.#lookedUp;
     if (words !== undefined) throw this.transport.failure('applications', words, 'forbidden');
@@ -115,11 +116,6 @@ export class NerdGraphAccount {
       return undefined;
     }
   }
-}
-
-function notListed(configured: number, accounts: readonly ListedAccount[]): string {
-  const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${namesOf(accounts)}`;
-  return `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
 }
 
 /** Limit for the accounts that a message names: a key may see thousands. */

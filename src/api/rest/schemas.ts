@@ -20,22 +20,23 @@ const time = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** A summary, whose rates are per minute. All fields are optional, because older responses have fewer. */
-const summaryFields = z.object({
-  response_time: amount.optional(),
-  throughput: amount.optional(),
-  error_rate: amount.optional(),
-  apdex_target: amount.optional(),
-  apdex_score: amount.max(1).optional(),
-  host_count: count.optional(),
-  instance_count: count.optional(),
-  concurrent_instance_count: count.optional(),
-});
+const divided = (divisor: number) => amount.transform((value) => value / divisor).optional();
 
-const summary = (timeUnits: number) =>
-  summaryFields.transform((fields): RollingSummary => ({
-    responseTime: divided(fields.response_time, timeUnits),
-    requestRate: divided(fields.throughput, 60),
+/** A summary, whose rates are per minute. All fields are optional, because older responses have fewer. */
+const summary = (timeUnits: number) => {
+  const summaryFields = z.object({
+    response_time: divided(timeUnits),
+    throughput: divided(60),
+    error_rate: amount.optional(),
+    apdex_target: amount.optional(),
+    apdex_score: amount.max(1).optional(),
+    host_count: count.optional(),
+    instance_count: count.optional(),
+    concurrent_instance_count: count.optional(),
+  });
+  return summaryFields.transform((fields): RollingSummary => ({
+    responseTime: fields.response_time,
+    requestRate: fields.throughput,
     errorRate: fields.error_rate,
     apdexTarget: fields.apdex_target,
     apdexScore: fields.apdex_score,
@@ -43,15 +44,12 @@ const summary = (timeUnits: number) =>
     instanceCount: fields.instance_count,
     concurrentInstanceCount: fields.concurrent_instance_count,
   }));
+};
 
 /** Its times are milliseconds. */
 const applicationSummary = summary(1000).optional();
 /** Its times are seconds. */
 const endUserSummary = summary(1).optional();
-
-function divided(value: number | undefined, divisor: number): number | undefined {
-  return value === undefined ? undefined : value / divisor;
-}
 
 const settings = z.object({
   app_apdex_threshold: amount.optional(),
