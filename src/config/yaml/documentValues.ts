@@ -46,6 +46,9 @@ export class DocumentValues {
   readonly #invalid = new Set<Node>();
   /** The expanded text of values with placeholders, before it got a type. */
   readonly #expansions = new Map<Node, string>();
+  readonly #anchors = new Map<string, Node>();
+  /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
+  readonly #targets = new Map<Alias, Node>();
 
   constructor(document: Document.Parsed, env: Environment | undefined) {
     this.#document = document;
@@ -94,7 +97,7 @@ export class DocumentValues {
   /** The offsets of a value and of its key, which an item of a list has not, and its node; for an alias, its target. */
   #locate(written: Node | null, key?: Scalar) {
     const keyOffset = key?.range?.[0];
-    const node = isAlias(written) ? (written.resolve(this.#document) ?? written) : written;
+    const node = isAlias(written) ? (this.#targets.get(written) ?? written) : written;
     return { offset: startOf(written, keyOffset), key: keyOffset, node };
   }
 
@@ -126,10 +129,13 @@ export class DocumentValues {
     if (this.#invalid.has(node)) node.value = null;
   }
 
-  /** An empty value in place of an invalid alias. */
+  /** Notes the target of an alias; returns an empty value in place of an invalid one. */
   #resolve(alias: Alias, ancestors: Ancestors): Node | undefined {
-    const target = alias.resolve(this.#document);
-    if (target !== undefined && !ancestors.includes(target)) return undefined;
+    const target = this.#anchors.get(alias.source);
+    if (target !== undefined && !ancestors.includes(target)) {
+      this.#targets.set(alias, target);
+      return undefined;
+    }
     const empty = new Scalar(null);
     empty.range = alias.range ?? null;
     this.#fail(alias, ancestors, target === undefined ? NO_ANCHOR : 'the alias stands inside what it refers to');
@@ -137,8 +143,9 @@ export class DocumentValues {
     return empty;
   }
 
-  /** Checks the tag of a value. */
+  /** Records the anchor of a value, and checks its tag. */
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
     const offset = startOf(node);
     while ((this.#unknownTags.at(-2) ?? Infinity) <= offset) this.#unknownTags.pop();
