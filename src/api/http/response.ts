@@ -112,20 +112,6 @@ function statusFailure(
   return new CallFailure(reason, words, { status, retriable, overload });
 }
 
-/** The JSON object in a text. Throws a CallFailure: `too_large` for too many elements, else `invalid_response`. */
-function parseObject(text: string, status: number, secrets: Secrets, { elements }: Bounds): Json {
-  const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
-  const tooMuch = tooMuchOf(text, elements);
-  if (tooMuch === 'nesting') throw invalid('the response is nested too deep');
-  if (tooMuch === 'elements') {
-    throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
-  }
-  const body = jsonIn(withoutKeys(text, secrets));
-  if (body === undefined) throw invalid(notJson(text));
-  if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
-  return body;
-}
-
 /** The failure that a body reports, which is possible even with status 200. */
 function bodyFailure(body: Json, status: number): CallFailure | undefined {
   const { error, errors } = body;
@@ -201,13 +187,24 @@ export async function textOf(response: ReceivedResponse, { bounds, inspectRefusa
   throw inspectRefusal?.(body, status) ?? statusFailure(response, titleOf(body));
 }
 
-/** The response parsed from the text of a successful status. Throws the CallFailure that its body reports. */
+/**
+ * The response parsed from the text of a successful status. Throws a CallFailure: `too_large` for too many elements,
+ * `invalid_response` for what is no JSON object, or the failure that the body reports.
+ */
 export function parseResponse(
   { address, status, headers, receivedAt, secrets }: ReceivedResponse,
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {
-  const body = parseObject(text, status, secrets, bounds);
+  const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
+  const tooMuch = tooMuchOf(text, bounds.elements);
+  if (tooMuch === 'nesting') throw invalid('the response is nested too deep');
+  if (tooMuch === 'elements') {
+    throw new CallFailure('too_large', `the response has more than ${bounds.elements} elements`, { status });
+  }
+  const body = jsonIn(withoutKeys(text, secrets));
+  if (body === undefined) throw invalid(notJson(text));
+  if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
   const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {
     throw new CallFailure(failure.reason, failure.message, { status, overload: announced(headers, receivedAt) });
