@@ -1,6 +1,12 @@
 import { stat } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inSlices, yieldToEventLoop, yieldIfDue, yieldAfterInput } from '../../src/eventLoop/turns.ts';
+import {
+  inSlices,
+  yieldToEventLoop,
+  yieldIfDue,
+  yieldSoonAfterInput,
+  yieldAfterInput,
+} from '../../src/eventLoop/turns.ts';
 
 /** Counts the turns of the event loop until it is stopped. */
 function countTurns(): { readonly turn: () => number; readonly stop: () => void } {
@@ -108,6 +114,7 @@ describe('waiting for a turn after input', () => {
   it('begins one turn later than what runs in the turn of the input itself, and goes on after twelve for input', async () => {
     expect(await turnsSinceInput(yieldToEventLoop)).toBe(12);
     expect(await turnsSinceInput(yieldAfterInput)).toBe(2);
+    expect(await turnsSinceInput(yieldSoonAfterInput)).toBe(2);
   });
 
   it('lets begun work go first, and begins long work after eight of its turns at the latest', async () => {
@@ -121,5 +128,25 @@ describe('waiting for a turn after input', () => {
     await Promise.all([begun(), yieldAfterInput().then(() => given.push('begins'))]);
     expect(given.indexOf('begins')).toBeGreaterThanOrEqual(8);
     expect(given.indexOf('begins')).toBeLessThan(12);
+  });
+
+  it('gives each turn to half of those that wait for small work, in the order in which they came', async () => {
+    const { turn, stop } = countTurns();
+    const given: [name: number, turn: number][] = [];
+    const names = Array.from({ length: 10 }, (_, index) => index);
+    await Promise.all(names.map((name) => yieldSoonAfterInput().then(() => given.push([name, turn()]))));
+    stop();
+    expect(given.map(([name]) => name)).toEqual(names);
+    const sizes = [...new Set(given.map(([, at]) => at))].map((at) => given.filter(([, other]) => other === at).length);
+    expect(sizes).toEqual([5, 3, 1, 1]);
+  });
+
+  it('keeps the order of those that come while others wait', async () => {
+    const given: string[] = [];
+    const first = ['a', 'b', 'c'].map((name) => yieldSoonAfterInput().then(() => given.push(name)));
+    await yieldToEventLoop();
+    const later = ['d', 'e'].map((name) => yieldSoonAfterInput().then(() => given.push(name)));
+    await Promise.all([...first, ...later]);
+    expect(given).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 });

@@ -3,8 +3,9 @@ import type { FailureMemory } from './failureMemory.ts';
 import { backoff } from '../backoff.ts';
 import { UpstreamError, CallFailure, type Overload } from '../upstreamError.ts';
 import type { CallObserver, CallOptions } from '../upstreamReader.ts';
-import { yieldAfterInput, yieldToEventLoop } from '../../eventLoop/turns.ts';
+import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import {
+  isGood,
   overloadOf,
   parseResponse,
   textOf,
@@ -192,13 +193,15 @@ export class Client {
       const { status, headers } = received;
       const redirectedTo = httpsUpgrade(request, status, firstHeader(headers, 'location'));
       if (redirectedTo !== undefined) return { redirectedTo };
+      const { mayBeOverload } = policy;
+      if (mayBeOverload === undefined && isGood(status)) return { response: readLater(received, policy) };
       const text = await textOf(received, policy);
-      if (policy.mayBeOverload?.(text) === true) {
-        return { response: Promise.resolve(parseResponse(received, text, policy)) };
+      if (mayBeOverload?.(text) === false) {
+        const response = this.#parseLater(received, text, policy);
+        if (this.#unparsed > MAX_UNPARSED) parsing = response;
+        return { response };
       }
-      const response = this.#parseLater(received, text, policy);
-      if (this.#unparsed > MAX_UNPARSED) parsing = response;
-      return { response };
+      return { response: Promise.resolve(parseResponse(received, text, policy)) };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.circumstances.overload;
@@ -214,7 +217,6 @@ export class Client {
     }
   }
 
-  /** Parses a response a turn later: of several that arrive together, none is parsed before the next calls have started. */
   async #parseLater(received: ReceivedResponse, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
     this.#unparsed += 1;
     try {
@@ -276,6 +278,12 @@ export class Client {
     if (body !== undefined) headers['content-type'] = 'application/json';
     return headers;
   }
+}
+
+/** Reads a response a turn later, so that the next calls start before any of the responses that arrived together is read. */
+async function readLater(received: ReceivedResponse, policy: ResponsePolicy): Promise<JsonResponse> {
+  await yieldSoonAfterInput();
+  return parseResponse(received, await textOf(received, policy), policy);
 }
 
 function isRetried(
