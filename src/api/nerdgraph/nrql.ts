@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
@@ -90,8 +89,6 @@ const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 /** Limit for the named facets, far above the number of facets that a query can have. */
 const MAX_FACET_NAMES = 100;
 
-const timeWindow = z.object({ begin: z.number(), end: z.number() });
-
 /**
  * The rows of a response; undefined where rows are missing, which New Relic does not report: there are as many as its limit
  * allows, or `otherResult` has data.
@@ -123,7 +120,7 @@ export function rowsOf(response: Json): {
   const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MAX_FACET_NAMES) : [];
   return {
     rows,
-    window: windowOf(timeWindow.safeParse(metadata['timeWindow']).data),
+    window: windowOf(metadata['timeWindow']),
     // A facet whose name is no text loses only its name.
     facets: facets.map((name) => (typeof name === 'string' ? name : '')),
   };
@@ -141,9 +138,10 @@ export function nearWindow(window: TimeRange | undefined, { from, to }: TimeRang
 }
 
 /** Rounded to whole minutes, because the end may be the last millisecond of the window. */
-function windowOf(given: z.infer<typeof timeWindow> | undefined): TimeRange | undefined {
-  if (given === undefined) return undefined;
-  const [from = 0, to = 0] = [given.begin, given.end].map((time) => Math.round(time / 1000 / MINUTE_S) * MINUTE_S);
+function windowOf(given: unknown): TimeRange | undefined {
+  const { begin, end } = hasMembers(given) ? given : {};
+  if (typeof begin !== 'number' || typeof end !== 'number') return undefined;
+  const [from = 0, to = 0] = [begin, end].map((time) => Math.round(time / 1000 / MINUTE_S) * MINUTE_S);
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
