@@ -24,11 +24,31 @@ export interface Matchable {
  * case-sensitive. The work is at most pattern length times text length, for every pattern.
  */
 export function globMatches(pattern: string, text: string): boolean {
-  const parts = pattern.split(/\*+/).map((part) => part.replace(/[\\^$.+|()[\]{}/]/g, '\\$&').replaceAll('?', '.'));
-  const [first = '', last] = [parts.shift(), parts.pop()];
-  // Each part takes its first place and never gives it back (a lookahead is not entered again), as the last star can make up for it.
-  const middle = parts.map((part, index) => `(?=(.*?${part}))\\${index + 1}`).join('');
-  return new RegExp(`^${first}${last === undefined ? '' : `${middle}.*${last}`}$`, 'su').test(text);
+  const wanted = Array.from(pattern);
+  const given = Array.from(text);
+  let p = 0;
+  let t = 0;
+  let lastStar = -1;
+  let resumeAt = 0;
+  while (t < given.length) {
+    if (wanted[p] === '*') {
+      lastStar = p;
+      resumeAt = t;
+      p += 1;
+    } else if (p < wanted.length && (wanted[p] === '?' || wanted[p] === given[t])) {
+      p += 1;
+      t += 1;
+    } else if (lastStar >= 0) {
+      // Only the last star takes one more character, because the earlier stars took as few as possible.
+      resumeAt += 1;
+      p = lastStar + 1;
+      t = resumeAt;
+    } else {
+      return false;
+    }
+  }
+  while (wanted[p] === '*') p += 1;
+  return p === wanted.length;
 }
 
 /** True when an application or key transaction matches the configured name, id or tag. */
