@@ -46,6 +46,8 @@ export class DocumentValues {
   readonly #invalid = new Set<Node>();
   /** The expanded text of values with placeholders, before it got a type. */
   readonly #expansions = new Map<Node, string>();
+  /** The valid pairs of each mapping, by key. */
+  readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
   readonly #anchors = new Map<string, Node>();
   /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
   readonly #targets = new Map<Alias, Node>();
@@ -77,7 +79,7 @@ export class DocumentValues {
     const found = [this.#locate(this.#document.contents)];
     for (const step of path) {
       const node = found.at(-1)?.node;
-      const pair = isMap(node) ? node.items.find(({ key }) => isScalar(key) && key.value === step) : undefined;
+      const pair = isMap(node) ? this.#pairs.get(node)?.get(step) : undefined;
       const inside = pair === undefined && isSeq(node) ? node.items[Number(step)] : pair?.value;
       if (inside === undefined) break;
       found.push(this.#locate(inside as Node | null, pair?.key as Scalar | undefined));
@@ -102,18 +104,19 @@ export class DocumentValues {
   }
 
   #checkKeys(node: YAMLMap, ancestors: Ancestors): void {
-    const names = new Set<string>();
+    const pairs = new Map<unknown, Pair>();
     node.items = node.items.filter((pair) => {
       const { key } = pair;
       if (!isScalar(key) || typeof key.value !== 'string' || key.tag !== undefined) {
         this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
         return false;
       }
-      const message = names.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
-      if (message === undefined) names.add(key.value);
+      const message = pairs.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
+      if (message === undefined) pairs.set(key.value, pair);
       else this.problems.push({ path: [...this.#pathOf(node, ancestors), key.value], offset: startOf(key), message });
       return message === undefined;
     });
+    this.#pairs.set(node, pairs);
   }
 
   /** Replaces the placeholders of a text; null where one is invalid. */
