@@ -77,7 +77,9 @@ export class CounterLedger {
     this.#keepUpTo(received.to);
     const isFirst = this.#end === undefined;
     if (isFirst) this.#settled = requested.from;
-    const oldest = Math.max(received.from, this.#newest - KEPT_MINUTES * MINUTE_S);
+    // Of a first read only what was requested counts, also of one that fails.
+    const earliest = isFirst ? Math.max(requested.from, received.from) : received.from;
+    const oldest = Math.max(earliest, this.#newest - KEPT_MINUTES * MINUTE_S);
     const broken = this.#giveUp(minutes, { from: oldest, to: received.to }, requested.to);
     const lostSeconds = lost + broken.lost;
     if (broken.first !== undefined) return { late: 0, lost: lostSeconds, broken: broken.first };

@@ -115,6 +115,13 @@ describe('a pause', () => {
 });
 
 describe('a minute that cannot be read', () => {
+  it('is given up 10 minutes after its own first request, not after a failed first read of others covered it', () => {
+    const ledger = new CounterLedger();
+    expect(read(ledger, { to: 0, batchFrom: -11, minutes: { [-1]: 'broken' } }).broken).toBe(at(-1));
+    expect(read(ledger, { to: -4 })).toEqual(NOTHING);
+    expect(read(ledger, { to: 6, minutes: { [-11]: 'broken' } })).toEqual(NOTHING);
+  });
+
   it('is lost once, also where it then lies before what can be requested', () => {
     const ledger = started();
     let lost = 0;
