@@ -53,27 +53,45 @@ export function* monitoredSections(
   query: Query,
 ): Generator<Html> {
   const text = query.search.trim().toLowerCase();
-  const isFound = (...texts: readonly string[]) => texts.some((each) => each.toLowerCase().includes(text));
+  const isFound = (...texts: readonly string[]) =>
+    text === '' || texts.some((each) => each.toLowerCase().includes(text));
   if (query.type === undefined && accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'))) {
-    const found = rows.filter(({ application: { id, name }, accounts: of }) =>
+    const found = yield* those(rows, ({ application: { id, name }, accounts: of }) =>
       isFound(name, String(id), ...of.map((account) => account.name)),
     );
     const isRead = accounts.some(({ applications }) => applications !== undefined);
     const listing = { title: 'Applications', id: 'applications', isRead, all: rows.length, found };
     yield section(listing, applicationTable, PAGE_SIZE, query);
   }
-  const entities = accounts.flatMap((account) =>
-    account.monitored.map((entity) => ({ account, entity, rank: rankOf(entity) })),
-  );
-  const types = new Set(accounts.flatMap((account) => account.entities.map(({ type }) => type)));
+  const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
   for (const type of query.type === undefined ? types : [query.type]) {
-    const all = entities.filter(({ entity }) => entity.type === type);
-    const found = all
-      .filter(({ account, entity }) => isFound(entity.name, entity.guid, account.name))
-      .sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank));
-    const isRead = accounts.some((each) => each.entities.some((of) => of.type === type && of.listed !== undefined));
+    const all = yield* those(entityRows(accounts), ({ entity }) => entity.type === type);
+    const found = yield* those(all, ({ account, entity }) => isFound(entity.name, entity.guid, account.name));
+    found.sort((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank));
+    const isRead = accounts.some(({ entities }) => entities.some((of) => of.type === type && of.listed !== undefined));
     const listing = { title: type, id: `type-${type}`, isRead, all: all.length, found };
     yield section(listing, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query);
+  }
+}
+
+/** Rows that are looked at before other work gets a turn. */
+const ROWS_A_TURN = 200;
+
+/** The rows that match; yields nothing to show now and then, so that other work gets a turn. */
+function* those<Row>(rows: Iterable<Row>, isMatch: (row: Row) => boolean): Generator<Html, Row[]> {
+  const found: Row[] = [];
+  let looked = 0;
+  for (const row of rows) {
+    if (isMatch(row)) found.push(row);
+    looked += 1;
+    if (looked % ROWS_A_TURN === 0) yield html``;
+  }
+  return found;
+}
+
+function* entityRows(accounts: readonly ShownAccount[]) {
+  for (const account of accounts) {
+    for (const entity of account.monitored) yield { account, entity, rank: rankOf(entity) };
   }
 }
 
