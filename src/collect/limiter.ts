@@ -230,9 +230,9 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * Calls `changed` when the budget allows a call, but not before `earliest`. A taken slot is released with the end of its call, so
-   * only the budget needs a timer. If the budget allows a call now, an
-   * existing timer stays: work that was refused a moment earlier depends on it.
+   * Calls `changed` when the budget allows a call, but not before `earliest`. Only the budget needs a timer, because a taken slot is
+   * released with the end of its call. If the budget allows a call now, an existing timer stays: work that was refused a moment
+   * earlier depends on it.
    */
   wakeLater(now: number, earliest = now): void {
     const next = Math.max(this.budget.nextStart(now), earliest);

@@ -17,7 +17,7 @@ import { ExitStatus, printError } from '../cli/process.ts';
 import { NAME } from '../cli/version.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import type { Group } from '../reads/reads.ts';
-import { sumOf } from './lists.ts';
+import { sumOf } from './grouping.ts';
 import { checkOutput } from './outputFiles.ts';
 import { complainOfUnread, withLists } from './upstream/session.ts';
 

@@ -4,7 +4,7 @@ import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../config/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { grouped } from './lists.ts';
+import { grouped } from './grouping.ts';
 import { jsonText, showProgress } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';

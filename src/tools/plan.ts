@@ -16,7 +16,7 @@ import { counted } from '../config/wording.ts';
 import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';
-import { grouped, sumOf } from './lists.ts';
+import { grouped, sumOf } from './grouping.ts';
 import { accountsOf, complainOfUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';

@@ -17,7 +17,7 @@ import {
   type LiveAccount,
   type LiveSession,
 } from '../upstream/session.ts';
-import { grouped, sumOf } from '../lists.ts';
+import { grouped, sumOf } from '../grouping.ts';
 import { compareSides, type Difference, identityOf } from './compareSides.ts';
 import { readSides } from './sides.ts';
 

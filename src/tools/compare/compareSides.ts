@@ -1,7 +1,7 @@
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
-import { grouped } from '../lists.ts';
+import { grouped } from '../grouping.ts';
 import { entityKey, type Side } from './sides.ts';
 
 /** A series that differs by more than the tolerance, or that one interface does not have (null). */

@@ -1,6 +1,6 @@
 import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
 import type { RollingSummary } from '../../api/types.ts';
-import { sumOf } from '../lists.ts';
+import { sumOf } from '../grouping.ts';
 import { AGES, holds, ratio, undecided, word, type Judged, type Reason, type Seen } from './evidence.ts';
 
 /** A minute of an application: its calls, and their total time. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
 import { counted } from '../../config/wording.ts';
 import { checkOutput, noteWritten } from '../outputFiles.ts';
-import { sumOf } from '../lists.ts';
+import { sumOf } from '../grouping.ts';
 import { FACTS } from './facts.ts';
 import { ExitStatus, withColours } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
