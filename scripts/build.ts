@@ -14,8 +14,11 @@ const SBOM = 'sbom.cdx.json';
 /** Some libraries are CommonJS and load parts of Node.js with `require`, which modules do not have. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
-/** The first files of libraries of which only parts are used: the rest of undici, and what express parses bodies with, slow each start. */
-const FIRST_FILES: Record<string, string> = {
+/**
+ * Files of libraries that are replaced, because what the program does not use of them would slow each start: calls need a part of
+ * undici, the pages a part of express, and the exporter's own metrics a part of prom-client.
+ */
+const REPLACED: Readonly<Record<string, string>> = {
   'undici/index.js': `
     import api from './lib/api/index.js';
     import Dispatcher from './lib/dispatcher/dispatcher.js';
@@ -24,15 +27,44 @@ const FIRST_FILES: Record<string, string> = {
     export { default as EnvHttpProxyAgent } from './lib/dispatcher/env-http-proxy-agent.js';
     export { default as Pool } from './lib/dispatcher/pool.js';
     export { default as DecoratorHandler } from './lib/handler/decorator-handler.js';`,
+  // HTTP/2, which is not offered to servers.
+  'undici/lib/dispatcher/client-h2.js': '',
+  // Bodies of other kinds than texts.
+  'undici/lib/web/fetch/body.js': '',
   'body-parser/index.js': '',
+  // Files and nested parameters, of which no page has any.
+  'serve-static/index.js': '',
+  'send/index.js': '',
+  'qs/lib/index.js': '',
+  // The types that a redirect is written in.
+  'mime-db/index.js': `
+    module.exports = {
+      'text/html': { source: 'iana', extensions: ['html'] },
+      'text/plain': { source: 'iana', extensions: ['text'] },
+    };`,
+  'prom-client/index.js': `
+    export { default as Counter } from './lib/counter.js';
+    export { default as Gauge } from './lib/gauge.js';
+    export { default as Histogram } from './lib/histogram.js';
+    export { default as Registry } from './lib/registry.js';
+    export { default as collectDefaultMetrics } from './lib/defaultMetrics.js';`,
+  // Traces, for exemplars.
+  '@opentelemetry/api/dist/index.cjs': '',
 };
 
 const USED_PARTS: Plugin = {
   name: 'used-parts',
   setup: (bundle) => {
-    bundle.onLoad({ filter: /node_modules.(undici|body-parser).index\.js$/ }, ({ path }) => ({
-      contents: FIRST_FILES[relative(join(ROOT, 'node_modules'), path)] ?? '',
-    }));
+    const unseen = new Set(Object.keys(REPLACED));
+    bundle.onLoad({ filter: /node_modules/ }, ({ path }) => {
+      const name = relative(join(ROOT, 'node_modules'), path);
+      unseen.delete(name);
+      const contents = REPLACED[name];
+      return contents === undefined ? undefined : { contents };
+    });
+    bundle.onEnd(() => {
+      if (unseen.size > 0) throw new Error(`no library has ${[...unseen].join(', ')} any more: see REPLACED`);
+    });
   },
 };
 

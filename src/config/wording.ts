@@ -2,7 +2,12 @@ import leven from 'leven';
 
 /** `1 name`, `2 names`, `1,000 names`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? noun : plural}`;
+  return `${grouped(count)} ${count === 1 ? noun : plural}`;
+}
+
+/** "12,345", for a whole number. The first `toLocaleString` of a process would hold the event loop for 30 ms. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none, or no single one, is nearest. */

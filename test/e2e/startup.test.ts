@@ -77,6 +77,16 @@ test('--web.disable-exporter-metrics leaves out process_* and nodejs_*, and noth
   expect(without).toEqual(all.filter((name) => !/^(?:process|nodejs)_/.test(name)));
 });
 
+test('the root leads to the route prefix, in HTML for a browser', async () => {
+  const { url } = await exporterForTest({ config: VALID, flags: ['--web.route-prefix=/apm'] });
+  for (const type of ['text/html', 'text/plain']) {
+    const redirect = await fetch(url, { headers: { accept: `${type}, */*;q=0.1` }, redirect: 'manual' });
+    expect([redirect.status, redirect.headers.get('location')]).toEqual([302, '/apm/']);
+    expect(redirect.headers.get('content-type')).toBe(`${type}; charset=utf-8`);
+    expect(await redirect.text()).toContain('Redirecting to /apm/');
+  }
+});
+
 test('without a file it runs on the environment, and says so', async () => {
   const exporter = await exporterForTest({
     env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' },

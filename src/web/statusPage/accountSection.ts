@@ -11,6 +11,7 @@ import {
   DOT,
   facts,
   fold,
+  grouped,
   html,
   inWords,
   joined,
@@ -162,7 +163,7 @@ function accountDetails(
 function freshness(states: ShownAccount['states']): string {
   const present = (['fresh', 'stale', 'missing'] as const).filter((state) => states[state] > 0);
   if (present.length === 1) return `, all ${present.join('')}`;
-  return present.map((state) => `, ${states[state].toLocaleString('en-US')} ${state}`).join('');
+  return present.map((state) => `, ${grouped(states[state])} ${state}`).join('');
 }
 
 function applicationsInWords({ applications, applicationCounts, outage, groups }: ShownAccount): string {
@@ -258,11 +259,10 @@ function typeTable(types: readonly TypeStatus[], isOpen: boolean, now: number): 
 
 function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: TypeStatus): string {
   if (listed === undefined) return 'not read yet';
-  const number = (count: number): string => count.toLocaleString('en-US');
   return [
-    `${number(exported)} exported of ${number(listed)} listed, ${number(reporting)} of them report`,
-    ...(excluded === 0 ? [] : [`${number(excluded)} filtered out`]),
-    ...(leftOut === 0 ? [] : [`${number(leftOut)} beyond max_entities`]),
+    `${grouped(exported)} exported of ${grouped(listed)} listed, ${grouped(reporting)} of them report`,
+    ...(excluded === 0 ? [] : [`${grouped(excluded)} filtered out`]),
+    ...(leftOut === 0 ? [] : [`${grouped(leftOut)} beyond max_entities`]),
   ].join('; ');
 }
 
