@@ -71,9 +71,10 @@ export function hostsJoined(subjects: readonly QueryPart[]): QueryPart[] {
 }
 
 /** The expected size of the query for a batch. */
-export class Size {
-  rows = 0;
-  characters = FRAME;
+class Size {
+  fits = true;
+  #rows = 0;
+  #characters = FRAME;
   readonly #sharedTexts = new Set<string>();
   readonly #memory: AccountMemory;
   readonly #kind: QueryKind;
@@ -81,7 +82,7 @@ export class Size {
   constructor(memory: AccountMemory, kind: QueryKind) {
     this.#memory = memory;
     this.#kind = kind;
-    if (kind.golden !== undefined) this.characters = frameLength(kind.golden);
+    if (kind.golden !== undefined) this.#characters = frameLength(kind.golden);
   }
 
   static of(batch: Batch, memory: AccountMemory, kind: QueryKind): Size {
@@ -91,23 +92,22 @@ export class Size {
   }
 
   add(part: QueryPart): void {
-    this.rows += expectedRows(part, this.#kind.groupBy, this.#memory);
-    this.characters += idCharacters(part.id, this.#kind.golden);
+    const { id, selector, hosts, namesHosts = false } = part;
+    const { golden, groupBy, maxRows = PLANNED_FACETS } = this.#kind;
+    this.#rows += expectedRows(part, groupBy, this.#memory);
+    if (typeof id === 'number') this.#characters += String(id).length + 1;
+    else if (golden === undefined) this.#characters += literal(id).length + 1;
+    else this.#characters += idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
     // Applications with the same request and without named hosts share the text of the condition.
-    const { condition } = part.selector;
-    if (part.namesHosts !== true) {
-      if (this.#sharedTexts.has(condition)) return;
-      this.#sharedTexts.add(condition);
-    }
-    this.characters += FRAME_OF_CONDITION + condition.length;
-    if (part.namesHosts === true) for (const host of part.hosts ?? []) this.characters += literal(host).length + 1;
-  }
-
-  get fits(): boolean {
-    return this.rows <= (this.#kind.maxRows ?? PLANNED_FACETS) && this.characters <= MAX_CHARACTERS;
+    const { condition } = selector;
+    if (namesHosts || !this.#sharedTexts.has(condition)) this.#characters += FRAME_OF_CONDITION + condition.length;
+    if (!namesHosts) this.#sharedTexts.add(condition);
+    else for (const host of hosts ?? []) this.#characters += literal(host).length + 1;
+    this.fits = this.#rows <= maxRows && this.#characters <= MAX_CHARACTERS;
   }
 }
 
+/** The expected rows of a part, by the numbers of hosts, datastore types and matching names that were last seen. */
 export function expectedRows(
   { id, selector, hosts, namesHosts }: QueryPart,
   groupBy: QueryKind['groupBy'],
@@ -115,7 +115,9 @@ export function expectedRows(
 ): number {
   if (groupBy === 'entity') return 1;
   const sizes = memory.sizes(id);
-  const rows = selector.rows(sizes.datastores, sizes.matches);
+  const { names, filters, hasDatastores } = selector;
+  const found = (hasDatastores ? sizes.datastores : 0) + (filters.length > 0 ? sizes.matches : 0);
+  const rows = Math.max(1, names.length + found);
   return groupBy !== 'host' ? rows : rows * (namesHosts === true && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
@@ -144,7 +146,7 @@ export function takeSubjects<S>(
     if (key !== undefined && ownKey !== undefined && ownKey !== key) break;
     key ??= ownKey;
     if (part !== undefined) {
-      if (first !== undefined && !goTogether(first, part, memory)) {
+      if (first !== undefined && memory.failures.hasSuspects && !goTogether(first, part, memory)) {
         if (mustBeAlone(first, memory)) break;
         continue;
       }
@@ -185,19 +187,11 @@ function mustBeAlone({ id, hosts = [], kind: { read } }: NeededPart, { failures 
   return failures.isSuspect(read, id) || hosts.some((host) => failures.isSuspect(read, id, host));
 }
 
-/** The batches in which these parts are read when nothing fails; suspects, and what returns from an omission, are alone. */
+/** The batches in which the parts are read when nothing fails; parts that `failures` omits are in none. */
 export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
-  const together: QueryPart[] = [];
-  const [known, batches] = separateColumns(parts, memory, kind);
-  for (const part of known) {
-    const [healthy, suspects] = separateSuspects(part, memory, kind);
-    batches.push(...suspects.map((each) => [each]));
-    if (healthy === undefined) continue;
-    const { failures } = memory;
-    if (failures.isSuspect(kind.read, part.id)) batches.push(...divided([namingHosts(healthy, kind)], memory, kind));
-    else if (failures.isReturning(kind.read, part.id) && Size.of([healthy], memory, kind).fits) batches.push([healthy]);
-    else together.push(healthy);
-  }
+  const { failures } = memory;
+  const isHealthy = !failures.hasSuspects && !failures.hasOmissions;
+  const [together, batches]: ReturnType<typeof separate> = isHealthy ? [parts, []] : separate(parts, memory, kind);
   let batch: QueryPart[] = [];
   let size = new Size(memory, kind);
   for (const part of together) {
@@ -217,6 +211,27 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
   }
   if (batch.length > 0) batches.push(batch);
   return batches;
+}
+
+/** The parts that go together, and batches of the others: suspects, and what returns from an omission, are alone. */
+function separate(
+  parts: readonly QueryPart[],
+  memory: AccountMemory,
+  kind: QueryKind,
+): [together: readonly QueryPart[], apart: Batch[]] {
+  const { failures } = memory;
+  const together: QueryPart[] = [];
+  const present = parts.filter(({ id }) => !failures.isOmitted(kind.read, id));
+  const [known, batches] = separateColumns(present, memory, kind);
+  for (const part of known) {
+    const [healthy, suspects] = separateSuspects(part, memory, kind);
+    batches.push(...suspects.map((each) => [each]));
+    if (healthy === undefined) continue;
+    if (failures.isSuspect(kind.read, part.id)) batches.push(...divided([namingHosts(healthy, kind)], memory, kind));
+    else if (failures.isReturning(kind.read, part.id) && Size.of([healthy], memory, kind).fits) batches.push([healthy]);
+    else together.push(healthy);
+  }
+  return [together, batches];
 }
 
 function namingHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
@@ -333,7 +348,7 @@ export function columnId(source: GoldenSource | undefined, column: string): stri
 
 /** True for a batch of one column that is read apart, because it failed for several entities. */
 export function isSuspectColumn(batch: Batch, { failures }: AccountMemory, { golden }: QueryKind): boolean {
-  if (golden === undefined || !failures.hasSuspects) return false;
+  if (golden === undefined) return false;
   const [column = '', ...others] = columnsOf(batch);
   return others.length === 0 && failures.isSuspect(COLUMNS, columnId(golden, column));
 }
@@ -376,10 +391,4 @@ export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): string
   const attribute = groupBy === 'key_transaction' ? 'entity.guid' : 'appId';
   for (const [condition, ids] of shared) conditions.push(all([isIn(attribute, ids), condition]));
   return all([groupBy === 'host' ? 'host IS NOT NULL' : '', any(conditions)]);
-}
-
-function idCharacters(id: SubjectId, golden: GoldenSource | undefined): number {
-  if (typeof id === 'number') return String(id).length + 1;
-  if (golden === undefined) return literal(id).length + 1;
-  return idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
 }

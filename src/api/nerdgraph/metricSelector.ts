@@ -52,12 +52,6 @@ export class MetricSelector {
     this.#rememberSelected();
   }
 
-  /** The expected rows of one application or host with these numbers of datastore types and matching names. */
-  rows(datastores: number, matches: number): number {
-    const rows = this.names.length + (this.hasDatastores ? datastores : 0) + (this.filters.length > 0 ? matches : 0);
-    return Math.max(1, rows);
-  }
-
   /** The name, if it is selected: New Relic ignores the case of patterns. Thousands of rows share the returned text. */
   find(name: string): string | undefined {
     const known = this.#found.get(name);

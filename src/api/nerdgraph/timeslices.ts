@@ -39,17 +39,12 @@ const GOLDEN_RATIO = 0.618;
 /** The number of calls of these queries when nothing fails. */
 export function countQueries(memory: AccountMemory, queries: readonly TimesliceQuery[]): number {
   return queries.reduce((sum, query) => {
-    const batches = batchesOf(memory, query);
+    const batches = planQueries(query.parts, memory, query);
+    if (!memory.failures.hasSuspects) return sum + batches.length;
     // A suspect column is read of one entity first.
     const twice = batches.filter((batch) => isShared(batch) && isSuspectColumn(batch, memory, query));
     return sum + batches.length + twice.length;
   }, 0);
-}
-
-/** The batches of a query when nothing fails, without the subjects that `failures` omits. */
-function batchesOf(memory: AccountMemory, query: TimesliceQuery): readonly Batch[] {
-  const known = query.parts.filter(({ id }) => !memory.failures.isOmitted(query.read, id));
-  return planQueries(known, memory, query);
 }
 
 /** Reads the rows of a query, by subject; rejects only with the reason of the signal. */
@@ -58,19 +53,32 @@ export async function readTimeslices(
   query: TimesliceQuery,
   call: CallOptions,
 ): Promise<FoundRows> {
-  const batches = batchesOf(account.memory, query);
+  const batches = planQueries(query.parts, account.memory, query);
   const parts = batches.flat();
   const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
   if (parts.length === 0) return found;
   try {
     const read: RowsRead = { account, accountId: await account.id(call), query, found, call };
-    await Promise.all(batches.map((batch) => new SplitRead(read, batch).run()));
+    await Promise.all(batches.map((batch) => readBatch(read, batch)));
     for (const part of parts) learn(account.memory, part, query, found.get(part.id));
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     for (const rows of found.values()) rows.failure = error;
   }
   return found;
+}
+
+/** Reads one planned batch. What breaks it is looked for only where it fails, or where anything failed before. */
+async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
+  const { account, query } = read;
+  const { failures } = account.memory;
+  const probes = account.memory.probesOf(query.golden === undefined ? query.read : sourceKey(query.golden));
+  const isPlain = !failures.hasSuspects && !failures.hasOmissions && !probes.isNext;
+  const end = isPlain ? await queryBatch(read, batch, isShared(batch) ? 'transient' : 'all') : undefined;
+  const isGood = end !== undefined && typeof end !== 'string' && !(end instanceof UpstreamError);
+  // Other batches may have failed meanwhile.
+  if (!isGood || failures.hasSuspects || failures.hasOmissions) return new SplitRead(read, batch, probes).run(end);
+  probes.isNext = false;
 }
 
 /** Stores the sizes found, from which the size of the next response is expected. */
@@ -89,11 +97,11 @@ function learn(
   if (query.groupBy === 'host' && hosts === undefined) memory.saw(id, { hosts: rows.rows.size });
 }
 
-/** Reads one planned batch, and finds what breaks it (docs/nerdgraph.md, "What breaks a batch"). */
+/** Reads a planned batch, and finds what breaks it (docs/nerdgraph.md, "What breaks a batch"). */
 class SplitRead {
   readonly #context: RowsRead;
   readonly #failures: FailureMemory;
-  readonly #probes: { count: number; isNext: boolean };
+  readonly #probes: ReturnType<AccountMemory['probesOf']>;
   /** True once any part had a response, even that it is too big. */
   #isAnswered = false;
   /** The subjects and columns of which something was read. */
@@ -109,23 +117,23 @@ class SplitRead {
   /** True if the planned batch is one suspect, which says nothing about shared queries. */
   readonly #isSuspect: boolean;
 
-  constructor(context: RowsRead, planned: Batch) {
+  constructor(context: RowsRead, planned: Batch, probes: ReturnType<AccountMemory['probesOf']>) {
     this.#context = context;
     this.#planned = planned;
-    const { account, query } = context;
-    this.#failures = account.memory.failures;
-    this.#probes = account.memory.probesOf(query.golden === undefined ? query.read : sourceKey(query.golden));
+    this.#probes = probes;
+    this.#failures = context.account.memory.failures;
     const suspect = this.#suspectIn(planned);
     this.#isSuspect = suspect !== undefined && this.#failures.isSuspect(suspect.kind, suspect.id, suspect.part);
   }
 
-  async run(): Promise<void> {
+  /** @param first how the query of the whole batch ended, if it was run */
+  async run(first: NrqlEnd | undefined): Promise<void> {
     const batch = this.#planned;
     const { account, query } = this.#context;
     // A suspect column is read of one entity, and of the others once that has it.
     const isNext = this.#isSuspect ? isSuspectColumn(batch, account.memory, query) : this.#probes.isNext;
-    const isProbed = isNext && this.#isDivisible(batch);
-    await this.#readPart(isProbed ? await this.#probe(batch, undefined) : batch, !isProbed);
+    const isProbed = first === undefined && isNext && this.#isDivisible(batch);
+    await this.#readPart(isProbed ? await this.#probe(batch, undefined) : batch, !isProbed, first);
     this.#isEnd = true;
     for (const part of batch) if (this.#apart.has(part.id)) await this.#readApart(part);
     if (this.#isAnswered) this.#remember();
@@ -169,10 +177,10 @@ class SplitRead {
   }
 
   /** @param isFirst false: it is a part of a failed batch, so it is not retried */
-  async #readPart(given: Batch, isFirst = false): Promise<void> {
+  async #readPart(given: Batch, isFirst = false, read?: NrqlEnd): Promise<void> {
     const batch = this.#withoutBroken(given);
     if (batch.length === 0) return;
-    const end = await this.#runQuery(batch, isFirst);
+    const end = read ?? (await this.#runQuery(batch, isFirst));
     if (!(end instanceof UpstreamError)) return this.#afterResponse(batch, end);
     const reason = BLAMABLE[end.failure.reason];
     if (!this.#isDivisible(batch)) {
@@ -181,8 +189,8 @@ class SplitRead {
       return;
     }
     // A planned batch is divided for a transient failure only if its previous read failed like this, too.
-    const { read } = this.#context.query;
-    const mayPass = isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(read, idsOf(batch));
+    const { read: kind } = this.#context.query;
+    const mayPass = isFirst && end.failure.isTransient === true && !this.#failures.recordTransient(kind, idsOf(batch));
     if (reason === undefined || mayPass) this.#fail(batch, end);
     else await this.#divide(batch, reason, end);
   }
