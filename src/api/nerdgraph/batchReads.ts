@@ -140,10 +140,6 @@ export function selectorOf(selection: MetricSelection, scope: Scope): MetricSele
   return (made[scope] = new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares));
 }
 
-function hostsOf(hostKey: string | undefined): QueryPart['hosts'] {
-  return hostKey === undefined ? undefined : [hostKey];
-}
-
 /** The queries of metric data; those of series have the same rows, one for each bucket. */
 const METRIC_DATA = {
   application: { read: 'application_metrics', groupBy: 'application' },
@@ -152,9 +148,8 @@ const METRIC_DATA = {
 
 /** The parts of a query for the metric data of a subject. */
 export function metricDataParts({ applicationId, hostKey, metrics }: MetricDataSubject): readonly NeededPart[] {
-  const scope = hostKey === undefined ? 'application' : 'host';
-  const selector = selectorOf(metrics, scope);
-  return [{ id: applicationId, hosts: hostsOf(hostKey), selector, kind: METRIC_DATA[scope] }];
+  const [scope, hosts] = hostKey === undefined ? (['application'] as const) : (['host', [hostKey]] as const);
+  return [{ id: applicationId, hosts, selector: selectorOf(metrics, scope), kind: METRIC_DATA[scope] }];
 }
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
@@ -206,8 +201,8 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
   return rowsRead(account, {
     partsOf: ({ applicationId = 0, hostKey, keyTransactionId }) => {
       if (keyTransactionId === undefined) {
-        const [selector, kind] = hostKey === undefined ? [application, ROLLING.application] : [host, ROLLING.host];
-        return [{ id: applicationId, hosts: hostsOf(hostKey), selector, kind }];
+        if (hostKey === undefined) return [{ id: applicationId, selector: application, kind: ROLLING.application }];
+        return [{ id: applicationId, hosts: [hostKey], selector: host, kind: ROLLING.host }];
       }
       const known = memory.keyTransactions.get(keyTransactionId);
       if (known === undefined || known instanceof UpstreamError) return [];
@@ -219,12 +214,12 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
       kind.groupBy === 'key_transaction'
         ? [...oneQuery(parts, kind, range), ...oneQuery(ownersOf(parts), ROLLING.owners, range)]
         : oneQuery(parts, kind, range),
-    valueOf: ({ hostKey, keyTransactionId }, { own, parts, rowsOf }) =>
-      keyTransactionId === undefined
-        ? rollingOf(own.rowsOf(hostKey), own.seconds ?? SECONDS)
-        : keyTransactionValues(account, keyTransactionId, parts[0]?.keyTransaction, own, (id) =>
-            rowsOf({ kind: ROLLING.keyTransaction, id }),
-          ),
+    valueOf: ({ hostKey, keyTransactionId }, { own, parts, rowsOf }) => {
+      const { from = 0, to = SECONDS } = own.window ?? {};
+      if (keyTransactionId === undefined) return rollingOf(own.rowsOf(hostKey), to - from);
+      const ownerOf = (id: number): SubjectRows => rowsOf({ kind: ROLLING.keyTransaction, id });
+      return keyTransactionValues(account, keyTransactionId, parts[0]?.keyTransaction, own, ownerOf);
+    },
   });
 }
 
@@ -262,7 +257,8 @@ function keyTransactionValues(
   const metrics = owner?.rows.get(ITSELF);
   const apdex = metrics?.get(apdexName(details) ?? '');
   const row = rows.rowsOf(undefined).get(ITSELF);
-  return keyTransactionOf(row, apdex, metrics !== undefined, rows.seconds ?? KEY_TRANSACTION_SECONDS);
+  const { from = 0, to = KEY_TRANSACTION_SECONDS } = rows.window ?? {};
+  return keyTransactionOf(row, apdex, metrics !== undefined, to - from);
 }
 
 const WEB_TRANSACTION = 'WebTransaction/';

@@ -21,19 +21,33 @@ export async function listApplications(
   const search = { document: APPLICATIONS, type: 'APM-APPLICATION', schema: application };
   const { found: entities } = await searchEntities(account, 'applications', search, call);
   const found = new Map<number, Application>();
-  for (const each of entities.values()) {
-    if (!found.has(each.applicationId)) found.set(each.applicationId, toApplication(each));
+  for (const fields of entities.values()) {
+    const { applicationId, name, reporting, settings, apmSummary, tags } = fields;
+    if (found.has(applicationId)) continue;
+    const apdexThreshold = settings?.apdexTarget ?? undefined;
+    const hosts = apmSummary?.hostCount ?? undefined;
+    const instances = apmSummary?.instanceCount ?? undefined;
+    found.set(applicationId, {
+      id: applicationId,
+      name,
+      language: fields.language?.toLowerCase(),
+      healthStatus: healthStatus(reporting, fields.alertSeverity),
+      reporting,
+      // New Relic's other figures have an unknown window and scale, so the rolling values are calculated from timeslices.
+      summary: { apdexTarget: apdexThreshold, hostCount: hosts, instanceCount: instances },
+      apdexThreshold,
+      serverSideConfig: settings?.serverSideConfig ?? undefined,
+      hosts,
+      instances,
+      // Tags that failed and were never read are unknown, not empty.
+      tags: tags === null ? [] : tags,
+    });
   }
   const applications = [...found.values()];
   await account.checkEmpty(applications.length === 0, call);
   account.memory.listed(applications);
-  return chosen(applications, ids);
-}
-
-function chosen<T extends { readonly id: number }>(list: T[], ids: readonly number[] | undefined): T[] {
-  if (ids === undefined) return list;
   const wanted = new Set(ids);
-  return list.filter(({ id }) => wanted.has(id));
+  return ids === undefined ? applications : applications.filter(({ id }) => wanted.has(id));
 }
 
 const application = entity.extend({
@@ -42,28 +56,6 @@ const application = entity.extend({
   apmSummary: z.object({ hostCount: count.nullish(), instanceCount: count.nullish() }).nullish(),
   settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
 });
-
-/** New Relic's other figures have an unknown window and scale, so the rolling values are calculated from timeslices. */
-function toApplication(fields: z.infer<typeof application>): Application {
-  const { reporting, settings, apmSummary, tags } = fields;
-  const apdexThreshold = settings?.apdexTarget ?? undefined;
-  const hosts = apmSummary?.hostCount ?? undefined;
-  const instances = apmSummary?.instanceCount ?? undefined;
-  return {
-    id: fields.applicationId,
-    name: fields.name,
-    language: fields.language?.toLowerCase(),
-    healthStatus: healthStatus(reporting, fields.alertSeverity),
-    reporting,
-    summary: { apdexTarget: apdexThreshold, hostCount: hosts, instanceCount: instances },
-    apdexThreshold,
-    serverSideConfig: settings?.serverSideConfig ?? undefined,
-    hosts,
-    instances,
-    // Tags that failed and were never read are unknown, not empty.
-    tags: tags === null ? [] : tags,
-  };
-}
 
 /** The tag that holds the id of a key transaction in the REST interface. */
 const ID_TAG = 'keyTransactionId';
@@ -146,7 +138,8 @@ export async function listKeyTransactions(
     throw transport.failure(GROUP, `none of the ${entities.size} key transactions has details`);
   }
   memory.keyTransactions = listed;
-  return chosen([...found.values()], ids);
+  const wanted = new Set(ids);
+  return [...found.values()].filter(({ id }) => ids === undefined || wanted.has(id));
 }
 
 /** Reads the details that are due; returns failures by guid. Details that cannot be read again stay in use. */

@@ -118,9 +118,15 @@ export function rowsOf(response: Json): {
   if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the response has no list "results"');
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
   const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MAX_FACET_NAMES) : [];
+  const { begin, end } = hasMembers(metadata['timeWindow']) ? metadata['timeWindow'] : {};
+  // Rounded to whole minutes, because the end may be the last millisecond of the window.
+  const [from = NaN, to = NaN] = [begin, end].map((time) =>
+    typeof time === 'number' ? Math.round(time / 1000 / MINUTE_S) * MINUTE_S : NaN,
+  );
+  const isWindow = Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from;
   return {
     rows,
-    window: windowOf(metadata['timeWindow']),
+    window: isWindow ? { from, to } : undefined,
     // A facet whose name is no text loses only its name.
     facets: facets.map((name) => (typeof name === 'string' ? name : '')),
   };
@@ -135,14 +141,6 @@ export function nearWindow(window: TimeRange | undefined, { from, to }: TimeRang
     throw new CallFailure('invalid_response', 'the response is for another time than requested');
   }
   return window;
-}
-
-/** Rounded to whole minutes, because the end may be the last millisecond of the window. */
-function windowOf(given: unknown): TimeRange | undefined {
-  const { begin, end } = hasMembers(given) ? given : {};
-  if (typeof begin !== 'number' || typeof end !== 'number') return undefined;
-  const [from = 0, to = 0] = [begin, end].map((time) => Math.round(time / 1000 / MINUTE_S) * MINUTE_S);
-  return Number.isSafeInteger(from) && Number.isSafeInteger(to) && to > from ? { from, to } : undefined;
 }
 
 /** The number of different facets in rows of buckets; or the number of rows, where that is below the limit of facets. */

@@ -61,10 +61,6 @@ export class SubjectRows {
     return this.rows.get(host ?? ITSELF) ?? new Map<string, Columns>();
   }
 
-  get seconds(): number | undefined {
-    return this.window === undefined ? undefined : this.window.to - this.window.from;
-  }
-
   /** The failure of the whole subject; otherwise that of the host, or without a host the first of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
@@ -336,10 +332,12 @@ function takeBucket(
 function readColumns(row: Json, name: string, discarded: Discarded): Columns | undefined {
   const { c, t, x, mn, mx, q } = row;
   const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
-  if (!isAmount(c, false) || !isAmount(t, mayBeNegative)) return undefined;
+  const count = amountOf(c, false);
+  const sum = amountOf(t, mayBeNegative);
+  if (count === undefined || sum === undefined) return undefined;
   return {
-    count: c,
-    sum: t,
+    count,
+    sum,
     exclusive: amountOf(x, mayBeNegative, discarded),
     min: amountOf(mn, mayBeNegative, discarded),
     max: amountOf(mx, mayBeNegative, discarded),
@@ -347,9 +345,10 @@ function readColumns(row: Json, name: string, discarded: Discarded): Columns | u
   };
 }
 
-function amountOf(value: unknown, mayBeNegative: boolean, discarded: Discarded): number | undefined {
-  if (isAmount(value, mayBeNegative)) return value;
-  if (value !== undefined) discarded.add('value', 'results');
+/** @param discarded what counts an unreadable value as left out */
+function amountOf(value: unknown, mayBeNegative: boolean, discarded?: Discarded): number | undefined {
+  if (typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative)) return value;
+  if (value !== undefined) discarded?.add('value', 'results');
   return undefined;
 }
 
@@ -358,10 +357,6 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));
   return value;
-}
-
-function isAmount(value: unknown, mayBeNegative: boolean): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative);
 }
 
 /** Guids are base64, with its padding or without. */
