@@ -57,8 +57,9 @@ export interface FamilySpec {
   readonly labelNames?: readonly string[];
 }
 
-/** A value, or a value for each series of its own labels; undefined, or no finite number, where it is absent. */
-type Calculated = number | undefined | readonly { readonly labels: Labels; readonly value: number | undefined }[];
+/** A value, or a value for each series of its own labels: undefined, or no finite number, where it is absent; true is 1. */
+type Calculated =
+  number | boolean | undefined | readonly { readonly labels: Labels; readonly value: number | undefined }[];
 
 /** The specification of a row. `Input` is what is known about an entity. */
 export interface RowSpec<Input> extends FamilySpec {
@@ -106,14 +107,16 @@ export function samplesOf<Input>(rows: readonly FamilyRow<Input>[], input: Input
   const samples: Sample[] = [];
   for (const family of rows) {
     const calculated = family.calculate(input);
-    if (typeof calculated !== 'object') add(samples, family, undefined, calculated);
-    else for (const { labels, value } of calculated) add(samples, family, labels, value);
+    if (typeof calculated === 'object') {
+      for (const { labels, value = NaN } of calculated) {
+        if (Number.isFinite(value)) samples.push({ family, labels, value });
+      }
+      continue;
+    }
+    const value = Number(calculated);
+    if (Number.isFinite(value)) samples.push({ family, labels: undefined, value });
   }
   return samples;
-}
-
-function add(samples: Sample[], family: Family, labels: Labels | undefined, value = NaN): void {
-  if (Number.isFinite(value)) samples.push({ family, labels, value });
 }
 
 function sourceText({ source, nerdgraph, rest }: FamilySpec): string {

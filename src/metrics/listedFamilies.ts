@@ -55,7 +55,7 @@ function reporting(listed: string): Spec[] {
       suffix: 'reporting',
       meaning: `1 while the ${listed} reports data, else 0`,
       source: 'reporting',
-      calculate: ({ entry }) => flag(entry.reporting),
+      calculate: ({ entry }) => entry.reporting,
     },
     {
       suffix: 'last_reported_timestamp_seconds',
@@ -67,18 +67,10 @@ function reporting(listed: string): Spec[] {
   ];
 }
 
-export function info(labels: Labels) {
-  return [{ labels, value: 1 }];
-}
-
-export function flag(value: boolean | undefined): number | undefined {
-  return value === undefined ? undefined : Number(value);
-}
-
 /** A series for each known status, and one more for an unknown current status. */
 export function statuses(current: string | undefined) {
   if (current === undefined) return undefined;
-  const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: flag(status === current) }));
+  const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: Number(status === current) }));
   return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];
 }
 
@@ -152,16 +144,13 @@ const OF_TIMESLICES = {
 
 function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
   if (summary?.requestRate !== 0) return summary;
+  const { responseTime, errorRate, apdexScore } = summary;
   return {
     ...summary,
-    responseTime: unlessZero(summary.responseTime),
-    errorRate: unlessZero(summary.errorRate),
-    apdexScore: unlessZero(summary.apdexScore),
+    responseTime: responseTime === 0 ? undefined : responseTime,
+    errorRate: errorRate === 0 ? undefined : errorRate,
+    apdexScore: apdexScore === 0 ? undefined : apdexScore,
   };
-}
-
-function unlessZero(value: number | undefined): number | undefined {
-  return value === 0 ? undefined : value;
 }
 
 /** The families of each kind of entry, by the group whose lists bring them. */
@@ -173,8 +162,9 @@ export const LISTED_FAMILIES = {
       source: 'language, links.alert_policy',
       nerdgraph: 'language; alert_policy_id is empty',
       labelNames: ['language', 'alert_policy_id'],
-      calculate: ({ entry: { language = '', alertPolicyId } }) =>
-        info({ language, alert_policy_id: String(alertPolicyId ?? '') }),
+      calculate: ({ entry: { language = '', alertPolicyId } }) => [
+        { labels: { language, alert_policy_id: String(alertPolicyId ?? '') }, value: 1 },
+      ],
     },
     {
       suffix: 'tags',
@@ -184,7 +174,7 @@ export const LISTED_FAMILIES = {
       rest: false,
       // Tags that could not be read are unknown, which is not the same as none.
       calculate: ({ entry, tags: keys }) =>
-        keys.length === 0 || entry.tags === undefined ? undefined : info(tagLabels(entry.tags, keys)),
+        keys.length === 0 || entry.tags === undefined ? [] : [{ labels: tagLabels(entry.tags, keys), value: 1 }],
     },
     ...reporting('application'),
     healthStatus('application', true),
@@ -221,14 +211,14 @@ export const LISTED_FAMILIES = {
       meaning: '1 when browser monitoring is on in the settings, else 0',
       source: 'settings.enable_real_user_monitoring',
       nerdgraph: false,
-      calculate: ({ entry }) => flag(entry.realUserMonitoring),
+      calculate: ({ entry }) => entry.realUserMonitoring,
     },
     {
       suffix: 'server_side_config_enabled',
       meaning: '1 when the agent is configured by New Relic, else 0',
       source: 'settings.use_server_side_config',
       nerdgraph: 'settings.serverSideConfig',
-      calculate: ({ entry }) => flag(entry.serverSideConfig),
+      calculate: ({ entry }) => entry.serverSideConfig,
     },
     ...traffic(OF_TIMESLICES),
     APDEX_TARGET,
@@ -262,7 +252,7 @@ export const LISTED_FAMILIES = {
       source: 'language of the host list',
       nerdgraph: 'the language of the application',
       labelNames: ['language'],
-      calculate: ({ entry: { language = '' } }) => info({ language }),
+      calculate: ({ entry: { language = '' } }) => [{ labels: { language }, value: 1 }],
     },
     healthStatus('host', false),
     ...traffic(OF_TIMESLICES),
@@ -281,7 +271,7 @@ export const LISTED_FAMILIES = {
       source: 'language of the instance list',
       nerdgraph: false,
       labelNames: ['language'],
-      calculate: ({ entry: { language = '' } }) => info({ language }),
+      calculate: ({ entry: { language = '' } }) => [{ labels: { language }, value: 1 }],
     },
     healthStatus('instance', false),
     ...traffic(false),
@@ -293,7 +283,7 @@ export const LISTED_FAMILIES = {
       source: 'transaction_name',
       nerdgraph: 'metricName',
       labelNames: ['transaction_name'],
-      calculate: ({ entry: { transactionName = '' } }) => info({ transaction_name: transactionName }),
+      calculate: ({ entry: { transactionName = '' } }) => [{ labels: { transaction_name: transactionName }, value: 1 }],
     },
     ...reporting('key transaction'),
     healthStatus('key transaction', true),
@@ -335,22 +325,22 @@ export interface LabelledAccount {
   readonly labels: Labels;
 }
 
-export function applicationLabels(account: LabelledAccount, application: Application): Labels {
-  return { ...ofApplication(account, application), ...account.labels };
+export function applicationLabels(account: LabelledAccount, { id, name }: Application): Labels {
+  return { account: account.name, app: name, app_id: String(id), ...account.labels };
 }
 
-export function hostLabels(account: LabelledAccount, application: Application, { host, key }: Host): Labels {
-  return { ...ofApplication(account, application), host, host_id: key, ...account.labels };
+export function hostLabels(account: LabelledAccount, { id, name }: Application, { host, key }: Host): Labels {
+  return { account: account.name, app: name, app_id: String(id), host, host_id: key, ...account.labels };
 }
 
 /** A host id or port that New Relic does not give is empty. */
 export function instanceLabels(
   account: LabelledAccount,
-  application: Application,
-  { id, host, hostId, port }: Instance,
+  { id, name }: Application,
+  { id: instanceId, host, hostId, port }: Instance,
 ): Labels {
-  const ofInstance = { host, host_id: String(hostId ?? ''), instance_id: String(id), port: String(port ?? '') };
-  return { ...ofApplication(account, application), ...ofInstance, ...account.labels };
+  const ofHost = { account: account.name, app: name, app_id: String(id), host, host_id: String(hostId ?? '') };
+  return { ...ofHost, instance_id: String(instanceId), port: String(port ?? ''), ...account.labels };
 }
 
 /** `app` is the name of the owning application; empty when the key cannot see it. */
@@ -361,8 +351,4 @@ export function keyTransactionLabels(
 ): Labels {
   const ofOwner = { account: account.name, app: app ?? '', app_id: String(applicationId ?? '') };
   return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
-}
-
-function ofApplication(account: LabelledAccount, { id, name }: Application): Labels {
-  return { account: account.name, app: name, app_id: String(id) };
 }

@@ -1,7 +1,7 @@
 import type { GoldenMetric, GoldenResult, MonitoredEntity } from '../api/upstreamReader.ts';
 import { PERCENTILE_LABEL } from '../nrql/queryRows.ts';
 import { familyRow, samplesOf, type RowSpec, type Family, type Labels, type Sample } from './family.ts';
-import { ALERT_SEVERITY, flag, info, statuses, tagLabels, type LabelledAccount } from './listedFamilies.ts';
+import { ALERT_SEVERITY, statuses, tagLabels, type LabelledAccount } from './listedFamilies.ts';
 
 interface MonitoredInput {
   readonly entity: Pick<MonitoredEntity, 'reporting' | 'healthStatus' | 'tags'>;
@@ -13,13 +13,13 @@ const SPECS: readonly RowSpec<MonitoredInput>[] = [
     suffix: 'info',
     meaning: '1, with the tags of the entity that the configuration names as labels `tag_<key>`',
     source: 'tags of the entity search',
-    calculate: ({ entity, tags }) => info(tagLabels(entity.tags, tags)),
+    calculate: ({ entity, tags }) => [{ labels: tagLabels(entity.tags, tags), value: 1 }],
   },
   {
     suffix: 'reporting',
     meaning: '1 while the entity reports data, else 0; golden metrics are read of those that report',
     source: 'reporting of the entity search',
-    calculate: ({ entity }) => flag(entity.reporting),
+    calculate: ({ entity }) => entity.reporting,
   },
   {
     suffix: 'health_status',

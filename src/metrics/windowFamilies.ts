@@ -286,15 +286,11 @@ export function windowSamples(
   values: WindowValues,
   database: DatabaseChoice | undefined,
 ): Sample[] {
-  const components = database === undefined ? undefined : componentsOf(values, database);
-  return samplesOf(WINDOW_FAMILIES[scope], { ...values, components });
-}
-
-/** The components of an application or a host, the metrics of the database kind that counts first. */
-function componentsOf(values: WindowValues, database: DatabaseChoice): FormulaInput['components'] {
-  const names = [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
-  return names.flatMap((name) => {
+  // The metrics of the database kind that counts come first.
+  const names = database && [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
+  const components = names?.flatMap((name) => {
     const columns = values.metrics.get(name);
     return columns === undefined ? [] : [{ labels: { component: name.replace(/\/all(?:Web)?$/, '') }, columns }];
   });
+  return samplesOf(WINDOW_FAMILIES[scope], { ...values, components });
 }

@@ -79,7 +79,7 @@ export class SampleWriter {
     }
     const isExpected = list.length === expected.length && list.every((each, at) => each === expected[at]);
     const columns = isExpected ? expected : list;
-    if (!isExpected && before === undefined) keep(this.#newest, layout, columns);
+    if (!isExpected && before === undefined) this.#newest.set(layout, new WeakRef(columns));
     return { columns, values };
   }
 
@@ -91,20 +91,16 @@ export class SampleWriter {
     const known = ofFamily.get(text)?.deref();
     if (known !== undefined) return known;
     const seriesKey = `${family.name} ${pairs.sort().join()}`;
-    return keep(ofFamily, text, { family, labels, labelBytes: Buffer.from(text, 'utf8'), seriesKey });
+    const column = { family, labels, labelBytes: Buffer.from(text, 'utf8'), seriesKey };
+    ofFamily.set(text, new WeakRef(column));
+    const { size } = ofFamily;
+    // Entries whose object is gone are removed when the size is a power of two: a search at each insertion would cost the square
+    // of the number of series.
+    if (size >= FEW && (size & (size - 1)) === 0) {
+      for (const [other, kept] of ofFamily) if (kept.deref() === undefined) ofFamily.delete(other);
+    }
+    return column;
   }
-}
-
-/** Stores a value weakly: it may be garbage-collected once nothing else refers to it. */
-function keep<T extends object>(known: Map<string, WeakRef<T>>, key: string, value: T): T {
-  known.set(key, new WeakRef(value));
-  const { size } = known;
-  // Entries whose object is gone are removed when the size is a power of two: a search at each insertion would cost the square
-  // of the number of series.
-  if (size >= FEW && (size & (size - 1)) === 0) {
-    for (const [other, kept] of known) if (kept.deref() === undefined) known.delete(other);
-  }
-  return value;
 }
 
 function isEqual(a: Labels, b: Labels): boolean {
