@@ -3,7 +3,7 @@ import { constants, createGzip } from 'node:zlib';
 import { inSlices } from '../eventLoop/turns.ts';
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import { unitOf, type Labels } from '../metrics/family.ts';
-import { bracedLabels, labelPairs, type Block, type Columns, type DroppedSeries } from '../metrics/writeSamples.ts';
+import { bracedLabels, labelPairs, type Block, type DroppedSeries } from '../metrics/writeSamples.ts';
 import { expositionPieces, PASSING, type FamilySeries } from './expositionText.ts';
 import { END_OF_EXPOSITION, metadata, type Format } from './formats.ts';
 
@@ -34,34 +34,27 @@ export async function familiesOf(
 }
 
 function addRuns(families: Map<string, FamilySeries>, block: Block): void {
-  const { columns } = block.samples;
-  for (let start = 0, end; start < columns.length; start = end) {
-    const family = columns[start]?.family;
-    if (family === undefined) break;
-    let found = families.get(family.name);
-    if (found === undefined) families.set(family.name, (found = { family, blocks: [], starts: [], series: 0 }));
-    end = endOfRun(columns, start);
-    found.blocks.push(block);
-    found.starts.push(start);
-    found.series += end - start;
+  let found: FamilySeries | undefined;
+  let at = 0;
+  for (const { family } of block.samples.columns) {
+    if (found?.family.name !== family.name) {
+      found = families.get(family.name);
+      if (found === undefined) families.set(family.name, (found = { family, blocks: [], starts: [], series: 0 }));
+      found.blocks.push(block);
+      found.starts.push(at);
+    }
+    found.series += 1;
+    at += 1;
   }
 }
 
-function endOfRun(columns: Columns, start: number): number {
-  const name = columns[start]?.family.name;
-  let end = start + 1;
-  while (end < columns.length && columns[end]?.family.name === name) end += 1;
-  return end;
-}
-
-function* droppedSeries({ family, blocks, starts }: FamilySeries): Generator<DroppedSeries> {
-  let series = 0;
-  for (const [index, { samples }] of blocks.entries()) {
-    const start = starts[index] ?? 0;
-    series += endOfRun(samples.columns, start) - start;
-    if (blocks[index + 1]?.samples === samples) continue;
-    yield { family: family.name, series, reading: samples };
-    series = 0;
+function* droppedSeries({ family: { name }, blocks }: FamilySeries): Generator<DroppedSeries> {
+  for (const [index, block] of blocks.entries()) {
+    // A block stands there once for each run.
+    if (blocks[index + 1] === block) continue;
+    const { samples } = block;
+    const series = samples.columns.filter(({ family }) => family.name === name).length;
+    yield { family: name, series, reading: samples };
   }
 }
 
@@ -111,16 +104,13 @@ export function* ownText(
     yield metadata({ ...family, unit: unitOf(family.name) }, format);
     for (const { suffix, labels, value } of family.series) {
       if (!Number.isFinite(value)) continue;
-      const pairs = labelPairs(boundLast(labels, format)).join(',');
-      yield `${family.name}${suffix}${bracedLabels(pairs)}${value}\n`;
+      const { le, ...others } = labels;
+      // OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`.
+      const bound = format === 'openmetrics' && le !== undefined && /^-?\d+$/.test(le) ? `${le}.0` : le;
+      const pairs = labelPairs(bound === undefined ? others : { ...others, le: bound });
+      yield `${family.name}${suffix}${bracedLabels(pairs.join(','))}${value}\n`;
     }
   }
-}
-
-/** OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`. */
-function boundLast({ le, ...others }: Labels, format: Format): Labels {
-  if (le === undefined) return others;
-  return { ...others, le: format === 'openmetrics' && /^-?\d+$/.test(le) ? `${le}.0` : le };
 }
 
 /**

@@ -39,8 +39,8 @@ export async function* expositionPieces(
     for (let index = 0; index < blocks.length; index += 1) {
       const block = blocks[index];
       for (let start = starts[index]; block !== undefined && start !== undefined;) {
-        start = addRun(writer, name, family, block, start);
-        if (!writer.isFull) continue;
+        start = writer.addRun(family, name, block, start);
+        if (start === undefined) continue;
         yield writer.take();
         await yieldIfDue();
         signal?.throwIfAborted();
@@ -49,24 +49,6 @@ export async function* expositionPieces(
   }
   writer.addText(end);
   yield writer.take();
-}
-
-/** Adds the lines of a run until the piece is full; returns the index of the next column of the run, if any is left. */
-function addRun(
-  writer: PieceWriter,
-  name: Buffer,
-  family: Family,
-  { labelBytes, samples: { columns, values } }: Block,
-  start: number,
-): number | undefined {
-  for (let at = start; at < columns.length; at += 1) {
-    const column = columns[at];
-    const value = values[at];
-    if (column === undefined || value === undefined || column.family.name !== family.name) return undefined;
-    if (writer.isFull) return at;
-    writer.addLine(name, labelBytes, column.labelBytes, value);
-  }
-  return undefined;
 }
 
 const ROOM = 16 * 1024;
@@ -95,17 +77,30 @@ class PieceWriter {
     this.#bytes = Buffer.allocUnsafeSlow(this.#size + ROOM);
   }
 
-  get isFull(): boolean {
-    return this.#length >= this.#size;
-  }
-
   addText(text: string): void {
     this.#makeRoom(text.length * MAX_BYTES);
     this.#length += this.#bytes.write(text, this.#length, 'utf8');
   }
 
+  /** Adds the lines of a run until the piece is full; returns the index of the next column of the run, if any is left. */
+  addRun(
+    family: Family,
+    name: Buffer,
+    { labelBytes, samples: { columns, values } }: Block,
+    start: number,
+  ): number | undefined {
+    for (let at = start; at < columns.length; at += 1) {
+      const column = columns[at];
+      const value = values[at];
+      if (column === undefined || value === undefined || column.family.name !== family.name) return undefined;
+      if (this.#length >= this.#size) return at;
+      this.#addLine(name, labelBytes, column.labelBytes, value);
+    }
+    return undefined;
+  }
+
   /** Adds a line: `name{labels,added} value`. `value` is plain ASCII. */
-  addLine(name: Buffer, labels: Buffer, added: Buffer, value: string): void {
+  #addLine(name: Buffer, labels: Buffer, added: Buffer, value: string): void {
     this.#makeRoom(name.length + labels.length + added.length + value.length + MARKS);
     const bytes = this.#bytes;
     let end = this.#length;

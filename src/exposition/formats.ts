@@ -19,41 +19,38 @@ function elementsFor(format: Format, elements: ReturnType<typeof parse>) {
   );
 }
 
-/**
- * The format for an `Accept` header: OpenMetrics where the header names it in a version we write, unless text has a higher quality,
- * or the same quality and an earlier place. Everything else, `*` and a missing header included, gives text.
- */
-export function negotiate(accept: string | undefined): Format {
-  const elements = parse(accept);
-  const openMetrics = elementsFor('openmetrics', elements).find(({ quality }) => quality > 0);
-  if (openMetrics === undefined) return 'text';
-  const named = elementsFor('text', elements);
-  const text = named.length > 0 ? named : elements.filter(({ name }) => name === 'text/*' || name === '*/*');
-  const preferred = text.some((other) => {
-    const isFirst = named.length > 0 && elements.indexOf(other) < elements.indexOf(openMetrics);
-    return other.quality > openMetrics.quality || (isFirst && other.quality === openMetrics.quality);
-  });
-  return preferred ? 'text' : 'openmetrics';
-}
-
 /** Schemes for escaping names outside the old character set. All our names are inside it, so every scheme is fulfilled. */
 const ESCAPING = ['allow-utf-8', 'underscores', 'dots', 'values'];
 
 /**
- * The `Content-Type` of a response in a format that `negotiate` chose. Version 1.0.0 of either format names the escaping scheme
- * that the client requested; without one, text has the default (Prometheus, "Scrape protocol content negotiation").
+ * The format for an `Accept` header: OpenMetrics where the header names it in a version we write, unless text has a higher quality,
+ * or the same quality and an earlier place. Everything else, `*` and a missing header included, gives text.
+ *
+ * In the `Content-Type`, version 1.0.0 of either format names the escaping scheme that the client requested; without one, text has
+ * the default (Prometheus, "Scrape protocol content negotiation").
  */
-export function contentTypeOf(format: Format, accept: string | undefined): string {
+export function negotiate(accept: string | undefined): { readonly format: Format; readonly contentType: string } {
+  const elements = parse(accept);
+  const named = elementsFor('text', elements);
+  const text = named.length > 0 ? named : elements.filter(({ name }) => name === 'text/*' || name === '*/*');
+  const openMetrics = elementsFor('openmetrics', elements).filter(({ quality }) => quality > 0);
+  const [first] = openMetrics;
+  const isText =
+    first === undefined ||
+    text.some((other) => {
+      const isBefore = named.length > 0 && elements.indexOf(other) < elements.indexOf(first);
+      return other.quality > first.quality || (isBefore && other.quality === first.quality);
+    });
+  const format = isText ? 'text' : 'openmetrics';
   const { name, versions } = WRITTEN[format];
-  const [preferred] = elementsFor(format, parse(accept))
-    .filter(({ quality }) => quality > 0)
-    .toSorted((a, b) => b.quality - a.quality);
+  const accepted = isText ? named.filter(({ quality }) => quality > 0) : openMetrics;
+  const [preferred] = accepted.toSorted((a, b) => b.quality - a.quality);
   const version = preferred?.parameters.get('version') ?? versions[0];
   const scheme =
     ESCAPING.find((known) => known === preferred?.parameters.get('escaping')) ??
     (format === 'text' ? 'underscores' : undefined);
   const escaping = version === '1.0.0' && scheme !== undefined ? `; escaping=${scheme}` : '';
-  return `${name}; version=${version}; charset=utf-8${escaping}`;
+  return { format, contentType: `${name}; version=${version}; charset=utf-8${escaping}` };
 }
 
 /** True if an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */
@@ -72,7 +69,10 @@ function parse(header: string | undefined) {
     .filter(([name]) => name !== undefined && name !== '')
     .map(([name = '', ...parts]) => {
       const parameters = new Map(parts.map(parameter));
-      return { name: name.toLowerCase(), parameters, quality: qualityOf(parameters.get('q')) };
+      const quality = parameters.get('q') ?? '1';
+      // RFC 9110, 12.4.2. An invalid quality counts as 0: the preference of the client is unknown.
+      const isValid = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(quality);
+      return { name: name.toLowerCase(), parameters, quality: isValid ? Number(quality) : 0 };
     });
 }
 
@@ -87,29 +87,17 @@ function parameter(part: string): readonly [string, string] {
   ];
 }
 
-/** RFC 9110, 12.4.2. An invalid quality counts as 0: the preference of the client is unknown. */
-function qualityOf(text: string | undefined): number {
-  if (text === undefined) return 1;
-  return /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(text) ? Number(text) : 0;
-}
-
 /** The last line of an OpenMetrics exposition. */
 export const END_OF_EXPOSITION = '# EOF\n';
 
-/** The metadata lines of a family, in the order of its format. OpenMetrics names a counter without `_total`. */
+/** The metadata lines of a family, in the order of its format. OpenMetrics names a counter without `_total`, and escapes quotes. */
 export function metadata(
   family: Pick<ExporterFamily, 'name' | 'help' | 'type'> & Pick<Family, 'unit'>,
   format: Format,
 ): string {
-  const help = helpText(family.help, format);
+  const help = family.help.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
   if (format === 'text') return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n`;
   const name = family.type === 'counter' ? family.name.replace(/_total$/, '') : family.name;
   const unit = family.unit !== undefined && name.endsWith(`_${family.unit}`) ? `# UNIT ${name} ${family.unit}\n` : '';
-  return `# TYPE ${name} ${family.type}\n${unit}# HELP ${name} ${help}\n`;
-}
-
-/** HELP text; OpenMetrics escapes the quote as well. */
-export function helpText(help: string, format: Format): string {
-  const escaped = help.toWellFormed().replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  return format === 'openmetrics' ? escaped.replaceAll('"', '\\"') : escaped;
+  return `# TYPE ${name} ${family.type}\n${unit}# HELP ${name} ${help.replaceAll('"', '\\"')}\n`;
 }

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { type ExpositionForm, bodyOf } from '../exposition/exposition.ts';
+import { bodyOf } from '../exposition/exposition.ts';
 import { yieldIfDue, yieldToEventLoop } from '../eventLoop/turns.ts';
-import { acceptsGzip, contentTypeOf } from '../exposition/formats.ts';
+import { acceptsGzip } from '../exposition/formats.ts';
 import { unlessGone, type RequestSlot } from './requestLimiter.ts';
 
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */
@@ -133,10 +133,10 @@ async function* piecesOf(parts: Iterable<string>, abandoned: AbortSignal): Async
 export async function sendExposition(
   response: ServerResponse,
   pieces: readonly Buffer[],
-  { format, gzip }: ExpositionForm,
+  { contentType, gzip }: { readonly contentType: string; readonly gzip: boolean },
   slot: Pick<RequestSlot, 'gone' | 'inFlight'>,
 ): Promise<boolean> {
-  response.setHeader('Content-Type', contentTypeOf(format, response.req.headers.accept));
+  response.setHeader('Content-Type', contentType);
   response.setHeader('Vary', 'Accept, Accept-Encoding');
   if (gzip) response.setHeader('Content-Encoding', 'gzip');
   return await sendPieces(response, pieces, slot);

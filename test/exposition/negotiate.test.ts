@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptsGzip, contentTypeOf, negotiate } from '../../src/exposition/formats.ts';
+import { acceptsGzip, negotiate } from '../../src/exposition/formats.ts';
 
 const OPENMETRICS = 'application/openmetrics-text';
 const OF_2_53 = `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`;
@@ -22,7 +22,7 @@ describe('the format', () => {
     ['named before text', `${OPENMETRICS}, text/plain`],
     ['text is forbidden', `text/plain;q=0, ${OPENMETRICS};q=0.1`],
   ])('is OpenMetrics for %s', (_, accept) => {
-    expect(negotiate(accept)).toBe('openmetrics');
+    expect(negotiate(accept).format).toBe('openmetrics');
   });
 
   it.each([
@@ -39,7 +39,7 @@ describe('the format', () => {
     ['a quality that is none', `${OPENMETRICS};q=high, */*;q=0.1`],
     ['protobuf only', 'application/vnd.google.protobuf'],
   ])('is text for %s', (_, accept) => {
-    expect(negotiate(accept)).toBe('text');
+    expect(negotiate(accept).format).toBe('text');
   });
 });
 
@@ -70,7 +70,7 @@ describe('the content type', () => {
     ['no header', undefined, 'text/plain; version=0.0.4; charset=utf-8'],
     ['a browser', 'text/html,*/*;q=0.8', 'text/plain; version=0.0.4; charset=utf-8'],
   ])('is what %s asks for', (_, accept, contentType) => {
-    expect(contentTypeOf(negotiate(accept), accept)).toBe(contentType);
+    expect(negotiate(accept).contentType).toBe(contentType);
   });
 });
 

@@ -56,7 +56,7 @@ test('a refusal in the place of a compressed response is plain text', async () =
   const response = await askedByDeafClient();
   const inFlight = new InFlightBytes(() => 0, 1);
   await inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
-  const form = { format: 'text', gzip: true } as const;
+  const form = { contentType: 'text/plain', gzip: true };
   const sent = sendExposition(response, PIECES, form, { gone: clientGone(response), inFlight });
   await expect(sent).rejects.toThrow(HttpError);
   sendText(response, 503, 'full');

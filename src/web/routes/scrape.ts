@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { familiesOf, writeExposition, type ExpositionForm, type OwnFamily } from '../../exposition/exposition.ts';
+import { familiesOf, writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
 import { sendExposition, sendPieces, SharedWork } from '../sending.ts';
 import { ClientGoneError, unlessGone, type LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
@@ -103,13 +103,14 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const seconds = (deps.monotonic() - startedAt) / 1000;
     const { blocks, cut } = result.kind === 'result' ? result : { blocks: [], cut: [] };
     const writingFrom = deps.monotonic();
-    const form = debug ? ({ format: 'text', gzip: false } as const) : expositionFormOf(request);
+    const ofDebug = { format: 'text', contentType: 'text/plain; charset=utf-8', gzip: false } as const;
+    const form = debug ? ofDebug : expositionFormOf(request);
     const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, gone), gone);
     deps.dropped([...cut, ...dropped]);
     const own = outcome(result.kind === 'result' && result.success, seconds);
     const pieces = await unlessGone(writeExposition(families, own, form, gone), gone);
     if (debug) {
-      response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+      response.setHeader('Content-Type', form.contentType);
       const words = Buffer.from(inWords(account, applicationId, result, seconds));
       await sendPieces(response, [words, ...pieces], slot);
     } else if ((await sendExposition(response, pieces, form, slot)) && request.method === 'GET') {
@@ -215,6 +216,6 @@ export function timeToRespond(
   return Math.max(timeout - collection.scrape_timeout_offset - lastWrite, timeout / 2);
 }
 
-export function expositionFormOf({ headers }: IncomingMessage): ExpositionForm {
-  return { format: negotiate(headers.accept), gzip: acceptsGzip(headers['accept-encoding']?.toString()) };
+export function expositionFormOf({ headers }: IncomingMessage) {
+  return { ...negotiate(headers.accept), gzip: acceptsGzip(headers['accept-encoding']?.toString()) };
 }
