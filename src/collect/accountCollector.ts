@@ -61,10 +61,16 @@ export class AccountCollector {
     return this.list?.refused ?? this.#refused;
   }
 
-  /** True when the last read of the application list succeeded completely (`newrelic_up`). */
+  /**
+   * True when the last read of the application list succeeded completely; for an account without applications, when that of a query
+   * or of entities did (`newrelic_up`).
+   */
   get up(): boolean {
     // While the key of its entry is refused, its own list is not tried.
-    return this.list?.refused === undefined && this.inventory.isUp;
+    if (this.list?.refused !== undefined) return false;
+    const { inventory, context } = this;
+    const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
+    return tasks.some(({ lastRead, failures }) => lastRead !== undefined && failures === 0);
   }
 
   /** True for an account of an entry that never listed an application: in an organisation that is not unusual. */
@@ -338,7 +344,7 @@ export class AccountCollector {
 
   /** After the first success of an application, reads of its waiting hosts are no longer trials. */
   #trustHosts({ subject }: Task): void {
-    for (const { metrics } of this.inventory.dataOf(subject)?.hosts.values() ?? []) {
+    for (const { metrics } of this.inventory.recordOf(subject)?.data?.hosts.values() ?? []) {
       if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics);
     }
   }

@@ -11,10 +11,10 @@ import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
 import { neededGroups, type Scope } from './demand.ts';
 
-function newTally() {
-  const tasks: Record<TaskState, number> = { fresh: 0, stale: 0, missing: 0 };
-  /** `oldestWindowEnd`: Unix seconds; Infinity while no window is served. */
-  return { tasks, oldestWindowEnd: Infinity };
+interface Tally {
+  readonly tasks: Record<TaskState, number>;
+  /** Unix seconds; Infinity while no window is served. */
+  oldestWindowEnd: number;
 }
 
 /**
@@ -33,7 +33,7 @@ export class AccountSnapshot {
   readonly #scope: Scope;
   readonly #time: EvaluationTime;
   readonly #needs: ReturnType<typeof neededGroups>;
-  readonly #groups = new Map<Group, ReturnType<typeof newTally>>();
+  readonly #groups = new Map<Group, Tally>();
 
   constructor(account: AccountCollector, scope: Scope, time: EvaluationTime) {
     this.#account = account;
@@ -48,9 +48,12 @@ export class AccountSnapshot {
     return snapshot;
   }
 
-  of(group: Group): ReturnType<typeof newTally> {
-    const tally = this.#groups.get(group) ?? newTally();
-    this.#groups.set(group, tally);
+  of(group: Group): Tally {
+    let tally = this.#groups.get(group);
+    if (tally === undefined) {
+      tally = { tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
+      this.#groups.set(group, tally);
+    }
     return tally;
   }
 
@@ -59,7 +62,7 @@ export class AccountSnapshot {
    * scope of one application has only that, and no queries.
    */
   *walk(): Generator<undefined> {
-    const { inventory, context } = this.#account;
+    const { inventory, context, schedule } = this.#account;
     const { applicationId } = this.#scope;
     if (context.enabled.has('applications')) this.#list(inventory.applicationList);
     if (context.enabled.has('key_transactions')) this.#list(inventory.keyTransactionList);
@@ -89,7 +92,7 @@ export class AccountSnapshot {
         yield undefined;
       }
     }
-    const isServed = (task: Task): boolean => this.#stateOf(task) !== 'missing';
+    const isServed = (task: Task): boolean => schedule.stateOf(task, this.#time) !== 'missing';
     for (const [{ task, labels, cut }, samples] of inventory.queries.served(isServed)) {
       if (this.#single(task) !== 'missing') {
         this.#add('queries', labels, samples);
@@ -104,19 +107,17 @@ export class AccountSnapshot {
     this.#entry(this.#account.inventory.applicationList, record);
     if (data === undefined) return;
     const { application_metrics: metrics, hosts, instances, ...others } = data.tasks;
-    if (metrics !== undefined) this.#countCut(this.#metrics(metrics, labels, data.reading));
+    if (metrics !== undefined) this.#metrics(metrics, labels, data.reading, true);
     for (const task of Object.values(others)) {
       if (this.#single(task) !== 'missing') this.#add(task.group, labels, data.samples[task.kind] ?? NO_SAMPLES);
     }
     if (hosts !== undefined) {
       this.#list(hosts);
-      let first: WindowReading | undefined;
+      let isFirst = true;
       for (const host of data.hosts.values()) {
         this.#entry(hosts, host);
-        const served = this.#metrics(host.metrics, host.labels, host.reading);
-        first ??= served;
+        if (this.#metrics(host.metrics, host.labels, host.reading, isFirst)) isFirst = false;
       }
-      this.#countCut(first);
     }
     if (instances === undefined) return;
     this.#list(instances);
@@ -125,28 +126,33 @@ export class AccountSnapshot {
 
   #entry(list: Task, record: ListRecord): void {
     const { labels, rolling } = record;
-    const state = this.#stateOf(list);
-    const rollingState = rolling === undefined ? undefined : this.#stateOf(rolling.task);
-    if (list.lastRead !== undefined) this.#count(list, state, rolling?.task);
-    if (rolling !== undefined && rollingState !== undefined) this.#window(rolling.task, rollingState);
+    const { schedule, context } = this.#account;
+    const state = schedule.stateOf(list, this.#time);
+    const rollingState = rolling && schedule.stateOf(rolling, this.#time);
+    if (list.lastRead !== undefined) this.#count(list, state, rolling);
+    if (rolling !== undefined && rollingState !== undefined) this.#window(rolling, rollingState);
     if (state === 'missing' || !this.#scope.groups.has(list.group)) return;
-    this.#add(list.group, labels, listedSamples(record, this.#account.context, rollingState === 'missing'));
+    this.#add(list.group, labels, listedSamples(record, context, rollingState === 'missing'));
   }
 
-  #metrics(task: Task, labels: WrittenLabels, reading: WindowReading | undefined): WindowReading | undefined {
+  /**
+   * @param countsCut true where the series that `max_series` leaves out are counted: the first host has those of all hosts
+   * @returns true when it is served
+   */
+  #metrics(task: Task, labels: WrittenLabels, reading: WindowReading | undefined, countsCut: boolean): boolean {
     const isServed = this.#single(task) !== 'missing';
-    if (!isServed || reading === undefined) return undefined;
+    if (!isServed || reading === undefined) return false;
     this.#add(task.group, labels, reading.samples);
     this.#add('custom_metrics', labels, reading.customSamples);
-    return reading;
-  }
-
-  #stateOf(task: Task): TaskState {
-    return this.#account.schedule.stateOf(task, this.#time);
+    if (countsCut && this.#scope.groups.has('custom_metrics')) {
+      // A family that was cut counts even when the exposition has no sample of it.
+      for (const [family, series] of reading.cut) this.cut.push({ family, series, reading });
+    }
+    return true;
   }
 
   #single(task: Task): TaskState {
-    const state = this.#stateOf(task);
+    const state = this.#account.schedule.stateOf(task, this.#time);
     this.#count(task, state, undefined);
     this.#window(task, state);
     return state;
@@ -154,8 +160,9 @@ export class AccountSnapshot {
 
   /** A list that was never read, or waits, counts as one missing task; any other list counts by its entries. */
   #list(list: Task): void {
-    const state = this.#stateOf(list);
-    const { applicationList, keyTransactionList } = this.#account.inventory;
+    const { inventory, schedule } = this.#account;
+    const { applicationList, keyTransactionList } = inventory;
+    const state = schedule.stateOf(list, this.#time);
     // That of key transactions is not served while the names of their applications are not known.
     const waits = list === keyTransactionList && !applicationList.tried;
     if (list.lastRead === undefined || waits) this.#count(list, 'missing', undefined);
@@ -168,7 +175,8 @@ export class AccountSnapshot {
   #count(task: Task, state: TaskState, rolling: Task | undefined): void {
     const { schedule } = this.#account;
     const { group } = task;
-    const ofBoth = rolling === undefined ? state : worse(state, this.#stateOf(rolling));
+    const rollingState = rolling === undefined ? 'fresh' : schedule.stateOf(rolling, this.#time);
+    const ofBoth = state === 'missing' || rollingState === 'fresh' ? state : rollingState;
     if (this.#needs.always.has(group)) {
       // Rolling values are ignored for a scope that needs only the list of the group.
       this.complete &&= (this.#needs.rolling.has(group) ? ofBoth : state) === 'fresh';
@@ -188,18 +196,8 @@ export class AccountSnapshot {
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);
   }
 
-  #countCut(reading: WindowReading | undefined): void {
-    if (reading === undefined || !this.#scope.groups.has('custom_metrics')) return;
-    // A family that was cut counts even when the exposition has no sample of it.
-    for (const [family, series] of reading.cut) this.cut.push({ family, series, reading });
-  }
-
   #add(group: Group, { labels, bytes }: WrittenLabels, samples: WrittenSamples): void {
     if (samples.values.length === 0 || !this.#scope.groups.has(group)) return;
     this.blocks.push({ group, labels, labelBytes: bytes, samples });
   }
-}
-
-function worse(state: TaskState, rollingState: TaskState): TaskState {
-  return state === 'missing' || rollingState === 'fresh' ? state : rollingState;
 }

@@ -3,7 +3,6 @@ import { inSlices } from '../eventLoop/turns.ts';
 import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/listedFamilies.ts';
 import { writeLabels } from '../metrics/writeSamples.ts';
 import type { Labels } from '../metrics/family.ts';
-import type { Kind } from '../reads/reads.ts';
 import { TaskStore, type Subject, type Task } from './task.ts';
 import { CounterLedger } from './counterLedger.ts';
 import { windowAt } from './due.ts';
@@ -11,9 +10,9 @@ import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
   checkLength,
+  decideDatabase,
   tasksOf,
   recalculate,
-  reconsiderDatabase,
   type ApplicationData,
   type ApplicationRecord,
   type HostRecord,
@@ -70,25 +69,12 @@ export class Inventory {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
-  /**
-   * True when the last read of the application list succeeded; for an account without applications, when that of a query or of
-   * entities did.
-   */
-  get isUp(): boolean {
-    const isRead = ({ lastRead, failures }: Task): boolean => lastRead !== undefined && failures === 0;
-    if (this.#context.account.applications.read) return isRead(this.applicationList);
-    return [...this.entities.tasks(), ...this.queries.tasks()].some(isRead);
-  }
-
-  /** The highest number of applications listed within the last hour, for the same ids as the last list. */
+  /** The highest number of applications listed within the last hour, for the same ids as the last list; forgets older ones. */
   largestList(): number {
-    const of = this.#counts.at(-1)?.of;
-    return Math.max(0, ...this.#recentCounts().map((count) => (count.of === of ? count.listed : 0)));
-  }
-
-  #recentCounts() {
     const since = this.#context.clock.monotonic() - REMEMBERED;
-    return this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
+    this.#counts = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
+    const of = this.#counts.at(-1)?.of;
+    return Math.max(0, ...this.#counts.map((count) => (count.of === of ? count.listed : 0)));
   }
 
   /** All tasks, or the tasks that matter to one application: lists first. */
@@ -98,38 +84,32 @@ export class Inventory {
     if (applications.read && key_transactions !== false) found.push(this.keyTransactionList);
     for (const { entry, rolling } of this.#keyTransactions.values()) {
       const isOfIt = applicationId === undefined || entry.applicationId === applicationId;
-      if (rolling !== undefined && isOfIt) found.push(rolling.task);
+      if (rolling !== undefined && isOfIt) found.push(rolling);
     }
-    if (applicationId !== undefined) return [...found, ...this.tasksOfApplication({ applicationId })];
+    if (applicationId !== undefined) {
+      const record = this.applications.get(applicationId);
+      return record === undefined ? found : tasksOf(record, found);
+    }
     for (const record of this.applications.values()) tasksOf(record, found);
     for (const task of this.entities.tasks()) found.push(task);
-    for (const task of this.queries.tasks()) found.push(task);
+    for (const { task } of this.queries.byName.values()) found.push(task);
     return found;
-  }
-
-  tasksOfApplication(subject: Subject): readonly Task[] {
-    const record = this.recordOf(subject);
-    return record === undefined ? [] : tasksOf(record);
   }
 
   recordOf({ applicationId }: Subject): ApplicationRecord | undefined {
     return applicationId === undefined ? undefined : this.applications.get(applicationId);
   }
 
-  dataOf(subject: Subject): ApplicationData | undefined {
-    return this.recordOf(subject)?.data;
-  }
-
   hostOf(subject: Subject): HostRecord | undefined {
     const { hostKey } = subject;
-    return hostKey === undefined ? undefined : this.dataOf(subject)?.hosts.get(hostKey);
+    return hostKey === undefined ? undefined : this.recordOf(subject)?.data?.hosts.get(hostKey);
   }
 
   #listOf({ subject }: Task): Task | undefined {
     const { applicationId, hostKey, keyTransactionId, entityGuid } = subject;
     if (entityGuid !== undefined) return this.entities.typeOf(subject)?.list;
     if (keyTransactionId !== undefined) return this.keyTransactionList;
-    if (hostKey !== undefined) return this.dataOf(subject)?.tasks.hosts;
+    if (hostKey !== undefined) return this.recordOf(subject)?.data?.tasks.hosts;
     return applicationId === undefined ? undefined : this.applicationList;
   }
 
@@ -166,7 +146,7 @@ export class Inventory {
     this.#listedIds = ids;
     const [last, of] = [this.#counts.at(-1), ids.toSorted((a, b) => a - b).join()];
     if (last?.listed !== list.length || last.of !== of) {
-      this.#counts = [...this.#recentCounts(), { listed: list.length, of, at: this.#context.clock.monotonic() }];
+      this.#counts.push({ listed: list.length, of, at: this.#context.clock.monotonic() });
     }
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
@@ -182,21 +162,39 @@ export class Inventory {
     );
     this.#made = new Map();
     if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
-    for (const record of this.applications.values()) reconsiderDatabase(record, this.#context);
+    for (const record of this.applications.values()) {
+      const { data } = record;
+      if (data?.reading !== undefined && decideDatabase(record, data, data.reading)) recalculate(data, this.#context);
+    }
   }
 
   /** @param otherOwners applications of these key transactions that are not in the application list */
   setKeyTransactions(list: readonly KeyTransaction[], otherOwners = this.#otherOwners): void {
     this.listedKeyTransactions = list;
     this.#otherOwners = otherOwners;
-    const served = selectKeyTransactions(this.#context.account, list, (id) => this.applications.has(id));
+    const { account, reader } = this.#context;
+    const served = selectKeyTransactions(account, list, (id) => this.applications.has(id));
     const named = [...otherOwners, ...(this.listedApplications ?? [])];
     const names = new Map(named.map(({ id, name }) => [id, name]));
     this.#keyTransactions = this.store.sync(
       this.#keyTransactions,
       served,
       ({ id }) => id,
-      (keyTransaction, before) => this.#keyTransactionRecord(keyTransaction, before, names),
+      (keyTransaction, before) => {
+        const { id, applicationId } = keyTransaction;
+        const owner = applicationId === undefined ? undefined : names.get(applicationId);
+        const labels = keyTransactionLabels(account, owner, keyTransaction);
+        const subject = { keyTransactionId: id, applicationId };
+        // One that moved to another application gets a new task.
+        const isMoved = before !== undefined && before.entry.applicationId !== applicationId;
+        if (isMoved) this.store.remove(tasksOf(before));
+        const kept = isMoved ? undefined : before;
+        return listed('key_transactions', keyTransaction, labels, before, {
+          // One that does not report is read, too: while its application reports, silence means no requests.
+          rolling: this.store.keep(reader.rolling !== undefined, kept?.rolling, 'key_transaction_rolling', subject),
+          rollingValues: kept?.rollingValues,
+        });
+      },
       tasksOf,
     );
   }
@@ -205,6 +203,7 @@ export class Inventory {
   setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { entry: application, data } = of;
+    const { account, reader } = this.#context;
     checkLength(application, list, 'hosts');
     const hosts = list ?? Array.from(data.hosts.values(), ({ entry }) => entry);
     // With too many series of a custom metric, the first hosts by key keep theirs, in any order of the list.
@@ -215,7 +214,16 @@ export class Inventory {
       data.hosts,
       hosts,
       ({ key }) => key,
-      (host, before) => this.#hostRecord(application, host, ranks.get(host.key) ?? 0, before),
+      (host, before) => {
+        const subject = { applicationId: application.id, hostKey: host.key };
+        return listed('hosts', host, hostLabels(account, application, host), before, {
+          rolling: this.store.keep(reader.rolling !== undefined, before?.rolling, 'host_rolling', subject),
+          rollingValues: before?.rollingValues,
+          rank: ranks.get(host.key) ?? 0,
+          metrics: before?.metrics ?? this.store.make('host_metrics', subject),
+          reading: before?.reading,
+        });
+      },
       tasksOf,
     );
     if (data.hosts.size !== before) delete data.selected.host;
@@ -241,7 +249,7 @@ export class Inventory {
     const ofApplication = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
     const record = keyTransactionId === undefined ? ofApplication : this.#keyTransactions.get(keyTransactionId);
     if (record?.rolling === undefined) return;
-    record.rolling.values = values;
+    record.rollingValues = values;
     record.samples = undefined;
   }
 
@@ -286,7 +294,7 @@ export class Inventory {
   }
 
   #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
-    const { account, clock, collection } = this.#context;
+    const { account, clock, collection, reader } = this.#context;
     const labels = applicationLabels(account, application);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
@@ -310,9 +318,10 @@ export class Inventory {
       instances: new Map<number, Listed<Instance>>(),
       database: undefined,
     };
-    const rolling = this.#keepRolling(before?.rolling, 'application_rolling', subject);
+    const rolling = this.store.keep(reader.rolling !== undefined, before?.rolling, 'application_rolling', subject);
+    const rollingValues = before?.rollingValues;
     // Its samples depend on the configuration, too.
-    const own = { rolling, settings, samples: undefined, counters, data };
+    const own = { rolling, rollingValues, settings, samples: undefined, counters, data };
     const record = listed('applications', application, labels, before, own);
     data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
       if (group === 'counters' && !isReporting) return false;
@@ -329,41 +338,6 @@ export class Inventory {
     else if (isRelabelled) this.setInstances(record);
     return record;
   }
-
-  #hostRecord(application: Application, host: Host, rank: number, before: HostRecord | undefined): HostRecord {
-    const { account } = this.#context;
-    const subject = { applicationId: application.id, hostKey: host.key };
-    return listed('hosts', host, hostLabels(account, application, host), before, {
-      rolling: this.#keepRolling(before?.rolling, 'host_rolling', subject),
-      rank,
-      metrics: before?.metrics ?? this.store.make('host_metrics', subject),
-      reading: before?.reading,
-    });
-  }
-
-  #keyTransactionRecord(
-    keyTransaction: KeyTransaction,
-    before: Listed<KeyTransaction> | undefined,
-    names: ReadonlyMap<number, string>,
-  ): Listed<KeyTransaction> {
-    const { account } = this.#context;
-    const { id, applicationId } = keyTransaction;
-    const owner = applicationId === undefined ? undefined : names.get(applicationId);
-    const labels = keyTransactionLabels(account, owner, keyTransaction);
-    const subject = { keyTransactionId: id, applicationId };
-    // A key transaction that moved to another application gets a new task.
-    const isMoved = before !== undefined && before.entry.applicationId !== applicationId;
-    if (isMoved) this.store.remove(tasksOf(before));
-    return listed('key_transactions', keyTransaction, labels, before, {
-      // A key transaction that does not report is read, too: while its application reports, silence means no requests.
-      rolling: this.#keepRolling(isMoved ? undefined : before?.rolling, 'key_transaction_rolling', subject),
-    });
-  }
-
-  #keepRolling(before: ListRecord['rolling'], kind: Kind, subject: Subject): ListRecord['rolling'] {
-    if (this.#context.reader.rolling === undefined) return undefined;
-    return before ?? { task: this.store.make(kind, subject), values: undefined };
-  }
 }
 
 /** The record of an entry: samples stay while the entry does. `own` is assigned, because a spread takes four times the memory. */
@@ -376,7 +350,7 @@ function listed<Entry extends ListRecord['entry'], Own>(
 ) {
   const samples = before?.entry === entry ? before.samples : undefined;
   const written = writeLabels(labels, before?.labels);
-  return Object.assign({ group, entry, labels: written, samples, rolling: undefined }, own);
+  return Object.assign({ group, entry, labels: written, samples, rolling: undefined, rollingValues: undefined }, own);
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

@@ -15,7 +15,7 @@ import { READS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 import { steadyRange } from './counterLedger.ts';
 import type { Inventory } from './inventory.ts';
-import { takeOverMetrics } from './records.ts';
+import { calculate, decideDatabase, recalculate, tasksOf } from './records.ts';
 import { onlyIds, ownersToRequest, type AccountContext } from './selection.ts';
 
 interface TaskRead {
@@ -65,7 +65,7 @@ export class Kinds {
       application_rolling: rolling,
       key_transaction_rolling: rolling,
       metric_names: mapped(reader.datastores, applicationOf, (subject, names) => {
-        const data = inventory.dataOf(subject);
+        const data = inventory.recordOf(subject)?.data;
         if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
       }),
       custom_names: this.#customNames(),
@@ -105,19 +105,19 @@ export class Kinds {
   /** False for metric data until the names for their request have been read, or tried and given up. */
   isReady({ kind, subject }: Task): boolean {
     if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
-    const tasks = this.#inventory.dataOf(subject)?.tasks;
+    const tasks = this.#inventory.recordOf(subject)?.data?.tasks;
     return tasks !== undefined && tasks.metric_names?.tried !== false && tasks.custom_names?.tried !== false;
   }
 
   /** True when the refresh of a group that needs this task only once no longer needs it. */
   isKnown({ kind, subject, tried }: Task): boolean {
-    return kind === 'application_metrics' ? this.#inventory.dataOf(subject)?.database !== undefined : tried;
+    return kind === 'application_metrics' ? this.#inventory.recordOf(subject)?.data?.database !== undefined : tried;
   }
 
   /** True for a host whose call may hang, because no data of its application were read so far: the queue treats it as a trial. */
   mayHang({ kind, subject, lastRead }: Task): boolean {
     if (kind !== 'host_metrics' || lastRead !== undefined) return false;
-    return this.#inventory.dataOf(subject)?.tasks.application_metrics?.lastRead === undefined;
+    return this.#inventory.recordOf(subject)?.data?.tasks.application_metrics?.lastRead === undefined;
   }
 
   /** The tasks that may have become due because a task has ended; only of one application when an id is given. */
@@ -125,8 +125,10 @@ export class Kinds {
     switch (READS[task.kind].unlocks) {
       case 'everything':
         return this.#inventory.tasks(applicationId);
-      case 'application':
-        return this.#inventory.tasksOfApplication(task.subject);
+      case 'application': {
+        const record = this.#inventory.recordOf(task.subject);
+        return record === undefined ? [] : tasksOf(record);
+      }
       case 'entities':
         return this.#inventory.entities.tasks();
       default:
@@ -185,7 +187,7 @@ export class Kinds {
       reader.customNames,
       (task) => ({ task, applicationId: idOf(task), filters }),
       (subject, names) => {
-        const data = this.#inventory.dataOf(subject);
+        const data = this.#inventory.recordOf(subject)?.data;
         const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
         if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], selected: {} });
       },
@@ -233,7 +235,7 @@ export class Kinds {
       reader.metricData,
       (task) => {
         const { kind, subject } = task;
-        const data = this.#inventory.dataOf(subject);
+        const data = this.#inventory.recordOf(subject)?.data;
         const scope = kind === 'host_metrics' ? 'host' : 'application';
         const { metrics, datastores } = data === undefined ? selections.nothing : selections.of(data, scope);
         return { task, applicationId: idOf(task), hostKey: subject.hostKey, metrics, datastores };
@@ -242,10 +244,13 @@ export class Kinds {
       ({ task: { kind, subject }, datastores: requested }, { window, metrics, datastores }) => {
         const record = this.#inventory.recordOf(subject);
         const host = this.#inventory.hostOf(subject);
-        if (record === undefined || (kind === 'host_metrics' && host === undefined)) return;
+        if (record?.data === undefined || (kind === 'host_metrics' && host === undefined)) return;
+        const { data } = record;
         const values = { seconds: window.to - window.from, metrics };
         const input = { values, datastores: datastores === undefined ? requested : 'all' };
-        takeOverMetrics(record, host, input, this.#context);
+        if (host !== undefined) host.reading = calculate(input, data, host.rank, this.#context);
+        else if (decideDatabase(record, data, input)) recalculate(data, this.#context, input);
+        else data.reading = calculate(input, data, undefined, this.#context);
       },
       ({ window }) => window.to,
     );

@@ -48,10 +48,6 @@ export class QueryRecords {
     this.configure(context);
   }
 
-  *tasks(): Generator<Task> {
-    for (const { task } of this.byName.values()) yield task;
-  }
-
   of({ query }: Subject): QueryRecord | undefined {
     return query === undefined ? undefined : this.byName.get(query);
   }

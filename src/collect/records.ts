@@ -34,8 +34,9 @@ export interface Listed<Entry> {
   readonly labels: WrittenLabels;
   /** The samples from the list and the rolling values; undefined until the next exposition writes them. */
   samples: WrittenSamples | undefined;
-  /** Rolling values that are read separately from the list; undefined when the list contains them. */
-  readonly rolling: { readonly task: Task; values: RollingValues | undefined } | undefined;
+  /** The read of rolling values, and these, where they are read separately; undefined when the list contains them. */
+  readonly rolling: Task | undefined;
+  rollingValues: RollingValues | undefined;
 }
 
 export interface HostRecord extends Listed<Host> {
@@ -70,7 +71,7 @@ export type ListRecord = Listed<Partial<Application & Host & Instance & KeyTrans
 
 /** Appends all tasks of a list entry to `found`; for an application also those of its hosts. */
 export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
-  if (record.rolling !== undefined) found.push(record.rolling.task);
+  if (record.rolling !== undefined) found.push(record.rolling);
   if (record.metrics !== undefined) found.push(record.metrics);
   if (record.data === undefined) return found;
   found.push(...Object.values(record.data.tasks));
@@ -80,34 +81,18 @@ export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
 
 /** The samples of a list entry; `isTooOld` leaves out rolling values that are read separately. */
 export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): WrittenSamples {
-  const values = record.rolling?.values;
-  if (isTooOld && values !== undefined) return writeListed(record, context, undefined);
-  return (record.samples ??= writeListed(record, context, values));
-}
-
-function writeListed(
-  { group, entry }: ListRecord,
-  { writer, account }: AccountContext,
-  values: RollingValues | undefined,
-): WrittenSamples {
-  return writer.write(group, listedFamilySamples(group, entry, values, account.applications.tags));
-}
-
-export function takeOverMetrics(
-  record: ApplicationRecord,
-  host: HostRecord | undefined,
-  input: WindowInput,
-  context: AccountContext,
-): void {
-  const { data } = record;
-  if (data === undefined) return;
-  if (host !== undefined) host.reading = calculate(input, data, host.rank, context);
-  else if (decideDatabase(record, data, input)) recalculate(data, context, input);
-  else data.reading = calculate(input, data, undefined, context);
+  const { group, entry, rollingValues } = record;
+  const isLeftOut = isTooOld && rollingValues !== undefined;
+  if (!isLeftOut && record.samples !== undefined) return record.samples;
+  const values = isLeftOut ? undefined : rollingValues;
+  const samples = listedFamilySamples(group, entry, values, context.account.applications.tags);
+  const written = context.writer.write(group, samples);
+  if (!isLeftOut) record.samples = written;
+  return written;
 }
 
 /** @param rank the rank of the host in its application, from 0; undefined for the application itself */
-function calculate(
+export function calculate(
   input: WindowInput,
   data: ApplicationData,
   rank: number | undefined,
@@ -143,13 +128,8 @@ export function recalculate(
   }
 }
 
-export function reconsiderDatabase(record: ApplicationRecord, context: AccountContext): void {
-  const { data } = record;
-  if (data?.reading !== undefined && decideDatabase(record, data, data.reading)) recalculate(data, context);
-}
-
 /** Decides the database kind by the newest data; true when it has changed. */
-function decideDatabase(
+export function decideDatabase(
   { entry, settings }: ApplicationRecord,
   data: ApplicationData,
   { values, datastores }: WindowInput,

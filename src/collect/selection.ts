@@ -210,11 +210,9 @@ export class MetricSelections {
   }
 
   /** The metrics of an application, or of each of its hosts. What changes them sets `data.selected` to an empty object. */
-  of(data: SelectionInput, scope: FamilyScope): SelectedMetrics {
-    return (data.selected[scope] ??= this.#newSelection(data, scope));
-  }
-
-  #newSelection({ customNames, datastores, hosts }: SelectionInput, scope: FamilyScope): SelectedMetrics {
+  of({ customNames, datastores, hosts, selected }: SelectionInput, scope: FamilyScope): SelectedMetrics {
+    const known = selected[scope];
+    if (known !== undefined) return known;
     const ofScope = this.#customMetrics.filter(({ definition }) => definition.scope === scope);
     const entities = scope === 'host' ? hosts.size : 1;
     const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
@@ -223,7 +221,8 @@ export class MetricSelections {
       const ofName = values.get(metricName) ?? new Set();
       values.set(metricName, ofName.add(metric.definition.value));
     }
-    return { metrics: this.#metrics(datastores ?? [], values), custom, datastores: datastores?.join() };
+    const metrics = this.#metrics(datastores ?? [], values);
+    return (selected[scope] = { metrics, custom, datastores: datastores?.join() });
   }
 
   #metrics(datastores: readonly string[], customValues: ReadonlyMap<string, ReadonlySet<string>>): MetricSelection {
