@@ -52,17 +52,6 @@ export interface Request extends Address {
  */
 const underWay = new WeakMap<AbortSignal, ResponseHandler[]>();
 
-function underWayOf(signal: AbortSignal): ResponseHandler[] {
-  const known = underWay.get(signal);
-  if (known !== undefined) return known;
-  const handlers: ResponseHandler[] = [];
-  underWay.set(signal, handlers);
-  signal.addEventListener('abort', () => {
-    for (const handler of [...handlers]) handler.abort(abortReason(signal));
-  });
-  return handlers;
-}
-
 /**
  * Sends one request and reads its whole response, without a stream, which would cost more than all other work. Rejects with a
  * CallFailure, or with the reason of the signal.
@@ -74,8 +63,15 @@ export function exchange(
   limits: { readonly timeoutMs: number; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<RawResponse> {
+  const handlers = underWay.get(signal) ?? [];
+  if (!underWay.has(signal)) {
+    underWay.set(signal, handlers);
+    signal.addEventListener('abort', () => {
+      for (const handler of [...handlers]) handler.abort(abortReason(signal));
+    });
+  }
   return new Promise((resolve, reject) => {
-    const handler = new ResponseHandler(limits, underWayOf(signal), resolve, reject);
+    const handler = new ResponseHandler(limits, handlers, resolve, reject);
     if (signal.aborted) handler.abort(abortReason(signal));
     const method = body === undefined ? 'GET' : 'POST';
     dispatcher.dispatch({ origin, path, headers, method, body: body ?? null }, handler);
@@ -94,6 +90,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   #hangUpReason: Error | undefined;
   #ended = false;
   #status: number | undefined;
+  #isError = false;
   #headers: ResponseHeaders = {};
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -129,8 +126,9 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ResponseHeaders): void {
     if (status < 200) return;
     this.#status = status;
+    this.#isError = status >= 300;
     this.#headers = headers;
-    if (this.#isError()) {
+    if (this.#isError) {
       clearTimeout(this.#timer);
       const left = this.#limits.timeoutMs - (performance.now() - this.#started);
       this.#timer = setTimeout(() => this.#cut(), Math.min(ERROR_BODY_MS, left));
@@ -143,7 +141,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#bytes += chunk.length;
     this.#chunks.push(chunk);
-    if (this.#isError()) {
+    if (this.#isError) {
       if (this.#bytes > ERROR_BODY_BYTES) this.#cut();
     } else if (this.#bytes > this.#limits.maxBytes) {
       this.#tooLarge();
@@ -151,16 +149,19 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#succeed();
+    const status = this.#status;
+    if (status === undefined) {
+      this.abort(new CallFailure('invalid_response', 'the response ended without a status'));
+      return;
+    }
+    if (!this.#end()) return;
+    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    this.#resolve({ status, headers: this.#headers, body });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isError()) this.#cut();
+    if (this.#isError) this.#cut();
     else this.abort(networkFailure(error, this.#status));
-  }
-
-  #isError(): boolean {
-    return this.#status !== undefined && this.#status >= 300;
   }
 
   #late(): void {
@@ -176,19 +177,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   /** The status alone is enough: an error response counts as read even if its body is incomplete. */
   #cut(): void {
-    this.#succeed();
+    this.onResponseEnd();
     this.#hangUp(new Error('the rest of the error body is not read'));
-  }
-
-  #succeed(): void {
-    const status = this.#status;
-    if (status === undefined) {
-      this.abort(new CallFailure('invalid_response', 'the response ended without a status'));
-      return;
-    }
-    if (!this.#end()) return;
-    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    this.#resolve({ status, headers: this.#headers, body });
   }
 
   #end(): boolean {
