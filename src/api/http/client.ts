@@ -5,10 +5,10 @@ import { UpstreamError, CallFailure, type Overload } from '../upstreamError.ts';
 import type { CallObserver, CallOptions } from '../upstreamReader.ts';
 import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
 import {
-  isGood,
+  decodeText,
   overloadOf,
   parseResponse,
-  textOf,
+  refusalOf,
   type ResponsePolicy,
   type JsonResponse,
   type ReceivedResponse,
@@ -189,19 +189,20 @@ export class Client {
     let parsing: Promise<unknown> | undefined;
     try {
       const received = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
-      overload = received.overload;
-      const { status, headers } = received;
-      const redirectedTo = httpsUpgrade(request, status, firstHeader(headers, 'location'));
-      if (redirectedTo !== undefined) return { redirectedTo };
-      const { mayBeOverload } = policy;
-      if (mayBeOverload === undefined && isGood(status)) return { response: readLater(received, policy) };
-      const text = await textOf(received, policy);
-      if (mayBeOverload?.(text) === false) {
-        const response = this.#parseLater(received, text, policy);
-        if (this.#unparsed > MAX_UNPARSED) parsing = response;
-        return { response };
+      const { status, headers, receivedAt } = received;
+      if (status >= 300) {
+        const redirectedTo = httpsUpgrade(request, status, firstHeader(headers, 'location'));
+        if (redirectedTo !== undefined) return { redirectedTo };
+        overload = overloadOf(status, headers, receivedAt);
+        throw await refusalOf(received, policy, overload);
       }
-      return { response: Promise.resolve(parseResponse(received, text, policy)) };
+      const { mayBeOverload } = policy;
+      if (mayBeOverload === undefined) return { response: readLater(received, policy) };
+      const text = await decodeText(received, policy.bounds.bytes);
+      if (mayBeOverload(text)) return { response: Promise.resolve(parseResponse(received, text, policy)) };
+      const response = this.#parseLater(received, text, policy);
+      if (this.#unparsed > MAX_UNPARSED) parsing = response;
+      return { response };
     } catch (error) {
       if (error instanceof CallFailure) {
         overload ??= error.circumstances.overload;
@@ -233,18 +234,22 @@ export class Client {
     maxBytes: number,
     signal: AbortSignal,
   ): Promise<ReceivedResponse> {
-    const { observer, now, monotonic, secrets, requestTimeoutMs: timeoutMs } = this.#options;
+    const { observer, now, monotonic, secrets, userAgent, keyHeader, requestTimeoutMs: timeoutMs } = this.#options;
     const key = this.#currentKey();
     const started = monotonic();
     let code: number | undefined;
     observer.started(endpoint);
     try {
-      const headers = this.#headers(key, request);
+      const headers: Record<string, string> = {
+        accept: 'application/json',
+        'accept-encoding': 'gzip',
+        'user-agent': userAgent,
+        [request.keyHeader ?? keyHeader]: key,
+      };
+      if (request.body !== undefined) headers['content-type'] = 'application/json';
       const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
       code = raw.status;
-      const receivedAt = now();
-      const overload = overloadOf(code, raw.headers, receivedAt);
-      return Object.assign(raw, { address: request, receivedAt, overload, secrets });
+      return Object.assign(raw, { address: request, receivedAt: now(), secrets });
     } catch (error) {
       if (error instanceof CallFailure) code = error.circumstances.status;
       throw error;
@@ -267,23 +272,12 @@ export class Client {
     this.#options.secrets.add(key);
     return (this.#key = key);
   }
-
-  #headers(key: string, { body, keyHeader }: Request): Record<string, string> {
-    const headers: Record<string, string> = {
-      accept: 'application/json',
-      'accept-encoding': 'gzip',
-      'user-agent': this.#options.userAgent,
-      [keyHeader ?? this.#options.keyHeader]: key,
-    };
-    if (body !== undefined) headers['content-type'] = 'application/json';
-    return headers;
-  }
 }
 
 /** Reads a response a turn later, so that the next calls start before any of the responses that arrived together is read. */
 async function readLater(received: ReceivedResponse, policy: ResponsePolicy): Promise<JsonResponse> {
   await yieldSoonAfterInput();
-  return parseResponse(received, await textOf(received, policy), policy);
+  return parseResponse(received, await decodeText(received, policy.bounds.bytes), policy);
 }
 
 function isRetried(

@@ -37,8 +37,15 @@ const SMALL_BYTES = 32 * 1024;
 
 const unzip = promisify(gunzip);
 
-/** The text of a body. Unpacking stops at `maxBytes`. Rejects with a CallFailure: `too_large`, or `invalid_response`. */
-async function decodeText({ status, headers, body }: RawResponse, maxBytes: number): Promise<string> {
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * The text of a body, which is dropped, because several may wait. Unpacking stops at `maxBytes`. Rejects with a CallFailure:
+ * `too_large`, or `invalid_response`.
+ */
+export async function decodeText(response: RawResponse, maxBytes: number): Promise<string> {
+  const { status, headers, body } = response;
+  response.body = EMPTY;
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
   if (encoding === '' || encoding === 'identity') return body.toString('utf8');
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
@@ -95,11 +102,6 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   429: 'rate_limited',
 };
 
-/** True for a status whose body is the requested result. */
-export function isGood(status: number): boolean {
-  return status >= 200 && status < 300;
-}
-
 function reasonOf(status: number): FailureReason {
   if (status >= 500) return 'server';
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
@@ -107,8 +109,9 @@ function reasonOf(status: number): FailureReason {
 
 /** Server errors may be transient, except 501 (not supported) and an overload, which has its own time to wait. */
 function statusFailure(
-  { address, status, headers, overload }: ReceivedResponse,
+  { address, status, headers }: ReceivedResponse,
   title: string | undefined,
+  overload: Overload | undefined,
 ): CallFailure {
   const reason = reasonOf(status);
   if (reason === 'redirect') {
@@ -130,14 +133,6 @@ function bodyFailure(body: Json, status: number): CallFailure | undefined {
   const title = titleOf(body);
   const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
   return new CallFailure('invalid_response', words, { status });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function notJson(text: string): string {
@@ -178,23 +173,23 @@ export interface ReceivedResponse extends RawResponse {
   readonly address: Address;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;
-  readonly overload: Overload | undefined;
   readonly secrets: Secrets;
 }
 
-const EMPTY = Buffer.alloc(0);
-
-/** The text of a good response, whose body is dropped, because several may wait. Throws for any other status. */
-export async function textOf(response: ReceivedResponse, { bounds, inspectRefusal }: ResponsePolicy): Promise<string> {
+/** The failure of a response whose status is no good one. Its body may add to the status, if it can be read. */
+export async function refusalOf(
+  response: ReceivedResponse,
+  { inspectRefusal }: ResponsePolicy,
+  overload: Overload | undefined,
+): Promise<CallFailure> {
   const { status, secrets } = response;
-  if (isGood(status)) {
-    const text = await decodeText(response, bounds.bytes);
-    response.body = EMPTY;
-    return text;
+  let body: unknown;
+  try {
+    body = JSON.parse(secrets.mask(await decodeText(response, LONGEST_ERROR)));
+  } catch {
+    // The status alone is enough.
   }
-  const text = await decodeText(response, LONGEST_ERROR).catch(() => '');
-  const body = jsonIn(secrets.mask(text));
-  throw inspectRefusal?.(body, status) ?? statusFailure(response, titleOf(body));
+  return inspectRefusal?.(body, status) ?? statusFailure(response, titleOf(body), overload);
 }
 
 /**
@@ -214,8 +209,13 @@ export function parseResponse(
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
   }
-  const body = jsonIn(onlyNumbers === true ? text : withoutKeys(text, secrets));
-  if (body === undefined) throw invalid(notJson(text));
+  const safe = onlyNumbers === true ? text : withoutKeys(text, secrets);
+  let body: unknown;
+  try {
+    body = JSON.parse(safe);
+  } catch {
+    throw invalid(notJson(text));
+  }
   if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
   const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { BOUNDS, parseResponse, textOf, titleOf, withoutKeys } from '../../../src/api/http/response.ts';
+import { BOUNDS, parseResponse, refusalOf, titleOf, withoutKeys } from '../../../src/api/http/response.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 
 const KEY = 'NRAK-TEST/KEY+0123456789';
@@ -15,13 +15,13 @@ function knowing(...keys: readonly string[]): Secrets {
 function responseOf(status: number, text = '') {
   const address = { origin: 'https://a.example', path: '/' };
   const body = Buffer.from(text);
-  return { status, headers: {}, body, address, receivedAt: 0, overload: undefined, secrets: knowing(KEY) };
+  return { status, headers: {}, body, address, receivedAt: 0, secrets: knowing(KEY) };
 }
 
 /** The words of a refusal with this body. */
-async function refusalOf(body: unknown): Promise<string> {
+async function wordsOf(body: unknown): Promise<string> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return textOf(responseOf(400, text), POLICY).catch((error: unknown) => (error as Error).message);
+  return (await refusalOf(responseOf(400, text), POLICY, undefined)).message;
 }
 
 describe('a refusal', () => {
@@ -36,7 +36,7 @@ describe('a refusal', () => {
     [{ errors: [{ message: 'first' }] }, 'first'],
     [{ errors: ['first'] }, 'first'],
   ])('says what its body says: %j', async (body, expected) => {
-    expect(await refusalOf(body)).toBe(`status 400: ${expected}`);
+    expect(await wordsOf(body)).toBe(`status 400: ${expected}`);
   });
 
   it.each<[unknown]>([
@@ -51,7 +51,7 @@ describe('a refusal', () => {
     [{ error: { title: 5 } }],
     [{ error: '\u0007' }],
   ])('has its status alone where the body says nothing: %j', async (body) => {
-    expect(await refusalOf(body)).toBe('status 400');
+    expect(await wordsOf(body)).toBe('status 400');
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe('a refusal', () => {
     ['with a control character in it', `${KEY.slice(0, 6)}\u0000${KEY.slice(6)}`],
     ['over the cut', 'x'.repeat(110) + KEY],
   ])('never shows the key %s', async (_, echoed) => {
-    const shown = await refusalOf({ error: { title: `Invalid: ${echoed}`, api_key: KEY } });
+    const shown = await wordsOf({ error: { title: `Invalid: ${echoed}`, api_key: KEY } });
     expect(shown).not.toContain('NRAK');
     expect(shown).toContain('<');
   });
