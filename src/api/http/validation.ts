@@ -88,7 +88,7 @@ export async function parseList<T>(
   member: string,
   discarded: Discarded,
 ): Promise<T[]> {
-  const records = memberOf(body, member);
+  const records = hasMembers(body) ? body[member] : undefined;
   if (!isList(records)) throw new CallFailure('invalid_response', `the response has no list "${member}"`);
   if (records.length > MAX_RECORDS) {
     throw new CallFailure('invalid_response', `"${member}" has more than ${MAX_RECORDS} records on one page`);
@@ -106,7 +106,8 @@ export async function parseList<T>(
 
 /** The only record of a response. Throws a CallFailure when it is missing or invalid. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
-  const record = parseRecord(schema, memberOf(body, member), discarded, member);
+  const given = hasMembers(body) ? body[member] : undefined;
+  const record = parseRecord(schema, given, discarded, member);
   if (record === undefined) throw new CallFailure('invalid_response', `the response has no usable "${member}"`);
   return record;
 }
@@ -141,10 +142,6 @@ export async function readPages(
     if (stale === MAX_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
     position = next;
   }
-}
-
-function memberOf(body: unknown, member: string): unknown {
-  return hasMembers(body) ? body[member] : undefined;
 }
 
 function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {

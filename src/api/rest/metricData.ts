@@ -25,13 +25,6 @@ const RAW = '&raw=true';
 /** Encoded lists of names: encoding them costs more than the rest of an address. */
 const encoded = new WeakMap<readonly string[], string>();
 
-/** The part of an address for some names of a selection. */
-function namesQuery(names: readonly string[], selection: MetricSelection): string {
-  const query = encoded.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
-  if (names === selection.names) encoded.set(names, query);
-  return query;
-}
-
 /**
  * The reads of metric data of applications and hosts.
  *
@@ -48,16 +41,19 @@ export function metricDataReads(
     range: TimeRange,
     call: CallOptions,
     switches: string,
-    look: (body: unknown) => void = () => undefined,
+    look?: (body: unknown) => void,
   ): Promise<MetricTimeslices> => {
     const { applicationId, hostKey, metrics } = subject;
     const times = `from=${formatTime(range.from)}&to=${formatTime(range.to)}${switches}`;
-    const targetOf = (names: readonly string[]): Target =>
-      metricTarget('metrics/data.json', subject, `${namesQuery(names, metrics)}&${times}`);
+    const targetOf = (names: readonly string[]): Target => {
+      const query = encoded.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
+      if (names === metrics.names) encoded.set(names, query);
+      return metricTarget('metrics/data.json', subject, `${query}&${times}`);
+    };
     const calls = {
       read: (names: readonly string[]) =>
         rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
-          look(body);
+          look?.(body);
           return parseMetricData(body, range, discarded, (name, slice): Timeslice => {
             return { from: slice.from, to: slice.to, columns: columnsOf(name, slice, metrics.values?.get(name)) };
           });
@@ -138,7 +134,8 @@ const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 
 /** Splits names into as few calls as the limits allow, in order. If all names certainly fit, the same list is returned. */
 export function batches(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
-  if (names.length <= maxNames && longestQuery(names) <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
+  const longest = names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
+  if (names.length <= maxNames && longest <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
   const result: string[][] = [];
   let characters = 0;
   for (const name of names) {
@@ -152,10 +149,6 @@ export function batches(names: readonly string[], maxNames: number): readonly (r
     }
   }
   return result;
-}
-
-function longestQuery(names: readonly string[]): number {
-  return names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
 }
 
 /**

@@ -73,7 +73,8 @@ export class RestClient {
     read: (body: unknown, discarded: Discarded) => T,
   ): Promise<T> {
     const policy = { bounds, retries: 'but_timeouts' } as const;
-    const response = await this.http.call(endpoint, this.#under(path), policy, call);
+    const { origin, path: prefix } = this.#base;
+    const response = await this.http.call(endpoint, { origin, path: prefix + path }, policy, call);
     const { body } = response;
     response.body = {};
     return this.http.parseReporting(endpoint, (discarded) => read(body, discarded));
@@ -119,10 +120,11 @@ export class RestClient {
     take: (records: readonly T[], page: number) => number,
   ): Promise<boolean> {
     const { http } = this;
-    const first = urlOf(this.#under(path));
+    const { origin, path: prefix } = this.#base;
+    const first = urlOf({ origin, path: prefix + path });
     const refuse = (words: string): Error => http.reportFailure(endpoint, new CallFailure('invalid_response', words));
     return readPages(first.search, limits, refuse, async (search, page) => {
-      const request = { origin: first.origin, path: first.pathname + search };
+      const request = { origin, path: first.pathname + search };
       const policy = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;
       const response = await http.call(endpoint, request, policy, call);
       const records = await http.parseReporting(endpoint, (discarded) =>
@@ -133,11 +135,6 @@ export class RestClient {
       const address = urlOf(response.address);
       return { fresh, next: records.length === 0 ? undefined : nextPage(address, response.link, refusePage) };
     });
-  }
-
-  #under(path: string): Address {
-    const { origin, path: prefix } = this.#base;
-    return { origin, path: prefix + path };
   }
 }
 

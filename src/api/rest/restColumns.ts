@@ -21,12 +21,10 @@ export function isKnown({ columns }: Timeslice): boolean {
 export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: readonly string[]): Columns {
   const { values } = timeslice;
   if (Object.keys(values).length === 0) return {};
-  const columns = ofFamilies(metric, values, timeslice);
-  if (wanted === undefined) return columns;
-  return { ...columns, values: Object.fromEntries(Object.entries(values).filter(([name]) => wanted.includes(name))) };
-}
-
-function ofFamilies(metric: string, values: RestTimeslice['values'], timeslice: RestTimeslice): Columns {
+  if (wanted !== undefined) {
+    const kept = Object.entries(values).filter(([name]) => wanted.includes(name));
+    return { ...columnsOf(metric, timeslice), values: Object.fromEntries(kept) };
+  }
   if (isApdex(metric)) return ofApdex(values);
   // The share of the time that all processes together spent on a processor.
   if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
@@ -66,13 +64,12 @@ function ofApdex({
   };
 }
 
-/** Names of values that are counts or durations, and so never negative. Custom metrics may have any value under any name. */
+/** Names of values that are counts or durations, and so never negative, but for custom metrics. */
 const NEVER_NEGATIVE = new Set([
   ...['call_count', 'count', 'error_count', 'calls_per_minute', 'requests_per_minute', 'errors_per_minute'],
   ...['s', 't', 'f', 'score', 'threshold', 'threshold_min'],
   ...['average_response_time', 'average_call_time', 'percent', 'used_mb_by_host', 'total_used_mb'],
 ]);
-const CUSTOM = 'Custom/';
 
 const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
 
@@ -132,6 +129,8 @@ function timeslicesOf(
   times: Map<string, number | undefined>,
   discarded: Discarded,
 ): readonly RestTimeslice[] {
+  // A custom metric may have any value under any name.
+  const mayBeNegative = metric.startsWith('Custom/');
   const read = (isList(given) ? given : [undefined]).map((each) => {
     const values = hasMembers(each) ? each['values'] : undefined;
     const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
@@ -140,7 +139,10 @@ function timeslicesOf(
     if (!isTimed || !hasMembers(values)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
     // A timeslice without values is unknown, not empty.
-    return { from, to, values: hasMembers(values) ? valuesOf(metric, values, discarded) : NO_VALUES };
+    if (!hasMembers(values)) return { from, to, values: NO_VALUES };
+    // The parsed object itself, unless some values are impossible: this saves a copy.
+    const isWhole = allPossible(values, mayBeNegative);
+    return { from, to, values: isWhole ? values : possibleOf(values, mayBeNegative, discarded) };
   });
   // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.
   if (!read.every((each) => each !== undefined)) return [];
@@ -160,10 +162,7 @@ function timeOf(text: unknown, times = new Map<string, number | undefined>()): n
   return times.get(text);
 }
 
-/** The parsed object itself, which saves a copy, unless some values are impossible. Only own properties are values. */
-function valuesOf(metric: string, values: Json, discarded: Discarded): RestTimeslice['values'] {
-  const mayBeNegative = metric.startsWith(CUSTOM);
-  if (allPossible(values, mayBeNegative)) return values;
+function possibleOf(values: Json, mayBeNegative: boolean, discarded: Discarded): RestTimeslice['values'] {
   const possible: [string, number][] = [];
   for (const [name, value] of Object.entries(values)) {
     if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);

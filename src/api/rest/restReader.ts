@@ -10,7 +10,7 @@ import {
 import type { Application, MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
-import { metricTarget, queryOf, RestClient, target, type Target } from './restClient.ts';
+import { metricTarget, queryOf, RestClient, target } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
 import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
 
@@ -135,7 +135,8 @@ async function byIds<T>(ids: readonly number[] | undefined, read: (filter: strin
 async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
   const limits = { maxPages: Math.max(MAX_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
   const found = new Map<string, MetricName>();
-  const complete = await rest.pages(namesTarget(query), 'metrics', metricName, limits, call, (names, page) => {
+  const list = metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
+  const complete = await rest.pages(list, 'metrics', metricName, limits, call, (names, page) => {
     const before = found.size;
     for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
     query.onPage?.(page, found.size);
@@ -160,14 +161,10 @@ async function readCustomNames(
       const words =
         `application ${applicationId}: more than ${MAX_CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
         'the rest is left out; a longer literal part in "match" narrows the list';
-      rest.http.reportDiscarded(namesTarget(query).endpoint, words);
+      rest.http.reportDiscarded('/applications/{id}/metrics.json', words);
     }
     // A name with half a surrogate pair would be another name in an address.
     for (const { name } of names) if (name.isWellFormed()) found.add(name);
   }
   return { names: [...found], calls };
-}
-
-function namesTarget(query: MetricNameQuery): Target {
-  return metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
 }

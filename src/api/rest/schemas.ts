@@ -3,14 +3,12 @@ import type { RollingSummary, Application, Host, Instance, KeyTransaction, Metri
 import { amount, count, id, parseTime, text } from '../http/validation.ts';
 
 /** Checked as one value: without a bad element the length would be wrong, and a million issues would fill the memory. */
-const ids = z.custom<readonly number[]>((value) => Array.isArray(value) && value.every(isId));
+const ids = z.custom<readonly number[]>(
+  (value) => Array.isArray(value) && value.every((element) => Number.isSafeInteger(element) && Number(element) > 0),
+);
 const texts = z.custom<readonly string[]>(
   (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
 );
-
-function isId(value: unknown): boolean {
-  return Number.isSafeInteger(value) && Number(value) > 0;
-}
 
 /** An ISO 8601 timestamp, read as Unix seconds. */
 const time = z.string().transform((value, context) => {
