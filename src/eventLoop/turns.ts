@@ -15,12 +15,12 @@ let turnsBefore = 0;
 /** The time at which the work of this turn of the event loop began, whichever caller does it. */
 let began: number | undefined;
 
-/** Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so it stays short with many. */
-export function yieldToEventLoop(): Promise<void> {
-  return turnFrom(waiting);
-}
-
-function turnFrom(waiters: (() => void)[]): Promise<void> {
+/**
+ * Resolves once other work of the event loop has had its turn. Each turn resumes one waiter, so it stays short with many.
+ *
+ * @param waiters where it waits: with the work that has begun, or to begin
+ */
+export function yieldToEventLoop(waiters = waiting): Promise<void> {
   return new Promise((resolve) => {
     const isFirst = waiting.length + waitingToBegin.length === 0;
     waiters.push(resolve);
@@ -84,7 +84,7 @@ const waitingForInput: (() => void)[] = [];
  */
 export async function yieldAfterInput(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
-  await turnFrom(waitingToBegin);
+  await yieldToEventLoop(waitingToBegin);
 }
 
 /**
