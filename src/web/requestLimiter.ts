@@ -45,12 +45,17 @@ export class InFlightBytes {
     const underWay = [...this.#uses.keys()];
     const pieces: Buffer[] = [];
     await inSlices(made, (piece) => pieces.push(underWay.find((used) => used.equals(piece)) ?? piece));
-    while (this.#bytes > 0 && this.#bytes + this.#addedBy(pieces) > this.#maxBytes) {
-      if (this.cutOffStalled() === undefined) throw new HttpError(503, FULL);
+    for (const piece of pieces) {
+      const uses = this.#uses.get(piece) ?? 0;
+      if (uses === 0) this.#bytes += piece.length;
+      this.#uses.set(piece, uses + 1);
     }
-    this.#bytes += this.#addedBy(pieces);
-    for (const piece of pieces) this.#uses.set(piece, (this.#uses.get(piece) ?? 0) + 1);
     this.#readers.set(response, { pieces, tookAt: this.#now() });
+    while (this.#bytes > this.#maxBytes && this.#readers.size > 1) {
+      if (this.cutOffStalled() !== undefined) continue;
+      this.end(response);
+      throw new HttpError(503, FULL);
+    }
     return pieces;
   }
 
@@ -83,10 +88,6 @@ export class InFlightBytes {
         this.#bytes -= piece.length;
       }
     }
-  }
-
-  #addedBy(pieces: readonly Buffer[]): number {
-    return pieces.reduce((total, piece) => total + (this.#uses.has(piece) ? 0 : piece.length), 0);
   }
 }
 
