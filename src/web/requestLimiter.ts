@@ -10,6 +10,9 @@ const STALLED_MS = 2_000;
 /** The most bytes of all responses under way together; a response that is alone may be larger. */
 const MAX_BYTES = 128_000_000;
 
+/** Bytes of one write. A client that takes them is known to read, so its response is not cut off to make room for others. */
+const PORTION = 64 * 1024;
+
 const FULL = 'Other clients are taking as many bytes as may be under way at once; try again later.';
 
 /** Counts and limits the bytes of all responses under way: the memory that clients can hold by reading slowly. */
@@ -38,10 +41,11 @@ export class InFlightBytes {
   }
 
   /**
-   * Counts a response until `end` is called. Gives its pieces, each as the buffer of equal bytes that is under way, if there is
-   * one: then it is in memory once. Rejects with a {@link HttpError} where the others leave no room for it.
+   * Counts a response until `end` is called. Gives its pieces in portions, and notes when the client takes them. Each piece is
+   * the buffer of equal bytes that is under way, if there is one: then it is in memory once. Rejects with a {@link HttpError}
+   * where the others leave no room for it.
    */
-  async begin(response: ServerResponse, made: readonly Buffer[]): Promise<readonly Buffer[]> {
+  async begin(response: ServerResponse, made: readonly Buffer[]): Promise<() => Generator<Buffer>> {
     const underWay = [...this.#uses.keys()];
     const pieces: Buffer[] = [];
     await inSlices(made, (piece) => pieces.push(underWay.find((used) => used.equals(piece)) ?? piece));
@@ -50,18 +54,23 @@ export class InFlightBytes {
       if (uses === 0) this.#bytes += piece.length;
       this.#uses.set(piece, uses + 1);
     }
-    this.#readers.set(response, { pieces, tookAt: this.#now() });
+    const now = this.#now;
+    const reader = { pieces, tookAt: now() };
+    this.#readers.set(response, reader);
     while (this.#bytes > this.#maxBytes && this.#readers.size > 1) {
       if (this.cutOffStalled() !== undefined) continue;
       this.end(response);
       throw new HttpError(503, FULL);
     }
-    return pieces;
-  }
-
-  took(response: ServerResponse): void {
-    const reader = this.#readers.get(response);
-    if (reader !== undefined) reader.tookAt = this.#now();
+    const portions = function* (): Generator<Buffer> {
+      for (const piece of pieces) {
+        for (let start = 0; start < piece.length; start += PORTION) {
+          yield piece.subarray(start, start + PORTION);
+          reader.tookAt = now();
+        }
+      }
+    };
+    return portions;
   }
 
   /** Closes, of the connections that `may` be closed, the one that has been stalled for longest. */

@@ -9,9 +9,6 @@ import { unlessGone, type RequestSlot } from './requestLimiter.ts';
 /** A client that has not taken the whole response after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 60_000;
 
-/** Bytes of one write. A client that takes them is known to read, so its response is not cut off to make room for others. */
-const CHUNK = 64 * 1024;
-
 /** Sends one sentence as plain text. It may replace a response that was to be compressed, so that header is removed. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
@@ -154,20 +151,12 @@ export async function sendPieces(
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
   const length = made.reduce((total, piece) => total + piece.length, 0);
-  const pieces = await inFlight.begin(response, made);
+  const portions = await inFlight.begin(response, made);
   response.setHeader('Content-Length', length);
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), limitMs);
-  const chunks = function* (): Generator<Buffer> {
-    for (const piece of pieces) {
-      for (let start = 0; start < piece.length; start += CHUNK) {
-        yield piece.subarray(start, start + CHUNK);
-        inFlight.took(response);
-      }
-    }
-  };
   try {
-    await pipeline(chunks, response, { signal: AbortSignal.any([gone, stop.signal]) });
+    await pipeline(portions, response, { signal: AbortSignal.any([gone, stop.signal]) });
     return true;
   } catch {
     response.destroy();

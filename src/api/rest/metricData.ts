@@ -75,7 +75,9 @@ export function metricDataReads(
   };
 
   const figures = raw ? RAW : '';
-  const callsOf = (subject: MetricDataSubject): number => Math.max(1, countBatches(memory, subject));
+  /** The number of calls that the names of a subject take when nothing is refused. */
+  const callsOf = (subject: MetricDataSubject): number =>
+    Math.max(1, batches(allowedOf(memory, subject), memory.maxNames).length);
   return {
     metricData: oneByOne(
       async (subject, range, call) =>
@@ -170,11 +172,6 @@ function allowedOf({ failures }: RestMemory, subject: MetricDataSubject): readon
   const owners = omittedFrom(subject);
   const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
   return allowed.length === names.length ? names : allowed;
-}
-
-/** The number of calls that the names of a subject take when nothing is refused. */
-export function countBatches(memory: RestMemory, subject: MetricDataSubject): number {
-  return batches(allowedOf(memory, subject), memory.maxNames).length;
 }
 
 /**

@@ -103,16 +103,13 @@ const machine = z.object({
   application_summary: applicationSummary,
 });
 
-function toMachine(fields: z.infer<typeof machine>): Omit<Host, 'key'> {
-  return {
-    host: fields.host,
-    language: fields.language,
-    healthStatus: fields.health_status,
-    summary: fields.application_summary,
-  };
-}
-
-export const host = machine.transform((fields): Host => ({ ...toMachine(fields), key: String(fields.id) }));
+export const host = machine.transform((fields): Host => ({
+  key: String(fields.id),
+  host: fields.host,
+  language: fields.language,
+  healthStatus: fields.health_status,
+  summary: fields.application_summary,
+}));
 
 /** An instance also has a port, which may be 0. */
 export const instance = machine
@@ -121,8 +118,11 @@ export const instance = machine
     links: z.object({ application_host: id.optional() }).optional(),
   })
   .transform((fields): Instance => ({
-    ...toMachine(fields),
     id: fields.id,
+    host: fields.host,
+    language: fields.language,
+    healthStatus: fields.health_status,
+    summary: fields.application_summary,
     port: fields.port,
     hostId: fields.links?.application_host,
   }));

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
-import { countBatches, readInBatches } from '../../../src/api/rest/metricData.ts';
+import { readInBatches } from '../../../src/api/rest/metricData.ts';
 import { RestMemory } from '../../../src/api/rest/restMemory.ts';
+import { startReading } from '../support/reading.ts';
 
 const HOUR = 3_600_000;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `metric/${index}`);
@@ -18,7 +19,10 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
   const clock = { now: 0 };
   const silence = { isSilent: false };
   const memory = new RestMemory(() => clock.now);
-  const callsFor = (asked: readonly string[]): number => countBatches(memory, application(asked));
+  const callsFor = (asked: readonly string[]): number => {
+    const { metricData } = startReading('http://a.example/v2', {}, memory).reader;
+    return metricData.plan([application(asked)], { from: 0, to: 60 }).calls;
+  };
   const calls: (readonly string[])[] = [];
   const leftOut: string[] = [];
   const unknown: string[] = [];
