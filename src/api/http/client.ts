@@ -101,8 +101,7 @@ export class Client {
     } catch (error) {
       throw error instanceof CallFailure ? this.reportFailure(endpoint, error) : error;
     } finally {
-      const summary = discarded.summary();
-      if (summary !== undefined) this.reportDiscarded(endpoint, summary);
+      if (discarded.first !== '') this.reportDiscarded(endpoint, discarded.summary());
     }
   }
 

@@ -40,20 +40,21 @@ export const count = z.int().nonnegative();
 /** Counts the parts of a response that could not be used (docs/interface.md). */
 export class Discarded {
   readonly #counts = { record: 0, value: 0 };
-  #first = '';
+  /** Where the first part was; empty while nothing was left out. */
+  first = '';
 
   /** @param where the path of field names that we know: unknown names may contain anything */
   add(what: 'record' | 'value', where: string): void {
     this.#counts[what] += 1;
-    this.#first ||= where;
+    this.first ||= where;
   }
 
-  /** Undefined when nothing was left out. */
-  summary(): string | undefined {
+  /** What was left out. */
+  summary(): string {
     const parts = Object.entries(this.#counts)
       .filter(([, count]) => count > 0)
       .map(([what, count]) => `${count} bad ${what}${count === 1 ? '' : 's'}`);
-    return parts.length === 0 ? undefined : `left out ${parts.join(' and ')}, the first: ${this.#first}`;
+    return `left out ${parts.join(' and ')}, the first: ${this.first}`;
   }
 }
 

@@ -26,9 +26,8 @@ export async function listAccounts(transport: Transport, call: CallOptions): Pro
   return transport.parseReporting('accounts', async () => {
     const discarded = new Discarded();
     const accounts = await accountsIn(found, discarded);
-    const problem = discarded.summary();
-    if (problem === undefined) return accounts;
-    throw new CallFailure('invalid_response', `the list of accounts cannot be used: ${problem}`);
+    if (discarded.first === '') return accounts;
+    throw new CallFailure('invalid_response', `the list of accounts cannot be used: ${discarded.summary()}`);
   });
 }
 

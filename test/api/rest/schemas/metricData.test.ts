@@ -14,7 +14,8 @@ const metric = (name: unknown, ...timeslices: unknown[]): unknown => ({ name, ti
 
 function parse(value: unknown): { data: ReadonlyMap<string, readonly RestTimeslice[]>; words: string | undefined } {
   const leftOut = new Discarded();
-  return { data: parseMetricData(value, RANGE, leftOut, (_, timeslice) => timeslice), words: leftOut.summary() };
+  const data = parseMetricData(value, RANGE, leftOut, (_, timeslice) => timeslice);
+  return { data, words: leftOut.first === '' ? undefined : leftOut.summary() };
 }
 
 /** The values of the only timeslice of a metric. */
