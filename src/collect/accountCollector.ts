@@ -86,9 +86,15 @@ export class AccountCollector {
     this.schedule.advanceWindow();
     const refresh = this.#demand.request(scope, this.context.account, this.context.enabled);
     const deadline = refresh.requestedAt + waitMs;
-    const waited = refresh.wait(deadline, () => this.#canEnd(refresh, deadline), signal);
-    this.#detach(this.#requestAll(refresh));
-    if ((await waited) && refresh.requesting === 0) this.#demand.forget(refresh);
+    const waited = refresh.wait(
+      deadline,
+      () =>
+        !this.#queue.isHeldBack(this.context.clock.monotonic()) &&
+        this.limiter.canEnd(this.schedule.callsFor(refresh.left), this.#queue.size, deadline),
+      signal,
+    );
+    this.#detach(this.#request(refresh));
+    if ((await waited) && refresh.requesting === 0) this.#demand.refreshes.delete(refresh.key);
     if (signal?.aborted !== true) await this.schedule.update(true);
   }
 
@@ -138,19 +144,16 @@ export class AccountCollector {
     this.#demand.stop();
   }
 
-  /** Requests all tasks of the scope; a running request for this window and these waiters is shared. */
-  async #requestAll(refresh: Refresh): Promise<void> {
+  /**
+   * Requests those of the tasks that the refresh covers, and queues the due ones. A running request for all tasks of the scope is
+   * shared by those for the same window and waiters.
+   */
+  async #request(refresh: Refresh, unlocked?: Iterable<Task>): Promise<void> {
+    const { requestedAt, requestingAllOf, scope } = refresh;
     const { to } = this.schedule.window;
-    // A request that has just ended (`requesting` is 0) no longer notifies waiters, so it cannot be shared.
-    if (refresh.requesting > 0 && refresh.requestingAllOf === to) return;
-    refresh.requestingAllOf = to;
-    const tasks = this.inventory.tasks(refresh.scope.applicationId);
-    await this.#request(refresh, tasks).finally(() => (refresh.requestingAllOf = undefined));
-  }
-
-  /** Requests those of these tasks that the refresh covers, and queues the due ones. */
-  async #request(refresh: Refresh, tasks: Iterable<Task>): Promise<void> {
-    const { requestedAt } = refresh;
+    if (unlocked === undefined && requestingAllOf === to) return;
+    if (unlocked === undefined) refresh.requestingAllOf = to;
+    const tasks = unlocked ?? this.inventory.tasks(scope.applicationId);
     const requested: Task[] = [];
     let counted = 0;
     refresh.requesting += 1;
@@ -170,8 +173,9 @@ export class AccountCollector {
     } finally {
       this.#queueing -= counted;
       refresh.requesting -= 1;
+      if (unlocked === undefined) refresh.requestingAllOf = undefined;
       this.#pump();
-      refresh.notify();
+      this.#demand.notify([refresh]);
     }
   }
 
@@ -209,12 +213,6 @@ export class AccountCollector {
   #accepts(task: Task): boolean {
     if (this.list?.refused !== undefined) return false;
     return this.#refused === undefined || task === this.inventory.applicationList;
-  }
-
-  #canEnd(refresh: Refresh, deadline: number): boolean {
-    if (deadline === Infinity) return true;
-    if (this.#queue.isHeldBack(this.context.clock.monotonic())) return false;
-    return this.limiter.canEnd(this.schedule.callsFor(refresh.leftByKind), this.#queue.size, deadline);
   }
 
   #pump(): void {
@@ -288,10 +286,10 @@ export class AccountCollector {
       if (isFirst && error === undefined && task.kind === 'application_metrics') this.#trustHosts(task);
     }
     this.#forgetRemoved();
-    for (const refresh of [...this.#demand.refreshes()]) {
-      if (refresh.isWaitedFor && refresh.requestedAt < this.schedule.everythingDueSince) {
-        refresh.request(this.context.account, this.context.enabled);
-        this.#detach(this.#requestAll(refresh));
+    for (const refresh of [...this.#demand.refreshes.values()]) {
+      if (refresh.waiters.size > 0 && refresh.requestedAt < this.schedule.everythingDueSince) {
+        this.#demand.request(refresh.scope, this.context.account, this.context.enabled);
+        this.#detach(this.#request(refresh));
         continue;
       }
       // The lists are read in the same refresh, so that a removed entity also disappears from this refresh's exposition.

@@ -39,48 +39,46 @@ const MAX_REFRESHES = 10_000;
 /** What scrapes, probes and the timer ask of one account: a refresh for each scope. Times are of the monotonic clock. */
 export class Demand {
   readonly #clock: Clock;
-  readonly #refreshes = new Map<string, Refresh>();
+  readonly refreshes = new Map<string, Refresh>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   request(scope: Scope, account: AccountConfig, enabled: ReadonlySet<Group>): Refresh {
-    const key = keyOf(scope);
-    const refresh = this.#refreshes.get(key) ?? new Refresh(scope, this.#clock);
-    if (this.#refreshes.size >= MAX_REFRESHES) this.drop(false, -Infinity);
-    this.#refreshes.set(key, refresh);
-    refresh.request(account, enabled);
+    const { groups, applicationId, listsOnly } = scope;
+    const key = `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
+    const refresh = this.refreshes.get(key) ?? new Refresh(key, scope, this.#clock);
+    if (this.refreshes.size >= MAX_REFRESHES) this.drop(false, -Infinity);
+    this.refreshes.set(key, refresh);
+    refresh.requestedAt = this.#clock.monotonic();
+    refresh.needs = neededGroups(scope, account, enabled);
     return refresh;
   }
 
-  refreshes(): Iterable<Refresh> {
-    return this.#refreshes.values();
-  }
-
   get isProbing(): boolean {
-    for (const { isWaitedFor, scope } of this.refreshes()) {
-      if (isWaitedFor && scope.applicationId !== undefined) return true;
+    for (const { waiters, scope } of this.refreshes.values()) {
+      if (waiters.size > 0 && scope.applicationId !== undefined) return true;
     }
     return false;
   }
 
-  forget({ scope }: Refresh): void {
-    this.#refreshes.delete(keyOf(scope));
-  }
-
   /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task): void {
-    for (const refresh of this.refreshes()) refresh.ended(task);
+    for (const { left } of this.refreshes.values()) {
+      const tasks = left.get(task.kind);
+      if (tasks?.delete(task) === true && tasks.size === 0) left.delete(task.kind);
+    }
   }
 
-  /** Makes each waiting scrape check if it may be released. */
-  notify(): void {
-    for (const refresh of this.refreshes()) refresh.notify();
+  /** Makes each waiting scrape check if it may be released: those of all refreshes, or of some. */
+  notify(refreshes: Iterable<Refresh> = this.refreshes.values()): void {
+    for (const { waiters } of refreshes) for (const check of [...waiters]) check();
   }
 
   stop(): void {
-    for (const refresh of this.refreshes()) refresh.giveUp();
+    for (const { left } of this.refreshes.values()) left.clear();
+    this.notify();
   }
 
   /**
@@ -88,16 +86,12 @@ export class Demand {
    * and the oldest of them when there are too many.
    */
   drop(isIdle: boolean, oldest: number): void {
-    for (const refresh of this.refreshes()) {
-      if (refresh.isWaitedFor || refresh.requesting > 0) continue;
-      const isOld = refresh.requestedAt < oldest || this.#refreshes.size >= MAX_REFRESHES;
-      if (isIdle || isOld) this.forget(refresh);
+    for (const refresh of this.refreshes.values()) {
+      if (refresh.waiters.size > 0 || refresh.requesting > 0) continue;
+      const isOld = refresh.requestedAt < oldest || this.refreshes.size >= MAX_REFRESHES;
+      if (isIdle || isOld) this.refreshes.delete(refresh.key);
     }
   }
-}
-
-function keyOf({ groups, applicationId, listsOnly }: Scope): string {
-  return `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
 }
 
 /**
@@ -105,8 +99,9 @@ function keyOf({ groups, applicationId, listsOnly }: Scope): string {
  * has left, including work that it unlocks. All times are milliseconds of the monotonic clock.
  */
 export class Refresh {
+  readonly key: string;
   readonly scope: Scope;
-  #needs: ReturnType<typeof neededGroups> = { always: new Set(), once: new Set(), rolling: new Set() };
+  needs: ReturnType<typeof neededGroups> = { always: new Set(), once: new Set(), rolling: new Set() };
   /** The time of its last request: tasks that become due later do not belong to it. */
   requestedAt = -Infinity;
   /** The number of running requests: until they have ended, its tasks are not all known. */
@@ -115,19 +110,14 @@ export class Refresh {
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
   /** A function for each waiting scrape, which releases it when there is nothing more to wait for. */
-  readonly #waiters = new Set<() => void>();
-  /** The tasks that the scrapes still wait for, and their numbers by kind. */
-  readonly #left = new Set<Task>();
-  readonly leftByKind = new Map<Kind, number>();
+  readonly waiters = new Set<() => void>();
+  /** The tasks that the scrapes still wait for, by kind; no kind is without tasks. */
+  readonly left = new Map<Kind, Set<Task>>();
 
-  constructor(scope: Scope, clock: Clock) {
+  constructor(key: string, scope: Scope, clock: Clock) {
+    this.key = key;
     this.scope = scope;
     this.#clock = clock;
-  }
-
-  request(account: AccountConfig, enabled: ReadonlySet<Group>): void {
-    this.requestedAt = this.#clock.monotonic();
-    this.#needs = neededGroups(this.scope, account, enabled);
   }
 
   /**
@@ -136,37 +126,19 @@ export class Refresh {
    * @param isKnown true when groups that need the task once have it: it was read, or tried and given up
    */
   covers({ group, kind, subject }: Task, isKnown: boolean): boolean {
-    const { always, once, rolling } = this.#needs;
+    const { always, once, rolling } = this.needs;
     const isNeeded =
       READS[kind].gives === 'rolling' ? rolling.has(group) : always.has(group) || (once.has(group) && !isKnown);
     const { applicationId: only } = this.scope;
     return isNeeded && (only === undefined || subject.applicationId === undefined || only === subject.applicationId);
   }
 
-  get isWaitedFor(): boolean {
-    return this.#waiters.size > 0;
-  }
-
+  /** Makes the scrapes that wait now wait for a task, too. */
   add(task: Task): void {
-    if (!this.isWaitedFor || this.#left.has(task)) return;
-    this.#left.add(task);
-    this.#count(task, 1);
-  }
-
-  /** Records that a task has ended, or was removed from the inventory. */
-  ended(task: Task): void {
-    if (this.#left.delete(task)) this.#count(task, -1);
-  }
-
-  giveUp(): void {
-    this.#left.clear();
-    this.leftByKind.clear();
-    this.notify();
-  }
-
-  /** Makes each waiting scrape check if it may be released. */
-  notify(): void {
-    for (const check of [...this.#waiters]) check();
+    if (this.waiters.size === 0) return;
+    const tasks = this.left.get(task.kind);
+    if (tasks === undefined) this.left.set(task.kind, new Set([task]));
+    else tasks.add(task);
   }
 
   /**
@@ -177,31 +149,25 @@ export class Refresh {
    */
   wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined): Promise<boolean> {
     const now = this.#clock.monotonic();
-    if (!this.isWaitedFor) this.requestingAllOf = undefined;
+    if (this.waiters.size === 0) this.requestingAllOf = undefined;
     return new Promise((resolve) => {
       let cancel: (() => void) | undefined;
       const release = (): void => {
-        this.#waiters.delete(check);
+        this.waiters.delete(check);
         cancel?.();
         signal?.removeEventListener('abort', release);
-        const isLast = !this.isWaitedFor;
-        resolve(isLast && this.#left.size === 0);
-        if (!isLast) return;
-        this.#left.clear();
-        this.leftByKind.clear();
+        const isLast = this.waiters.size === 0;
+        resolve(isLast && this.left.size === 0);
+        if (isLast) this.left.clear();
       };
       // While requests are running, it is not known yet if the work can end in time.
       const check = (): void => {
-        if (this.requesting === 0 && (this.#left.size === 0 || !canEnd())) release();
+        if (this.requesting === 0 && (this.left.size === 0 || (deadline !== Infinity && !canEnd()))) release();
       };
-      this.#waiters.add(check);
+      this.waiters.add(check);
       signal?.addEventListener('abort', release, { once: true });
       if (deadline !== Infinity) cancel = this.#clock.after(deadline - now, release);
       if (now >= deadline || signal?.aborted === true) release();
     });
-  }
-
-  #count({ kind }: Task, change: number): void {
-    this.leftByKind.set(kind, (this.leftByKind.get(kind) ?? 0) + change);
   }
 }

@@ -112,9 +112,9 @@ export class Schedule {
     };
   }
 
-  callsFor(tasks: ReadonlyMap<Kind, number>): number {
+  callsFor(tasks: ReadonlyMap<Kind, ReadonlySet<Task>>): number {
     let calls = 0;
-    for (const [kind, count] of tasks) calls += Math.ceil(count * (this.#callsPerTask.get(kind) ?? 1));
+    for (const [kind, { size }] of tasks) calls += Math.ceil(size * (this.#callsPerTask.get(kind) ?? 1));
     return calls;
   }
 
