@@ -195,15 +195,9 @@ export class AccountCollector {
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
     // No scrape waits for an early task: it uses budget that would be left before the next window.
     else if (!this.schedule.isEarly(task)) return false;
-    this.#enqueue(task);
-    return true;
-  }
-
-  #enqueue(task: Task): void {
-    if (this.#queue.isIdle) this.limiter.workBegins();
-    task.state = 'queued';
     this.#queue.add(task);
     this.report.queued(task, this.schedule.window.to);
+    return true;
   }
 
   /**
@@ -304,7 +298,7 @@ export class AccountCollector {
     }
     this.#demand.notify();
     const oldest = this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList);
-    this.#demand.drop(this.#queue.isIdle, oldest);
+    this.#demand.drop(this.#queue.size + this.#queue.running === 0, oldest);
   }
 
   #succeed(task: Task, windowEnd: number, window: CurrentWindow): void {
@@ -372,9 +366,13 @@ export class AccountCollector {
   #dropQueue(): void {
     if (this.#queue.size === 0) return;
     for (const waiting of this.#queue.clear()) {
-      waiting.state = 'idle';
-      if (this.#accepts(waiting)) this.#enqueue(waiting);
-      else this.#ended(waiting, true);
+      if (this.#accepts(waiting)) {
+        this.#queue.add(waiting);
+        this.report.queued(waiting, this.schedule.window.to);
+      } else {
+        waiting.state = 'idle';
+        this.#ended(waiting, true);
+      }
     }
     this.#demand.notify();
   }

@@ -42,7 +42,8 @@ export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
   readonly #clock: Clock;
   readonly #changed: () => void;
-  readonly #waiting: (() => void)[] = [];
+  /** For each call that waits, a function that starts it if it may start now; false when it may not. */
+  readonly waiting: ((now: number) => boolean)[] = [];
   slots: number;
   #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -58,10 +59,6 @@ export class AccountLimiter implements RateLimiter {
     this.#clock = clock;
     this.#changed = changed;
     this.#lastProgress = clock.monotonic();
-  }
-
-  get waiting(): number {
-    return this.#waiting.length;
   }
 
   /** The time without a start or end of a call although one was possible; 0 during a pause, and while the budget is spent. */
@@ -114,7 +111,7 @@ export class AccountLimiter implements RateLimiter {
    */
   canEnd(calls: number, queued: number, deadline: number): boolean {
     const now = this.#clock.monotonic();
-    const waiting = Math.min(calls, queued + this.waiting);
+    const waiting = Math.min(calls, queued + this.waiting.length);
     if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
     const rounds = Math.floor(calls / this.slots);
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
@@ -128,37 +125,37 @@ export class AccountLimiter implements RateLimiter {
         return;
       }
       const onAbort = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(grant), 1);
+        this.waiting.splice(this.waiting.indexOf(grant), 1);
         reject(abortReason(signal));
       };
-      const grant = (): void => {
+      const grant = (now: number): boolean => {
+        const release = this.#start(now, calls);
+        if (release === undefined) return false;
         signal.removeEventListener('abort', onAbort);
-        resolve(this.#start(calls));
+        resolve(release);
+        return true;
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(grant);
+      this.waiting.push(grant);
       this.drain();
     });
   }
 
   /**
-   * True when a slot is free for new work, and no started work waits for it; otherwise `changed` is called when one may be free.
+   * A slot for new work, when one is free and no started work waits for it; otherwise `changed` is called when one may be free.
    *
    * @param isSpread true: waits until the last reserved slot is long enough ago to spread the budget over a minute
    */
-  hasRoom(isSpread = false): boolean {
+  reserve(isSpread = false): Reservation | undefined {
     const now = this.#clock.monotonic();
     const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
-    if (now >= earliest && this.#waiting.length === 0 && this.#isOpen(now)) return true;
-    this.wakeLater(now, earliest);
-    return false;
-  }
-
-  reserve(isSpread = false): Reservation | undefined {
-    if (!this.hasRoom(isSpread)) return undefined;
-    this.#lastReserved = this.#clock.monotonic();
     const calls: EndedCalls = { count: 0, ms: 0, lastStart: 0 };
-    let taken: Release | undefined = this.#start(calls);
+    let taken = now >= earliest && this.waiting.length === 0 ? this.#start(now, calls) : undefined;
+    if (taken === undefined) {
+      this.wakeLater(now, earliest);
+      return undefined;
+    }
+    this.#lastReserved = now;
     return {
       acquire: (signal) => {
         const release = taken;
@@ -185,7 +182,7 @@ export class AccountLimiter implements RateLimiter {
     // Both checks use the same time: if a pause ended between two clock reads, the calls would neither start nor be woken
     // later.
     const now = this.#clock.monotonic();
-    while (this.#waiting.length > 0 && this.#isOpen(now)) this.#waiting.shift()?.();
+    while (this.waiting[0]?.(now) === true) this.waiting.shift();
     this.wakeLater(now);
   }
 
@@ -200,17 +197,12 @@ export class AccountLimiter implements RateLimiter {
     this.#shared?.remove(this);
   }
 
-  /** Checks the shared slots last, because a failed check registers the account for wake-up. */
-  #isOpen(now: number): boolean {
-    if (this.budget.inFlight >= this.slots || this.budget.nextStart(now) !== now) return false;
-    return this.#shared?.isFreeFor(this) ?? true;
-  }
-
-  #start(calls?: EndedCalls): Release {
-    const startedAt = this.#clock.monotonic();
-    this.#shared?.take();
-    this.budget.start(startedAt);
-    this.#lastProgress = startedAt;
+  /** Starts a call if it may start now. The shared slots are last, because an account that gets none of them is woken later. */
+  #start(startAt: number, calls?: EndedCalls): Release | undefined {
+    if (this.budget.inFlight >= this.slots || this.budget.nextStart(startAt) !== startAt) return undefined;
+    if (this.#shared?.take(this) === false) return undefined;
+    this.budget.start(startAt);
+    this.#lastProgress = startAt;
     let ended = false;
     return (overload) => {
       if (ended) return;
@@ -220,10 +212,10 @@ export class AccountLimiter implements RateLimiter {
       this.budget.end(now);
       if (calls !== undefined) {
         calls.count += 1;
-        calls.ms += now - startedAt;
-        calls.lastStart = startedAt;
+        calls.ms += now - startAt;
+        calls.lastStart = startAt;
       }
-      if (overload !== undefined) this.budget.overloaded(now, startedAt, overload.waitMs);
+      if (overload !== undefined) this.budget.overloaded(now, startAt, overload.waitMs);
       this.#shared?.release();
       this.wake();
     };
@@ -253,22 +245,17 @@ export class SharedConcurrency {
   /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
   #turn: AccountLimiter | 'used' | undefined;
 
-  /** True when the account may take a slot now; else it is woken when its turn comes. */
-  isFreeFor(account: AccountLimiter): boolean {
-    if (
-      this.#taken < SLOTS_OF_USER &&
-      (this.#turn === account || (this.#turn === undefined && this.#waiting.size === 0))
-    ) {
-      return true;
+  /** Takes a slot when the account may have one now; else the account is woken when its turn comes. */
+  take(account: AccountLimiter): boolean {
+    const isItsTurn = this.#turn === account || (this.#turn === undefined && this.#waiting.size === 0);
+    if (!isItsTurn || this.#taken >= SLOTS_OF_USER) {
+      this.#waiting.add(account);
+      return false;
     }
-    this.#waiting.add(account);
-    return false;
-  }
-
-  take(): void {
     this.#taken += 1;
     // An account that wants another slot has its next turn after the waiting accounts.
     if (this.#turn !== undefined) this.#turn = 'used';
+    return true;
   }
 
   release(): void {

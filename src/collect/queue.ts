@@ -1,4 +1,4 @@
-import type { Outcome, PlannedCall, TimeRange } from '../api/upstreamReader.ts';
+import type { Outcome, PlannedCall } from '../api/upstreamReader.ts';
 import { KINDS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 import { failed, type Kinds } from './kinds.ts';
@@ -25,8 +25,6 @@ interface QueuedTask {
   /** When it became due. */
   readonly since: number;
   readonly isTrial: boolean;
-  /** True once it no longer waits. */
-  isRemoved: boolean;
 }
 
 /**
@@ -40,10 +38,10 @@ export class Queue {
   readonly #kinds: Kinds;
   readonly #schedule: Schedule;
   readonly #limiter: AccountLimiter;
-  readonly #lanes = Object.fromEntries(
-    KINDS.map((kind) => [kind, { healthy: new Lane(), trials: new Lane() }]),
-  ) as Readonly<Record<Kind, Readonly<Record<'healthy' | 'trials', Lane>>>>;
   readonly #waiting = new Map<Task, QueuedTask>();
+  readonly #lanes = Object.fromEntries(
+    KINDS.map((kind) => [kind, { healthy: new Lane(this.#waiting), trials: new Lane(this.#waiting) }]),
+  ) as Readonly<Record<Kind, Readonly<Record<'healthy' | 'trials', Lane>>>>;
   /** The numbers of calls in flight, trials and others, and the number of the last trials in a row that succeeded. */
   #healthyRunning = 0;
   #trialsRunning = 0;
@@ -75,30 +73,25 @@ export class Queue {
     return this.#healthyRunning + this.#trialsRunning;
   }
 
-  get isIdle(): boolean {
-    return this.size + this.running === 0;
-  }
-
+  /** A task that waits already is queued anew. */
   add(task: Task): void {
-    this.remove(task);
+    if (this.size + this.running === 0) this.#limiter.workBegins();
+    task.state = 'queued';
     const since =
       task.failures > 0 ? task.retryAt : task.lastRead === undefined ? task.firstSeen : this.#schedule.dueAt(task);
     const isTrial = task.failures > 0 || this.#kinds.mayHang(task);
-    const waiting = { task, since, isTrial, isRemoved: false };
+    const waiting = { task, since, isTrial };
     this.#waiting.set(task, waiting);
     this.#lanes[task.kind][isTrial ? 'trials' : 'healthy'].add(waiting);
   }
 
   remove(task: Task): void {
-    const waiting = this.#waiting.get(task);
-    if (waiting === undefined) return;
-    waiting.isRemoved = true;
     this.#waiting.delete(task);
   }
 
   clear(): readonly Task[] {
     const tasks = [...this.#waiting.keys()];
-    for (const task of tasks) this.remove(task);
+    this.#waiting.clear();
     return tasks;
   }
 
@@ -108,7 +101,7 @@ export class Queue {
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
   take(now: number, fillers: (kind: Kind) => readonly Task[]): Call | undefined {
-    if (this.size === 0 || !this.#limiter.hasRoom()) return undefined;
+    if (this.size === 0) return undefined;
     const first = this.#first(now);
     if (first === undefined) {
       const nextTry = this.#nextTry(now);
@@ -122,20 +115,18 @@ export class Queue {
     const slot = this.#limiter.reserve(isSpread);
     if (slot === undefined) return undefined;
     const candidates = this.#candidates(task, isTrial, now, fillers);
-    const planned = this.#plan(task, candidates, this.#schedule.advanceWindow());
-    for (const each of planned.subjects) this.remove(each);
+    const window = this.#schedule.advanceWindow();
+    let planned: Call['planned'];
+    try {
+      planned = this.#kinds.of(task.kind).plan(candidates, window);
+    } catch (error) {
+      // The task fails like one whose read throws: else it would stay in the way of all others for good.
+      planned = { subjects: [task], calls: 1, read: () => Promise.resolve([failed(error)]) };
+    }
+    for (const each of planned.subjects) this.#waiting.delete(each);
     if (isTrial) this.#trialsRunning += 1;
     else this.#healthyRunning += 1;
     return { planned, slot, isTrial };
-  }
-
-  /** Where planning throws, the task fails like one whose read throws: else it would stay in the way of all others for good. */
-  #plan(task: Task, candidates: Iterable<Task>, window: TimeRange): Call['planned'] {
-    try {
-      return this.#kinds.of(task.kind).plan(candidates, window);
-    } catch (error) {
-      return { subjects: [task], calls: 1, read: () => Promise.resolve([failed(error)]) };
-    }
   }
 
   ended({ slot, isTrial }: Call, outcomes: readonly Outcome<number>[]): void {
@@ -155,8 +146,14 @@ export class Queue {
     this.#failedInRow = 0;
   }
 
+  /**
+   * The task that is read next. Trials get at most half of the concurrent calls (at least one), so that healthy tasks find a slot.
+   * They get one more for each successful trial in a row, because calls do not hang after a recovery. While New Relic fails, they
+   * start only when the last minute had few calls: a few calls show a recovery as well as many.
+   */
   #first(now: number): QueuedTask | undefined {
-    const mayTry = this.#mayTry(now);
+    const mostTrials = Math.max(1, Math.floor(this.#limiter.slots / 2)) + this.#trialsSucceeded;
+    const mayTry = this.#trialsRunning < mostTrials && this.#nextTry(now) <= now;
     let best: QueuedTask | undefined;
     let highest = -Infinity;
     let longestFailed: QueuedTask | undefined;
@@ -187,17 +184,6 @@ export class Queue {
     return (now - this.#schedule.dueAt(task)) / this.#schedule.intervalOf(task);
   }
 
-  /**
-   * Trials get at most half of the concurrent calls (at least one), so that healthy tasks find a slot. They get one more for
-   * each successful trial in a row, because calls do not hang after a recovery. While New Relic fails, they start only when the
-   * last minute had few calls: a few calls show a recovery as well as many.
-   */
-  #mayTry(now: number): boolean {
-    const half = Math.max(1, Math.floor(this.#limiter.slots / 2));
-    if (this.#trialsRunning >= half + this.#trialsSucceeded) return false;
-    return this.#nextTry(now) <= now;
-  }
-
   /** Later than now only while New Relic fails, and enough calls were made in the last minute. */
   #nextTry(now: number): number {
     if (this.#failedInRow < FAILING_AFTER) return now;
@@ -222,10 +208,16 @@ export class Queue {
 
 /** The waiting tasks of one kind, sorted by due time, and by arrival for equal times. */
 class Lane {
+  /** What waits in the whole queue: items that are not in it, or no longer, are over. */
+  readonly #queued: ReadonlyMap<Task, QueuedTask>;
   #items: QueuedTask[] = [];
-  /** The index of the head: items before it no longer wait. */
+  /** The index of the head: items before it are over. */
   #head = 0;
   #isSorted = true;
+
+  constructor(queued: ReadonlyMap<Task, QueuedTask>) {
+    this.#queued = queued;
+  }
 
   add(item: QueuedTask): void {
     // Nearly always the new item is the last: a task that becomes due later is queued later.
@@ -234,33 +226,30 @@ class Lane {
   }
 
   head(): QueuedTask | undefined {
-    this.#arrange();
+    // Sorts the items if one was added out of order, and drops those that are over once they are more than half of all.
+    if (!this.#isSorted || this.#head > this.#items.length / 2) {
+      const waiting = this.#items.slice(this.#head).filter((item) => this.#waits(item));
+      this.#items = waiting.sort((a, b) => a.since - b.since);
+      this.#head = 0;
+      this.#isSorted = true;
+    }
     while (this.#head < this.#items.length) {
       const item = this.#items[this.#head];
-      if (item !== undefined && !isOver(item)) return item;
+      if (item !== undefined && this.#waits(item)) return item;
       this.#head += 1;
     }
     return undefined;
   }
 
   *waiting(): Generator<QueuedTask> {
-    this.#arrange();
+    if (this.head() === undefined) return;
     for (let index = this.#head; index < this.#items.length; index += 1) {
       const item = this.#items[index];
-      if (item !== undefined && !isOver(item)) yield item;
+      if (item !== undefined && this.#waits(item)) yield item;
     }
   }
 
-  /** Sorts the items if one was added out of order, and drops past items once they are more than half of all. */
-  #arrange(): void {
-    if (this.#isSorted && this.#head <= this.#items.length / 2) return;
-    const waiting = this.#items.slice(this.#head).filter((item) => !isOver(item));
-    this.#items = waiting.sort((a, b) => a.since - b.since);
-    this.#head = 0;
-    this.#isSorted = true;
+  #waits(item: QueuedTask): boolean {
+    return this.#queued.get(item.task) === item && !item.task.gone;
   }
-}
-
-function isOver({ isRemoved, task }: QueuedTask): boolean {
-  return isRemoved || task.gone;
 }

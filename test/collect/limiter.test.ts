@@ -70,7 +70,7 @@ it.each(EARLY)('a call that waits for the end of a pause is let in when the time
   void limiter.acquire(signal).then(() => (entered = true));
   while (clock.ring());
   await Promise.resolve();
-  expect({ entered, waiting: limiter.waiting }).toEqual({ entered: true, waiting: 0 });
+  expect({ entered, waiting: limiter.waiting.length }).toEqual({ entered: true, waiting: 0 });
 });
 
 function limiterOf(places: number) {
@@ -88,7 +88,7 @@ describe('a call at the limiter', () => {
     const { limiter, budget } = limiterOf(1);
     const givenUp = AbortSignal.abort(new Error('the account was stopped'));
     await expect(limiter.acquire(givenUp)).rejects.toThrow('the account was stopped');
-    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
+    expect([limiter.waiting.length, budget.inFlight]).toEqual([0, 0]);
   });
 
   it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
@@ -99,12 +99,12 @@ describe('a call at the limiter', () => {
     const next = limiter.acquire(forEver());
     const last = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
-    expect(limiter.waiting).toBe(2);
+    expect(limiter.waiting).toHaveLength(2);
     await expect(givenUp).rejects.toThrow('the account was stopped');
     release();
     (await next)();
     (await last)();
-    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
+    expect([limiter.waiting.length, budget.inFlight]).toEqual([0, 0]);
   });
 
   it('that was let in is not ended by its signal, and gives its place back once', async () => {
@@ -114,7 +114,7 @@ describe('a call at the limiter', () => {
     const other = await limiter.acquire(forEver());
     const waits = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
-    expect([limiter.waiting, budget.inFlight]).toEqual([1, 2]);
+    expect([limiter.waiting.length, budget.inFlight]).toEqual([1, 2]);
     release();
     release();
     (await waits)();
@@ -173,12 +173,12 @@ describe('a limiter', () => {
     shared.addInFlight(24);
     const { limiter, told } = limiterOf(5);
     limiter.share(shared);
-    shared.take();
+    shared.addInFlight(1);
     expect(limiter.reserve()).toBeUndefined();
     shared.release();
     expect(told.times).toBe(1);
     limiter.close();
-    shared.take();
+    shared.addInFlight(1);
     shared.release();
     expect(told.times).toBe(1);
   });
