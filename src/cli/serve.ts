@@ -129,7 +129,7 @@ export async function startDaemon(options: {
         logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
       }
     },
-    scraped: (result) => telemetry.scraped(result),
+    scraped: (result) => telemetry.scrapes.inc({ result }),
     configText: () => redactConfig(config, (text) => secrets.maskWritten(text)),
     mask: (text) => secrets.maskWritten(text),
     reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
@@ -148,7 +148,7 @@ export async function startDaemon(options: {
       webConfigFile: flags.webConfigFile,
       compare: compareInWorkers(),
       routePrefix: flags.routePrefix,
-      refusedLogin: () => telemetry.refusedLogin(),
+      refusedLogin: () => telemetry.refusedLogins.inc(),
       warn: (message) => logger.warn(message),
       failed,
       monotonic: () => systemClock.monotonic(),

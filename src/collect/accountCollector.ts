@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { UpstreamError } from '../api/upstreamError.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
+import { MINUTE_MS } from '../formulas/units.ts';
 import { GROUPS, READS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 import { Inventory } from './inventory.ts';
@@ -192,11 +193,12 @@ export class AccountCollector {
       return false;
     }
     if (task.retryAt > requestedAt || !this.#kinds.isReady(task)) return false;
+    const { plan, window } = this.schedule;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
-    // No scrape waits for an early task: it uses budget that would be left before the next window.
-    else if (!this.schedule.isEarly(task)) return false;
+    // In a slowed plan, tasks that will be due before the next window use budget that would be left. No scrape waits for them.
+    else if (plan.slowdown <= 1 || this.schedule.dueAt(task) >= window.readableAt + MINUTE_MS) return false;
     this.#queue.add(task);
-    this.report.queued(task, this.schedule.window.to);
+    this.report.queued(task, window.to);
     return true;
   }
 
@@ -314,7 +316,7 @@ export class AccountCollector {
   #fail(task: Task, { reason, text }: NonNullable<Task['partial']>, window: CurrentWindow): void {
     task.fail(reason, text, this.context.clock.monotonic());
     this.report.attemptFailed(task);
-    this.report.paused(this.limiter.budget.pausedUntil(this.context.clock.monotonic()));
+    this.report.paused(this.limiter.budget.lastPauseEnd);
     // While the account is refused, its application list is tried once per interval, after any kind of failure.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     // New Relic would leave out rows of an earlier attempt, too.
@@ -328,7 +330,7 @@ export class AccountCollector {
   }
 
   #forgetRemoved(): void {
-    for (const task of this.inventory.store.takeRemoved()) {
+    for (const task of this.inventory.store.removed.splice(0)) {
       this.#queue.remove(task);
       this.#ended(task, false);
     }

@@ -26,7 +26,6 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
   const { inventory, limiter, schedule, context, up } = account;
   const { budget } = limiter;
   const { account: config } = context;
-  const paused = budget.pausedUntil(now);
   return {
     name: config.name,
     api: config.api,
@@ -50,7 +49,7 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       inForce: budget.inForce(now),
       lastMinute: budget.lastMinute(now),
       inFlight: budget.inFlight,
-      pausedUntil: paused === undefined ? undefined : (wallNow + paused - now) / 1000,
+      pausedUntil: now < budget.lastPauseEnd ? (wallNow + budget.lastPauseEnd - now) / 1000 : undefined,
     },
     /** Undefined also while `up` is false. */
     applicationCounts: up ? applicationCounts(account) : undefined,

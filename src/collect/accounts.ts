@@ -266,12 +266,15 @@ class UserConcurrency {
     { readonly by: string; readonly requestAt: number; readonly requestedBy?: Caller }
   >();
   #accounts: readonly Caller[] = [];
+  /** A single key has no other key to share with, so its user does not matter. */
+  #hasOneKey = true;
   #shared = new Map<string, SharedConcurrency>();
 
   share(accounts: readonly Caller[]): void {
     this.#accounts = accounts.filter(
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
     );
+    this.#hasOneKey = new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
     // The request of an account that was removed may never end: another account of the key makes it again.
     for (const [keyMark, { requestedBy }] of this.#users) {
       if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
@@ -286,7 +289,6 @@ class UserConcurrency {
     // count.
     let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
     const moved = this.#accounts.filter(({ limiter, keyMark }, index) => {
-      // A single key has no other key to share with, so its user does not matter.
       const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
       const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new SharedConcurrency();
       if (shared === ofUnknown) ofUnknown = undefined;
@@ -321,10 +323,6 @@ class UserConcurrency {
 
   stop(): void {
     this.#stopping.abort(new Error('the exporter stops'));
-  }
-
-  get #hasOneKey(): boolean {
-    return new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
   }
 }
 

@@ -24,6 +24,7 @@ export class Budget {
   readonly #release: number[] = [];
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
   readonly #starts: number[] = [];
+  /** Until this time no call may start; the end of the last pause when it is over. */
   lastPauseEnd = -Infinity;
   /**
    * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that
@@ -46,10 +47,6 @@ export class Budget {
     return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
-  pausedUntil(now: number): number | undefined {
-    return now < this.lastPauseEnd ? this.lastPauseEnd : undefined;
-  }
-
   lastMinute(now: number): number {
     dropUntil(this.#starts, now - MINUTE_MS);
     return this.#starts.length;
@@ -66,7 +63,14 @@ export class Budget {
   /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
   freeBy(now: number, until: number): number {
     if (this.lastPauseEnd > until) return 0;
-    return Math.max(0, this.inForce(now) - this.inFlight - countAfter(this.#release, until));
+    // The first call that still counts at `until` is found by halving, because there may be thousands.
+    let [from, to] = [0, this.#release.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((this.#release[middle] ?? Infinity) > until) to = middle;
+      else from = middle + 1;
+    }
+    return Math.max(0, this.inForce(now) - this.inFlight - (this.#release.length - from));
   }
 
   /** The time when the next call may start: now, later, or Infinity when it depends on the end of a call in flight. */
@@ -129,15 +133,4 @@ export class Budget {
 
 function dropUntil(times: number[], limit: number): void {
   while ((times[0] ?? Infinity) <= limit) times.shift();
-}
-
-/** The number of the times after `limit`, of ascending ones: found by halving, because there may be thousands. */
-function countAfter(times: readonly number[], limit: number): number {
-  let [from, to] = [0, times.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((times[middle] ?? Infinity) > limit) to = middle;
-    else from = middle + 1;
-  }
-  return times.length - from;
 }

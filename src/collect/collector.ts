@@ -50,14 +50,12 @@ export class Collector {
     this.#isReady = isReady;
   }
 
-  /** As `AccountCollector.refresh`, of all accounts of the scope; in background mode the timer refreshes. Never rejects. */
-  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
-    if (this.#config.collection.background) return;
-    await this.refreshNow(scope, waitMs, signal);
-  }
-
-  /** The same as `refresh`, but also in background mode, where the timer calls it. Never rejects. */
-  async refreshNow(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
+  /**
+   * As `AccountCollector.refresh`, of all accounts of the scope. In background mode, where the timer refreshes, only a call with
+   * `always` does. Never rejects.
+   */
+  async refresh(scope: Scope, waitMs: number, signal?: AbortSignal, always = false): Promise<void> {
+    if (this.#config.collection.background && !always) return;
     const { clock } = this.#dependencies;
     const deadline = clock.monotonic() + waitMs;
     this.#lastRefresh = clock.monotonic();
@@ -109,11 +107,11 @@ export class Collector {
     const schedule = (): void => {
       cancel = this.#dependencies.clock.after(TICK * (1 - JITTER + 2 * JITTER * random()), () => {
         schedule();
-        void this.refreshNow(everything, 0);
+        void this.refresh(everything, 0, undefined, true);
       });
     };
     schedule();
-    void this.refreshNow(everything, Infinity);
+    void this.refresh(everything, Infinity, undefined, true);
     return () => cancel();
   }
 

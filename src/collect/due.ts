@@ -1,6 +1,6 @@
 import { backoff } from '../api/backoff.ts';
 import type { TimeRange } from '../api/upstreamReader.ts';
-import type { EvaluationTime, ReadTimes, TaskState } from './task.ts';
+import type { ReadTimes } from './task.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 
@@ -65,13 +65,6 @@ export function movedDueAt(
       ? Math.max(before.dueAt, after.dueAt)
       : now + ((before.dueAt - now) * after.interval) / before.interval;
   return Math.max(now, moved + after.laterBy);
-}
-
-/** `stale` lasts until `maxAge` after the due time, undefined when nothing was read; then it is `missing`. */
-export function stateOf(due: number | undefined, maxAge: number, { asOf, now }: EvaluationTime): TaskState {
-  if (due === undefined) return 'missing';
-  if (asOf < due) return 'fresh';
-  return now <= due + maxAge ? 'stale' : 'missing';
 }
 
 /** One interval after an attempt, in windows like healthy tasks: by the clock, every second scrape would come slightly too early. */

@@ -208,10 +208,10 @@ export class Queue {
 
 /** The waiting tasks of one kind, sorted by due time, and by arrival for equal times. */
 class Lane {
-  /** What waits in the whole queue: items that are not in it, or no longer, are over. */
+  /** What waits in the whole queue: an item that it does not have any more is past. */
   readonly #queued: ReadonlyMap<Task, QueuedTask>;
   #items: QueuedTask[] = [];
-  /** The index of the head: items before it are over. */
+  /** The index of the head: items before it are past. */
   #head = 0;
   #isSorted = true;
 
@@ -226,7 +226,7 @@ class Lane {
   }
 
   head(): QueuedTask | undefined {
-    // Sorts the items if one was added out of order, and drops those that are over once they are more than half of all.
+    // Sorts the items if one was added out of order, and drops past ones once they are more than half of all.
     if (!this.#isSorted || this.#head > this.#items.length / 2) {
       const waiting = this.#items.slice(this.#head).filter((item) => this.#waits(item));
       this.#items = waiting.sort((a, b) => a.since - b.since);

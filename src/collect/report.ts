@@ -109,9 +109,9 @@ export class Report {
   }
 
   /** Logs a pause that New Relic requested because of an overload, once even if several responses requested it. */
-  paused(until: number | undefined): void {
+  paused(until: number): void {
     const now = this.#clock.monotonic();
-    if (until === undefined || now < this.#loggedPause) return;
+    if (until <= now || now < this.#loggedPause) return;
     this.#loggedPause = until;
     this.logger.warn(
       { seconds: Math.ceil((until - now) / 1000) },

@@ -9,7 +9,6 @@ import {
   planCalls,
   retryAt,
   concurrencySlowdown,
-  stateOf,
   windowAt,
   readableAt,
   type Plan,
@@ -148,13 +147,11 @@ export class Schedule {
     return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
   }
 
-  /** True for tasks of a slowed plan that will be due before the next window: the budget would be unused until then. */
-  isEarly(task: Task): boolean {
-    return this.plan.slowdown > 1 && this.dueAt(task) < this.window.readableAt + MINUTE_MS;
-  }
-
-  stateOf(task: Task, time: EvaluationTime): TaskState {
-    return stateOf(task.lastRead?.dueAt, this.#context.collection.max_age, time);
+  /** `stale` lasts until `max_age` after the due time; then, and when nothing was read, it is `missing`. */
+  stateOf({ lastRead }: Task, { asOf, now }: EvaluationTime): TaskState {
+    if (lastRead === undefined) return 'missing';
+    if (asOf < lastRead.dueAt) return 'fresh';
+    return now <= lastRead.dueAt + this.#context.collection.max_age ? 'stale' : 'missing';
   }
 
   request(task: Task, now: number): void {

@@ -102,7 +102,8 @@ export class Task {
   }
 
   succeed(lastRead: ReadTimes): void {
-    this.#end(lastRead.readAt);
+    this.state = 'idle';
+    this.seconds = Math.max(0, lastRead.readAt - this.startedAt) / 1000;
     this.lastRead = lastRead;
     this.failures = 0;
     this.retryAt = -Infinity;
@@ -111,15 +112,11 @@ export class Task {
   }
 
   fail(reason: FailureReason, text: string, now: number): void {
-    this.#end(now);
+    this.state = 'idle';
+    this.seconds = Math.max(0, now - this.startedAt) / 1000;
     this.failures += 1;
     this.problem = { reason, text, since: this.problem?.since ?? now };
     this.overdue ||= this.#wasOverdue;
-  }
-
-  #end(now: number): void {
-    this.state = 'idle';
-    this.seconds = Math.max(0, now - this.startedAt) / 1000;
   }
 }
 
@@ -134,7 +131,8 @@ export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 /** Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. */
 export class TaskStore {
   readonly #clock: Clock;
-  readonly #removed: Task[] = [];
+  /** The tasks that were removed, until they are waited for no longer. */
+  readonly removed: Task[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -182,12 +180,7 @@ export class TaskStore {
   remove(tasks: Iterable<Task>): void {
     for (const task of tasks) {
       task.gone = true;
-      this.#removed.push(task);
+      this.removed.push(task);
     }
-  }
-
-  /** The tasks that were removed since the last call: they are waited for no longer. */
-  takeRemoved(): readonly Task[] {
-    return this.#removed.splice(0);
   }
 }

@@ -15,8 +15,9 @@ export class Telemetry {
   readonly #registry = new Registry();
   readonly #process: Registry | undefined;
   readonly #accounts = new Map<string, AccountCalls>();
-  readonly #scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
-  readonly #refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
+  /** The scrapes, counted before their responses are written; `partial` when any due task is not fresh. */
+  readonly scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
+  readonly refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
   /** By family, the readings whose dropped series are counted. */
   readonly #counted = new Map<string, WeakSet<object>>();
@@ -29,8 +30,8 @@ export class Telemetry {
     this.#process = processMetrics ? processRegistry() : undefined;
     const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
     buildInfo.set({ version, revision, node_version: process.version }, 1);
-    this.#scrapes.inc({ result: 'complete' }, 0);
-    this.#scrapes.inc({ result: 'partial' }, 0);
+    this.scrapes.inc({ result: 'complete' }, 0);
+    this.scrapes.inc({ result: 'partial' }, 0);
     // The library would show a 0 before the first value is set.
     this.#reload.remove();
     this.#reloadTime.remove();
@@ -46,15 +47,6 @@ export class Telemetry {
   /** Ends the series of accounts that a new configuration does not have. */
   keepAccounts(names: readonly string[]): void {
     for (const name of this.#accounts.keys()) if (!names.includes(name)) this.#accounts.delete(name);
-  }
-
-  /** Counts a scrape before its response is written; `partial` when any due task of it is not fresh. */
-  scraped(result: 'complete' | 'partial'): void {
-    this.#scrapes.inc({ result });
-  }
-
-  refusedLogin(): void {
-    this.#refusedLogins.inc();
   }
 
   /** Records that the configuration was loaded, at the start or later, or could not be; `at` is Unix time in milliseconds. */
@@ -96,12 +88,18 @@ export class Telemetry {
     add([...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)));
     for (const { status, calls } of accounts) {
       await yieldIfDue();
-      if (status.api === 'nerdgraph') calls.expectSplits();
+      // An account that is read in batches has counters of splits, from 0 on.
+      if (status.api === 'nerdgraph') for (const reason of SPLIT_REASONS) calls.splits.inc({ reason }, 0);
       add(labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status));
     }
     for (const { entry, calls } of lists) add(await partsOfEntry(entry, calls));
     const families = EXPORTER_FAMILIES.map((family) => ({ ...family, series: byName.get(family.name) ?? [] }));
-    return this.#process === undefined ? families : [...families, ...(await processFamilies(this.#process))];
+    if (this.#process === undefined) return families;
+    const ofProcess = await registryFamilies(this.#process);
+    const lag = ofProcess.filter(({ name }) => LAG_DISTRIBUTION.test(name));
+    // Where two expositions follow each other closely, nothing was measured: the mean is NaN, and the minimum the largest number.
+    const isUnmeasured = lag.some(({ series }) => series.some(({ value }) => Number.isNaN(value)));
+    return [...families, ...(isUnmeasured ? ofProcess.filter((family) => !lag.includes(family)) : ofProcess)];
   }
 }
 
@@ -154,7 +152,7 @@ class AccountCalls implements CallObserver {
   readonly #failures = new Counter({ ...EXPORTER.apiFailures, registers: [this.registry] });
   readonly #retries = new Counter({ ...EXPORTER.apiRetries, registers: [this.registry] });
   readonly #inFlight = new Gauge({ ...EXPORTER.apiInFlight, registers: [this.registry] });
-  readonly #splits = new Counter({ ...EXPORTER.apiBatchesSplit, registers: [this.registry] });
+  readonly splits = new Counter({ ...EXPORTER.apiBatchesSplit, registers: [this.registry] });
   readonly #endpoints = new Set<string>();
 
   constructor() {
@@ -183,17 +181,12 @@ class AccountCalls implements CallObserver {
   }
 
   split(reason: SplitReason): void {
-    this.#splits.inc({ reason });
+    this.splits.inc({ reason });
   }
 
   /** Counts nothing: messages of New Relic are only logged. */
   serviceMessage(): void {
     return;
-  }
-
-  /** Starts the counters of splits at 0, for an account that is read in batches. */
-  expectSplits(): void {
-    for (const reason of SPLIT_REASONS) this.#splits.inc({ reason }, 0);
   }
 
   #expectFailures(endpoint: string): void {
@@ -271,14 +264,6 @@ function processRegistry(): Registry {
   // The lag is measured from one exposition to the next: the first one would show a 0 that was not measured.
   registry.getSingleMetric(LAG)?.remove();
   return registry;
-}
-
-async function processFamilies(registry: Registry): Promise<OwnFamily[]> {
-  const families = await registryFamilies(registry);
-  const others = families.filter(({ name }) => !LAG_DISTRIBUTION.test(name));
-  const lag = families.filter((family) => !others.includes(family)).flatMap(({ series }) => series);
-  // Where two expositions follow each other closely, nothing was measured: the mean is NaN, and the minimum the largest number.
-  return lag.some(({ value }) => Number.isNaN(value)) ? others : families;
 }
 
 /** The present contents of a registry of the client library, as copies: changes to them do not reach the registry. */

@@ -51,7 +51,7 @@ function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
     if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {
-      await collector.refreshNow({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal);
+      await collector.refresh({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal, true);
       signal.throwIfAborted();
     }
     // Only metric data tell whether a custom metric has the configured values, so one application that has it is probed.

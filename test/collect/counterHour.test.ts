@@ -121,7 +121,7 @@ async function startCounting(api: Api, options: SimulatorOptions) {
     { clock, log: pino({ level: 'silent' }), openReader: () => ({ reader, keyMark: () => 'key' }) },
   );
   const read = async (): Promise<Snapshot> => {
-    await collector.refreshNow(SCOPE, Infinity);
+    await collector.refresh(SCOPE, Infinity);
     return collector.snapshot(SCOPE, clock.monotonic());
   };
   return { clock, simulator, collector, read };

@@ -8,12 +8,12 @@ import {
   planCalls,
   retryAt,
   concurrencySlowdown,
-  stateOf,
   windowAt,
 } from '../../src/collect/due.ts';
 import { endsBefore } from '../../src/collect/task.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { collectionConfig } from './support/config.ts';
+import { World } from './support/world.ts';
 
 const at = (text: string): number => Date.parse(text);
 const seconds = (text: string): number => at(text) / 1000;
@@ -133,23 +133,37 @@ describe('when a held value is due after its effective interval has changed', ()
 });
 
 describe('the state of a held value', () => {
-  const state = (asOf: number, now = asOf) =>
-    stateOf(START + 60_000, 300_000, { asOf: START + asOf, now: START + now });
+  function account() {
+    const world = World.of(1);
+    const [of] = world.collector.collectors();
+    if (of === undefined) throw new Error('no account');
+    return { world, schedule: of.schedule, list: of.inventory.applicationList };
+  }
+  const { max_age: maxAge } = collectionConfig();
 
-  it('is fresh until it is due, then stale for max_age, then missing', () => {
-    expect(state(59_999)).toBe('fresh');
-    expect(state(60_000)).toBe('stale');
-    expect(state(360_000)).toBe('stale');
-    expect(state(360_001)).toBe('missing');
+  /** The state at times that are counted from the due time. */
+  async function state(asOf: number, now = asOf) {
+    const { world, schedule, list } = account();
+    await world.scrape();
+    const due = list.lastRead?.dueAt ?? NaN;
+    return schedule.stateOf(list, { asOf: due + asOf, now: due + now });
+  }
+
+  it('is fresh until it is due, then stale for max_age, then missing', async () => {
+    expect(await state(-1)).toBe('fresh');
+    expect(await state(0)).toBe('stale');
+    expect(await state(maxAge)).toBe('stale');
+    expect(await state(maxAge + 1)).toBe('missing');
   });
 
-  it('is judged fresh by the start of the scrape, and too old by its end', () => {
-    expect(state(59_999, 65_000)).toBe('fresh');
-    expect(state(359_000, 361_000)).toBe('missing');
+  it('is judged fresh by the start of the scrape, and too old by its end', async () => {
+    expect(await state(-1, 5_000)).toBe('fresh');
+    expect(await state(maxAge - 1_000, maxAge + 1_000)).toBe('missing');
   });
 
   it('is missing when nothing is held', () => {
-    expect(stateOf(undefined, 300_000, { asOf: START, now: START })).toBe('missing');
+    const { schedule, list } = account();
+    expect(schedule.stateOf(list, { asOf: 0, now: 0 })).toBe('missing');
   });
 });
 

@@ -44,7 +44,7 @@ async function twoAccounts(options: SimulatorOptions) {
     },
   );
   onTestFinished(() => collector.stop());
-  const refresh = () => collector.refreshNow({ groups: new Set(['queries']) }, 30_000);
+  const refresh = () => collector.refresh({ groups: new Set(['queries']) }, 30_000);
   return { simulator, refresh, atOnce, calls };
 }
 

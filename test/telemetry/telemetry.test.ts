@@ -126,7 +126,7 @@ describe("the exporter's own metrics", () => {
     observer.failed(DATA, 'server', 'status 503');
     observer.retried(DATA, 'server', 1000);
     observer.ended(DATA, 'error', 10);
-    telemetry.scraped('partial');
+    telemetry.scrapes.inc({ result: 'partial' });
     const of = `account="a",endpoint="${DATA}"`;
     const then = `
       api_requests_total{${of},code="200"} 1

@@ -37,7 +37,7 @@ export async function readSides({ accounts, config, signal }: LiveSession, to: n
     },
   });
   try {
-    await collector.refreshNow({ groups: GROUPS }, Infinity, signal);
+    await collector.refresh({ groups: GROUPS }, Infinity, signal, true);
     signal.throwIfAborted();
     for (const { name, tasks } of collector.status()) {
       const { problem, reason = 'other' } = tasks.find((task) => task.problem !== undefined) ?? {};

@@ -253,7 +253,7 @@ export function withLists(
       progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
     }, LOOK_EVERY_MS);
     try {
-      await collector.refreshNow({ groups: LISTS, listsOnly: true }, Infinity, signal);
+      await collector.refresh({ groups: LISTS, listsOnly: true }, Infinity, signal, true);
       signal.throwIfAborted();
       clearInterval(look);
       progress.stop();
