@@ -12,6 +12,7 @@ import { Queue, type Call } from './queue.ts';
 import { Demand, type Refresh, type Scope } from './demand.ts';
 import type { AccountContext } from './selection.ts';
 import type { AccountList } from './accountList.ts';
+import { dueAt } from './due.ts';
 import { Schedule, type CurrentWindow } from './schedule.ts';
 import { Report } from './report.ts';
 
@@ -230,8 +231,12 @@ export class AccountCollector {
     this.limiter.drain();
   }
 
+  /** Due tasks of a kind that are not queued, for calls of NerdGraph while a probe waits: its scope is only one application. */
   #fillers(kind: Kind): readonly Task[] {
-    if (!this.#demand.isProbing || this.context.reader.api === 'rest') return [];
+    if (this.context.reader.api === 'rest') return [];
+    const refreshes = [...this.#demand.refreshes.values()];
+    const isProbing = refreshes.some(({ waiters, scope }) => waiters.size > 0 && scope.applicationId !== undefined);
+    if (!isProbing) return [];
     const now = this.context.clock.monotonic();
     const found: Task[] = [];
     for (const task of this.inventory.tasks()) {
@@ -303,9 +308,21 @@ export class AccountCollector {
     this.#demand.drop(this.#queue.size + this.#queue.running === 0, oldest);
   }
 
-  #succeed(task: Task, windowEnd: number, window: CurrentWindow): void {
+  #succeed(task: Task, dataEnd: number, window: CurrentWindow): void {
     const { failures, partial } = task;
-    task.succeed(this.schedule.readTimes(task, window, windowEnd));
+    const { readableAt } = window;
+    const { schedule } = this;
+    const { clock } = this.context;
+    const readAt = clock.monotonic();
+    task.succeed({
+      windowEnd: dataEnd + task.endsBefore,
+      dataEnd,
+      readableAt,
+      readAt,
+      shownAt: clock.now(),
+      dueAt: dueAt({ readableAt, readAt }, schedule.intervalOf(task), schedule.plan.slowdown),
+      interval: schedule.effectiveIntervalOf(task),
+    });
     if (task.kind !== 'entities' || partial === undefined) return;
     // A list is served as far as it could be read, and read again as after a failure.
     task.failures = failures;

@@ -90,11 +90,6 @@ export class Accounts {
     }));
   }
 
-  noticeKeys(): void {
-    for (const account of this.#byName.values()) account.noticeKey();
-    this.#share();
-  }
-
   /**
    * Reads the lists that are due. Resolves when all have been read, after `waitMs` milliseconds, or when the signal is aborted; a
    * list that comes later is taken over then. Never rejects.
@@ -195,7 +190,7 @@ export class Accounts {
       if (caller.list !== undefined) caller.list.hasExported = true;
     }
     this.#byName = this.#replace(this.#byName, accounts);
-    this.#share();
+    this.share();
   }
 
   /** Gives callers their new contexts, and stops the ones that are gone. */
@@ -218,7 +213,8 @@ export class Accounts {
     return new Map(Array.from(opened, ([name, { caller }]) => [name, caller]));
   }
 
-  #share(): void {
+  /** Shares the calls at once anew, after keys or accounts have changed. */
+  share(): void {
     this.concurrency.share([...this.#lists.values(), ...this.#byName.values()]);
   }
 }
@@ -334,14 +330,14 @@ export async function within(
   signal?: AbortSignal,
 ): Promise<void> {
   if (signal?.aborted === true || waitMs <= 0) return;
+  let cancel: (() => void) | undefined;
+  const ended = new AbortController();
   await new Promise<void>((resolve, reject) => {
-    const cancel = waitMs === Infinity ? () => undefined : clock.after(waitMs, end);
-    function end(): void {
-      cancel();
-      signal?.removeEventListener('abort', end);
-      resolve();
-    }
-    signal?.addEventListener('abort', end, { once: true });
-    work.then(end, reject);
+    if (waitMs !== Infinity) cancel = clock.after(waitMs, resolve);
+    signal?.addEventListener('abort', () => resolve(), { signal: ended.signal });
+    work.then(() => resolve(), reject);
+  }).finally(() => {
+    cancel?.();
+    ended.abort();
   });
 }

@@ -60,7 +60,8 @@ export class Collector {
     const deadline = clock.monotonic() + waitMs;
     this.#lastRefresh = clock.monotonic();
     const accounts = this.#accountsOf(scope);
-    this.#accounts.noticeKeys();
+    for (const account of this.#accounts.all()) account.noticeKey();
+    this.#accounts.share();
     if (scope.groups.size > 0) this.#accounts.concurrency.learn(clock.monotonic());
     const added = this.#accounts.readLists(waitMs, signal).then(() =>
       this.#refresh(

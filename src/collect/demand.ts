@@ -56,13 +56,6 @@ export class Demand {
     return refresh;
   }
 
-  get isProbing(): boolean {
-    for (const { waiters, scope } of this.refreshes.values()) {
-      if (waiters.size > 0 && scope.applicationId !== undefined) return true;
-    }
-    return false;
-  }
-
   /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task): void {
     for (const { left } of this.refreshes.values()) {

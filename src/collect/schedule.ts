@@ -13,7 +13,7 @@ import {
   readableAt,
   type Plan,
 } from './due.ts';
-import type { EvaluationTime, ReadTimes, Task, TaskState } from './task.ts';
+import type { EvaluationTime, Task, TaskState } from './task.ts';
 import type { Inventory } from './inventory.ts';
 import type { Kinds } from './kinds.ts';
 import type { AccountLimiter } from './limiter.ts';
@@ -93,22 +93,6 @@ export class Schedule {
     this.window = this.#windowOfNow();
     this.updateAtOnce();
     this.#reschedule(laterBy);
-  }
-
-  /** The times of a task that was read just now, with its next due time, for the state of the task. */
-  readTimes(task: Task, window: CurrentWindow, dataEnd: number): ReadTimes {
-    const { clock } = this.#context;
-    const { readableAt } = window;
-    const readAt = clock.monotonic();
-    return {
-      windowEnd: dataEnd + task.endsBefore,
-      dataEnd,
-      readableAt,
-      readAt,
-      shownAt: clock.now(),
-      dueAt: dueAt({ readableAt, readAt }, this.intervalOf(task), this.plan.slowdown),
-      interval: this.effectiveIntervalOf(task),
-    };
   }
 
   callsFor(tasks: ReadonlyMap<Kind, ReadonlySet<Task>>): number {
