@@ -9,10 +9,11 @@ import { READS, type Group } from '../reads/reads.ts';
 import type { Application } from '../api/types.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
 import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
+import type { QueryRecord } from './queryRecords.ts';
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
 
-export type QueryStatus = AccountSummary['queries'][number];
+export type QueryStatus = ReturnType<typeof queryStatus>;
 
 /**
  * The state of one account without its single applications and tasks, for the exporter's own metrics. Times are Unix seconds;
@@ -26,6 +27,9 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
   const { inventory, limiter, schedule, context, up } = account;
   const { budget } = limiter;
   const { account: config } = context;
+  const { listedApplications, applications } = inventory;
+  let reporting = 0;
+  for (const { entry } of applications.values()) if (entry.reporting !== false) reporting += 1;
   return {
     name: config.name,
     api: config.api,
@@ -52,31 +56,19 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       pausedUntil: now < budget.lastPauseEnd ? (wallNow + budget.lastPauseEnd - now) / 1000 : undefined,
     },
     /** Undefined also while `up` is false. */
-    applicationCounts: up ? applicationCounts(account) : undefined,
+    applicationCounts:
+      up && listedApplications !== undefined
+        ? { listed: listedApplications.length, exported: applications.size, reporting }
+        : undefined,
     visible: {
-      applications: inventory.listedApplications?.length ?? 0,
+      applications: listedApplications?.length ?? 0,
       keyTransactions: inventory.listedKeyTransactions?.length ?? 0,
     },
     keyTransactions: inventory.keyTransactions.size,
     entities: Array.from(inventory.entities.types.values(), ({ selection: { type }, listed, chosen }) => {
       return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
-    queries: Array.from(inventory.queries.byName.values(), ({ task, query, rows, columns, cut, samples, dropped }) => {
-      const attempt = attemptStatus(account, task, time);
-      return {
-        name: query.definition.name,
-        nrql: query.definition.nrql,
-        ...attempt,
-        rows,
-        columns,
-        labels: query.rules.labels,
-        /** The numbers of series that its `max_series` has cut, and that it serves now. */
-        cut: cut.reduce((sum, { series }) => sum + series, 0),
-        series: attempt.state === 'missing' ? 0 : samples.values.length,
-        /** Rows that gave no series, since the start. */
-        dropped: { ...dropped },
-      };
-    }),
+    queries: Array.from(inventory.queries.byName.values(), (record) => queryStatus(account, record, time)),
     /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
     counters: context.enabled.has('counters') ? { ...inventory.counterTotals } : undefined,
     plan: schedule.plan,
@@ -151,13 +143,6 @@ export function applicationViews({ inventory }: AccountCollector): readonly Appl
   });
 }
 
-function applicationCounts({ inventory: { applications, listedApplications } }: AccountCollector) {
-  if (listedApplications === undefined) return undefined;
-  let reporting = 0;
-  for (const { entry } of applications.values()) if (entry.reporting !== false) reporting += 1;
-  return { listed: listedApplications.length, exported: applications.size, reporting };
-}
-
 export type GroupStatus = ReturnType<typeof groupStatus>;
 
 function groupStatus(
@@ -190,6 +175,24 @@ function attemptStatus({ schedule }: AccountCollector, task: Task, time: Evaluat
     lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
     windowEnd: task.lastRead?.dataEnd,
     problem: task.problem?.text,
+  };
+}
+
+function queryStatus(account: AccountCollector, record: QueryRecord, time: EvaluationTime) {
+  const { task, query, rows, columns, cut, samples, dropped } = record;
+  const attempt = attemptStatus(account, task, time);
+  return {
+    name: query.definition.name,
+    nrql: query.definition.nrql,
+    ...attempt,
+    rows,
+    columns,
+    labels: query.rules.labels,
+    /** The numbers of series that its `max_series` has cut, and that it serves now. */
+    cut: cut.reduce((sum, { series }) => sum + series, 0),
+    series: attempt.state === 'missing' ? 0 : samples.values.length,
+    /** Rows that gave no series, since the start. */
+    dropped: { ...dropped },
   };
 }
 

@@ -9,9 +9,10 @@ import { windowAt } from './due.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
-  checkLength,
+  MOST_OF_APPLICATION,
   decideDatabase,
   tasksOf,
+  tooMany,
   recalculate,
   type ApplicationData,
   type ApplicationRecord,
@@ -204,8 +205,8 @@ export class Inventory {
     if (of?.data === undefined) return;
     const { entry: application, data } = of;
     const { account, reader } = this.#context;
-    checkLength(application, list, 'hosts');
     const hosts = list ?? Array.from(data.hosts.values(), ({ entry }) => entry);
+    if (hosts.length > MOST_OF_APPLICATION) throw tooMany(application, hosts.length, 'hosts');
     // With too many series of a custom metric, the first hosts by key keep theirs, in any order of the list.
     const keys = hosts.map(({ key }) => key).sort();
     const ranks = new Map(keys.map((key, rank) => [key, rank]));
@@ -232,8 +233,8 @@ export class Inventory {
   setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
     if (of?.data === undefined) return;
     const { entry: application, data } = of;
-    checkLength(application, list, 'instances');
     const instances = list ?? Array.from(data.instances.values(), ({ entry }) => entry);
+    if (instances.length > MOST_OF_APPLICATION) throw tooMany(application, instances.length, 'instances');
     const { account } = this.#context;
     data.instances = this.store.sync(
       data.instances,

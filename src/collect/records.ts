@@ -145,11 +145,9 @@ export function decideDatabase(
 }
 
 /** The most hosts, or instances, of an application: taking over more in one step would hold up everything else. */
-const MOST_OF_APPLICATION = 10_000;
+export const MOST_OF_APPLICATION = 10_000;
 
-/** Throws an UpstreamError for a list of hosts or instances of an application that is too long. */
-export function checkLength({ id }: Application, { length }: readonly unknown[] = [], what: string): void {
-  if (length <= MOST_OF_APPLICATION) return;
-  const text = `application ${id} has ${length} ${what}, more than the ${MOST_OF_APPLICATION} that can be read`;
-  throw new UpstreamError(text, { reason: 'too_large' });
+export function tooMany({ id }: Application, number: number, what: string): UpstreamError {
+  const text = `application ${id} has ${number} ${what}, more than the ${MOST_OF_APPLICATION} that can be read`;
+  return new UpstreamError(text, { reason: 'too_large' });
 }

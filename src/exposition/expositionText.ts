@@ -78,7 +78,8 @@ class PieceWriter {
   }
 
   addText(text: string): void {
-    this.#makeRoom(text.length * MAX_BYTES);
+    const needed = text.length * MAX_BYTES;
+    if (this.#length + needed > this.#bytes.length) this.#grow(needed);
     this.#length += this.#bytes.write(text, this.#length, 'utf8');
   }
 
@@ -101,7 +102,8 @@ class PieceWriter {
 
   /** Adds a line: `name{labels,added} value`. `value` is plain ASCII. */
   #addLine(name: Buffer, labels: Buffer, added: Buffer, value: string): void {
-    this.#makeRoom(name.length + labels.length + added.length + value.length + MARKS);
+    const needed = name.length + labels.length + added.length + value.length + MARKS;
+    if (this.#length + needed > this.#bytes.length) this.#grow(needed);
     const bytes = this.#bytes;
     let end = this.#length;
     bytes.set(name, end);
@@ -132,8 +134,7 @@ class PieceWriter {
     return piece;
   }
 
-  #makeRoom(needed: number): void {
-    if (this.#length + needed <= this.#bytes.length) return;
+  #grow(needed: number): void {
     const larger = Buffer.allocUnsafeSlow(2 * (this.#length + needed));
     larger.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = larger;

@@ -135,12 +135,15 @@ const SPECIAL = /[\\"\n\ud800-\udfff]/;
  * A label value as it is written between the quotes: whole characters, at most 1,024 bytes, escaped (the same in both formats).
  */
 export function labelValueText(value: string): string {
-  if (value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value)) return value;
   return shortened(value).replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }
 
 export function labelPairs(labels: Labels): string[] {
-  return Object.entries(labels).map(([name, value]) => `${name}="${labelValueText(value)}"`);
+  return Object.entries(labels).map(([name, value]) => {
+    // Most values are written as they are.
+    const isPlain = value.length * MAX_UNIT_BYTES <= MAX_LABEL_BYTES && !SPECIAL.test(value);
+    return `${name}="${isPlain ? value : labelValueText(value)}"`;
+  });
 }
 
 export function writeLabels(labels: Labels, before?: WrittenLabels): WrittenLabels {
