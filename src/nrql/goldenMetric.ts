@@ -121,7 +121,9 @@ export function isCanonicalInteger(id: string): boolean {
 
 /** A text as a literal of NRQL: the two characters that would end or change it are escaped. */
 export function literal(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+  // Most texts have neither, and replacing nothing takes ten times as long.
+  const isPlain = !text.includes("'") && !text.includes('\\');
+  return `'${isPlain ? text : text.replace(/[\\']/g, '\\$&')}'`;
 }
 
 /** The most characters of a query besides its ids and columns: with the attribute twice, as in the form `separate`. */

@@ -59,10 +59,13 @@ export async function listEntities(
       const isUnread = goldenMetrics === undefined;
       if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
       const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
-      const metrics = sharedMetrics(
-        memory,
-        written.flatMap((each) => parseRecord(goldenMetric, each, discarded, 'entities.goldenMetrics.metrics') ?? []),
-      );
+      // Only lists that were parsed are kept, so one with the same text needs no parsing.
+      const metrics =
+        memory.goldenMetrics.get(JSON.stringify(written)) ??
+        sharedMetrics(
+          memory,
+          written.flatMap((each) => parseRecord(goldenMetric, each, discarded, 'entities.goldenMetrics.metrics') ?? []),
+        );
       entities.set(guid, { ...record, goldenMetrics: isUnread ? undefined : { metrics } });
       const status = healthStatus(reporting, alertSeverity);
       const unread = isUnread ? unreadable : undefined;

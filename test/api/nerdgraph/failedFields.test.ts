@@ -139,4 +139,22 @@ describe('a field of a list of entities that failed', () => {
     const [first, second] = await entities.list('EXT-SERVICE', call);
     expect(first).toMatchObject({ metrics: second!.metrics, unread: undefined });
   });
+
+  it('is left out of each list, and reported each time, where it is a golden metric that cannot be read', async () => {
+    const between = await startBetween(ALL);
+    between.fault = (response, { text }, good) => {
+      if (!text.includes('entitySearch')) return false;
+      const body = JSON.parse(good) as Page;
+      const [{ goldenMetrics } = {}] = body.data.actor.entitySearch.results.entities;
+      (goldenMetrics as { metrics: Entity[] }).metrics[0]!['title'] = 7;
+      response.end(JSON.stringify(body));
+      return true;
+    };
+    for (const failures of [1, 2]) {
+      const [first, second, third] = await between.reader.entities!.list('EXT-SERVICE', between.call);
+      expect(first!.metrics).toEqual(second!.metrics.slice(1));
+      expect(third!.metrics).toBe(second!.metrics);
+      expect(between.notes.failures).toHaveLength(failures);
+    }
+  });
 });
