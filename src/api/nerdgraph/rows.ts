@@ -115,6 +115,9 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
   key_transaction: ['entity.guid'],
 };
 
+/** How messages name the subject of a row, before its name or id. */
+const SUBJECTS = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
+
 /**
  * Runs the query of a batch, and stores its rows; `too_big`: also if rows are missing. Rejects only with the reason of the
  * signal.
@@ -200,8 +203,8 @@ interface RowsResponse {
   /** Targets by the id in a row's first facet, a guid without its padding; undefined for an id of several entities. */
   readonly targets: ReadonlyMap<string, RowsTarget | undefined>;
   readonly facets: Facets;
-  /** The columns of golden metrics that the query selects. */
-  readonly columns: readonly string[];
+  /** The columns of golden metrics that the query selects, with their keys in a row. */
+  readonly columns: readonly (readonly [column: string, key: string])[];
   readonly window: TimeRange | undefined;
   readonly discarded: Discarded;
 }
@@ -228,6 +231,8 @@ async function takeRows(
   }
   const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.failure(READS[query.read].group, words);
+  const failOf = ({ displayName, id }: QueryPart, words: string): UpstreamError =>
+    fail(`${words} (${SUBJECTS[groupBy]}${displayName ?? id})`);
   const targets = new Map<string, RowsTarget | undefined>();
   const all = batch.map((part): RowsTarget => {
     const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
@@ -237,24 +242,21 @@ async function takeRows(
     else targets.set(withoutPadding(id), targets.has(withoutPadding(id)) ? undefined : target);
     return target;
   });
-  const columns = golden === undefined ? [] : columnsOf(batch);
+  const columns = (golden === undefined ? [] : columnsOf(batch)).map((column, index) => [column, `m${index}`] as const);
   const into = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
   // Promises of the call keep its response until a full garbage collection: without its rows it is small.
   await inSlices(response.rows.splice(0), (row) => takeRow(into, row));
   for (const { part, bad, rows: subjectRows } of all) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;
-    const kind = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
-    const subject = `${kind[groupBy]}${part.displayName ?? part.id}`;
-    if (golden !== undefined && bad.size > 0)
-      subjectRows.failure ??= fail(`two rows are about one entity (${subject})`);
+    if (golden !== undefined && bad.size > 0) subjectRows.failure ??= failOf(part, 'two rows are about one entity');
     else if (bad.size > 0) {
-      const failure = fail(`a count or a sum cannot be read (${subject})`);
+      const failure = failOf(part, 'a count or a sum cannot be read');
       for (const host of bad) subjectRows.failures.set(host, failure);
     }
     rows.append(subjectRows);
     if (!isNames && window !== undefined && !rows.meet(window, isBucketed) && golden === undefined) {
-      rows.failure = fail(`two responses are for different times (${subject})`);
+      rows.failure = failOf(part, 'two responses are for different times');
     }
   }
   return true;
@@ -277,8 +279,8 @@ function takeRow(response: RowsResponse, row: unknown): void {
   if (query.golden !== undefined) {
     const { rows, bad, part } = target;
     if (rows.columns.size > 0) bad.add(ITSELF);
-    for (const [index, column] of columns.entries()) {
-      if (part.selector.names.includes(column)) rows.columns.set(column, row[`m${index}`] ?? null);
+    for (const [column, key] of columns) {
+      if (part.selector.names.includes(column)) rows.columns.set(column, row[key] ?? null);
     }
     return;
   }
