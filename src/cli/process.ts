@@ -61,7 +61,7 @@ export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }
 
-/** The signal that ends a reading command: aborted by ctrl-C, SIGTERM, and when its output is closed. */
+/** A signal for commands that read: ctrl-C, SIGTERM, and the end of standard output abort it. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   // Every waiting call adds a listener, so Node's warning about many of them is switched off.

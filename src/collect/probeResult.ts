@@ -39,7 +39,7 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
   if (record === undefined) {
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
-  const work = tasks.filter(({ subject }) => subject.applicationId !== undefined);
+  const own = tasks.filter(({ subject }) => subject.applicationId !== undefined);
   const { blocks, cut } = AccountSnapshot.atOnce(account, { groups: new Set(GROUPS), applicationId }, time);
   return {
     kind: 'result',
@@ -50,7 +50,7 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
     cut,
     notes: [
       ...notes,
-      ...work.map((task) => noteOf(account, task, time)),
+      ...own.map((task) => noteOf(account, task, time)),
       ...whatWasFound(record),
       ...leftOut(account),
       ...absentFamilies(account, record, blocks),
@@ -71,7 +71,7 @@ function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime
   const data = READS[kind].gives === 'rolling' ? `${group}, rolling values` : group;
   const what = subject.hostKey === undefined ? data : `${data} of host ${subject.hostKey}`;
   const state = schedule.stateOf(task, time);
-  const lastReadAgo =
+  const held =
     lastRead === undefined
       ? 'nothing is held'
       : `held since ${new Date(lastRead.shownAt).toISOString()} for the window that ends ` +
@@ -79,7 +79,7 @@ function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime
   const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
   const often = failures === 1 ? 'once' : `${failures} times in a row`;
   const failed = problem === undefined ? '' : `; failed ${often}: ${problem.text}`;
-  return `${what}: ${state}, ${lastReadAgo}${took}${failed}`;
+  return `${what}: ${state}, ${held}${took}${failed}`;
 }
 
 /** Sentences about what is not read, and what New Relic returned. */
