@@ -143,11 +143,11 @@ function notJson(text: string): string {
 
 const LONGEST_ERROR = 64 * 1024;
 
-/** A successful response: its JSON object, and the address that sent it. */
+/** A successful response: its JSON object, and the origin that sent it. */
 export interface JsonResponse {
   /** Emptied by its reader where it may be large: promises of its call may keep it until a full garbage collection. */
   body: Json;
-  readonly address: Address;
+  readonly origin: string;
   /** All `Link` headers, joined. */
   readonly link: string;
 }
@@ -222,7 +222,7 @@ export function parseResponse(
     throw new CallFailure(failure.reason, failure.message, { status, overload: announced(headers, receivedAt) });
   }
   if (failure !== undefined) throw failure;
-  return { body, address, link: [headers['link'] ?? []].flat().join(', ') };
+  return { body, origin: address.origin, link: [headers['link'] ?? []].flat().join(', ') };
 }
 
 /** New Relic's own responses are nested 12 deep. */

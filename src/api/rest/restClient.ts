@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { CallOptions } from '../upstreamReader.ts';
-import { resolve, urlOf, type Address } from '../http/exchange.ts';
+import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
@@ -121,7 +121,7 @@ export class RestClient {
   ): Promise<boolean> {
     const { http } = this;
     const { origin, path: prefix } = this.#base;
-    const first = urlOf({ origin, path: prefix + path });
+    const first = new URL(origin + prefix + path);
     const refuse = (words: string): Error => http.reportFailure(endpoint, new CallFailure('invalid_response', words));
     return readPages(first.search, limits, refuse, async (search, page) => {
       const request = { origin, path: first.pathname + search };
@@ -132,7 +132,8 @@ export class RestClient {
       );
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
-      const address = urlOf(response.address);
+      // A redirect may have changed the origin.
+      const address = new URL(response.origin + request.path);
       return { fresh, next: records.length === 0 ? undefined : nextPage(address, response.link, refusePage) };
     });
   }

@@ -25,7 +25,18 @@ export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: rea
     const kept = Object.entries(values).filter(([name]) => wanted.includes(name));
     return { ...columnsOf(metric, timeslice), values: Object.fromEntries(kept) };
   }
-  if (isApdex(metric)) return ofApdex(values);
+  if (isApdex(metric)) {
+    const { s = NaN, t = NaN, f = NaN, count = s + t + f, score = NaN, threshold = NaN } = values;
+    // Without a count of requests, a score of 0 may be that of no requests.
+    const isVerdict = Number.isNaN(count) ? score !== 0 : count > 0;
+    return {
+      count: known(s),
+      sum: known(t),
+      exclusive: known(f),
+      max: known(threshold),
+      score: isVerdict ? score : NaN,
+    };
+  }
   // The share of the time that all processes together spent on a processor.
   if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
   if (metric === METRIC.memory) return { memory: values['total_used_mb'], processMemory: values['used_mb_by_host'] };
@@ -42,25 +53,6 @@ export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: rea
     callTime: callTime === 0 ? undefined : known(callTime / 1000),
     mean: Number.isNaN(count) ? known(average / 1000) : undefined,
     rate: rate === 0 && count > 0 ? undefined : known(rate / 60),
-  };
-}
-
-/** Without a count of requests, a score of 0 may be that of no requests. */
-function ofApdex({
-  s = NaN,
-  t = NaN,
-  f = NaN,
-  count = s + t + f,
-  score = NaN,
-  threshold = NaN,
-}: RestTimeslice['values']): Columns {
-  const isVerdict = Number.isNaN(count) ? score !== 0 : count > 0;
-  return {
-    count: known(s),
-    sum: known(t),
-    exclusive: known(f),
-    max: known(threshold),
-    score: isVerdict ? score : NaN,
   };
 }
 

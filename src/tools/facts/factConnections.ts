@@ -111,12 +111,12 @@ export function connectRest(reader: UpstreamReader, call: CallOptions, options: 
       const { endpoint, path } = metricTarget('metrics.json', { applicationId }, queryOf([['name', name]]));
       const policy = { bounds: BOUNDS.list, retries: 'none' } as const;
       const request = { origin: base.origin, path: base.pathname + path };
-      const { body, link, address } = await client.call(endpoint, request, policy, call);
+      const { body, link, origin } = await client.call(endpoint, request, policy, call);
       const names = objectsIn(body['metrics']).flatMap((metric) =>
         typeof metric['name'] === 'string' ? [metric['name']] : [],
       );
       const next = parseLinks(link).find(({ relations }) => relations.includes('next'))?.target;
-      return { names, next: resolve(next, urlOf(address)) };
+      return { names, next: resolve(next, urlOf({ origin, path: request.path })) };
     },
     close: () => client.connections.close(),
   };
