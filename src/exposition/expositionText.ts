@@ -53,8 +53,6 @@ export async function* expositionPieces(
 
 const ROOM = 16 * 1024;
 
-const MAX_BYTES = 3;
-
 const MARKS = 5;
 
 const [NEW_LINE = 0, SPACE = 0, COMMA = 0, OPEN = 0, CLOSE = 0] = Buffer.from('\n ,{}');
@@ -78,7 +76,7 @@ class PieceWriter {
   }
 
   addText(text: string): void {
-    const needed = text.length * MAX_BYTES;
+    const needed = Buffer.byteLength(text);
     if (this.#length + needed > this.#bytes.length) this.#grow(needed);
     this.#length += this.#bytes.write(text, this.#length, 'utf8');
   }
