@@ -156,7 +156,8 @@ export function metricDataParts({ applicationId, hostKey, metrics }: MetricDataS
 export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
   return rowsRead(account, {
     partsOf: metricDataParts,
-    valueOf: ({ hostKey, metrics }, { own, range }) => metricDataOf(metrics, own.rowsOf(hostKey), own.window ?? range),
+    valueOf: ({ hostKey = ITSELF, metrics }, { own: { rows, window }, range }) =>
+      metricDataOf(metrics, rows.get(hostKey) ?? new Map<string, Columns>(), window ?? range),
   });
 }
 
@@ -216,7 +217,7 @@ export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject
         : oneQuery(parts, kind, range),
     valueOf: ({ hostKey, keyTransactionId }, { own, parts, rowsOf }) => {
       const { from = 0, to = SECONDS } = own.window ?? {};
-      if (keyTransactionId === undefined) return rollingOf(own.rowsOf(hostKey), to - from);
+      if (keyTransactionId === undefined) return rollingOf(own.rows.get(hostKey ?? ITSELF) ?? new Map(), to - from);
       const ownerOf = (id: number): SubjectRows => rowsOf({ kind: ROLLING.keyTransaction, id });
       return keyTransactionValues(account, keyTransactionId, parts[0]?.keyTransaction, own, ownerOf);
     },
@@ -256,7 +257,7 @@ function keyTransactionValues(
   if (error !== undefined && (error.failure.reason !== 'forbidden' || isListed)) throw error;
   const metrics = owner?.rows.get(ITSELF);
   const apdex = metrics?.get(apdexName(details) ?? '');
-  const row = rows.rowsOf(undefined).get(ITSELF);
+  const row = rows.rows.get(ITSELF)?.get(ITSELF);
   const { from = 0, to = KEY_TRANSACTION_SECONDS } = rows.window ?? {};
   return keyTransactionOf(row, apdex, metrics !== undefined, to - from);
 }

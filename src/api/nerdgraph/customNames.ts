@@ -3,6 +3,7 @@ import { rowsRead } from './batchReads.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { aligned, all, any, isIn, isLike, nrql, rowsOf, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
+import { ITSELF } from './rows.ts';
 import type { Group } from '../../reads/reads.ts';
 import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
@@ -124,7 +125,7 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
       if (shared?.filters !== filters) shared = { filters, selector: new MetricSelector([], filters) };
       return [{ id: applicationId, selector: shared.selector, kind: KIND }];
     },
-    valueOf: (_, { own }) => [...own.rowsOf(undefined).keys()].sort(),
+    valueOf: (_, { own }) => [...(own.rows.get(ITSELF)?.keys() ?? [])].sort(),
   });
 
   /** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */

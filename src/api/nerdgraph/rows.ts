@@ -56,11 +56,6 @@ export class SubjectRows {
     return isBucketed || (before.from === window.from && before.to === window.to);
   }
 
-  /** The rows of a host, or of a subject without hosts. */
-  rowsOf(host: string | undefined): Map<string, Columns> {
-    return this.rows.get(host ?? ITSELF) ?? new Map<string, Columns>();
-  }
-
   /** The failure of the whole subject; otherwise that of the host, or without a host the first of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
