@@ -194,10 +194,12 @@ export class AccountCollector {
       return false;
     }
     if (task.retryAt > requestedAt || !this.#kinds.isReady(task)) return false;
+    const { lastRead } = task;
     const { plan, window } = this.schedule;
+    // In a slowed plan, a task that will be due before the next window uses budget that would be left: no scrape waits for it.
+    const isEarly = plan.slowdown > 1 && lastRead !== undefined && lastRead.dueAt < window.readableAt + MINUTE_MS;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
-    // In a slowed plan, tasks that will be due before the next window use budget that would be left. No scrape waits for them.
-    else if (plan.slowdown <= 1 || this.schedule.dueAt(task) >= window.readableAt + MINUTE_MS) return false;
+    else if (!isEarly) return false;
     this.#queue.add(task);
     this.report.queued(task, window.to);
     return true;

@@ -22,7 +22,7 @@ export interface Call {
 
 interface QueuedTask {
   readonly task: Task;
-  /** When it became due. */
+  /** When it became due, as it was known when it was queued. */
   readonly since: number;
   readonly isTrial: boolean;
 }
@@ -77,9 +77,10 @@ export class Queue {
   add(task: Task): void {
     if (this.size + this.running === 0) this.#limiter.workBegins();
     task.state = 'queued';
-    const since =
-      task.failures > 0 ? task.retryAt : task.lastRead === undefined ? task.firstSeen : this.#schedule.dueAt(task);
-    const isTrial = task.failures > 0 || this.#kinds.mayHang(task);
+    const { failures, retryAt, firstSeen, lastRead, overdue } = task;
+    const dueAt = lastRead === undefined ? firstSeen : overdue ? lastRead.readAt : lastRead.dueAt;
+    const since = failures > 0 ? retryAt : dueAt;
+    const isTrial = failures > 0 || this.#kinds.mayHang(task);
     const waiting = { task, since, isTrial };
     this.#waiting.set(task, waiting);
     this.#lanes[task.kind][isTrial ? 'trials' : 'healthy'].add(waiting);
@@ -159,7 +160,7 @@ export class Queue {
     let longestFailed: QueuedTask | undefined;
     for (const { healthy, trials } of Object.values(this.#lanes)) {
       const head = healthy.head();
-      const overdue = head === undefined ? -Infinity : this.#overdue(head.task, now);
+      const overdue = head === undefined ? -Infinity : this.#overdue(head, now);
       // Only a strictly larger value wins: ties go to the first kind.
       if (overdue > highest) [best, highest] = [head, overdue];
       const trialHead = mayTry ? trials.head() : undefined;
@@ -172,16 +173,15 @@ export class Queue {
         if (waited >= 0) trialOverdue = waited / this.#schedule.intervalOf(task);
       } else if (head === undefined || head.task.lastRead !== undefined) {
         // A host that may hang goes after a healthy host that waits for its first read, too.
-        trialOverdue = this.#overdue(task, now);
+        trialOverdue = this.#overdue(trialHead, now);
       }
       if (trialOverdue > highest) [best, highest] = [trialHead, trialOverdue];
     }
     return best !== undefined && highest >= 0 ? best : (longestFailed ?? best);
   }
 
-  #overdue(task: Task, now: number): number {
-    if (task.lastRead === undefined) return (now - task.firstSeen) / FIRST_READ_INTERVAL;
-    return (now - this.#schedule.dueAt(task)) / this.#schedule.intervalOf(task);
+  #overdue({ task, since }: QueuedTask, now: number): number {
+    return (now - since) / (task.lastRead === undefined ? FIRST_READ_INTERVAL : this.#schedule.intervalOf(task));
   }
 
   /** Later than now only while New Relic fails, and enough calls were made in the last minute. */

@@ -116,19 +116,11 @@ export class Schedule {
     return effectiveInterval(this.intervalOf(taskOrGroup), this.plan.slowdown);
   }
 
-  dueAt(task: Task): number {
-    const { lastRead, overdue } = task;
-    if (lastRead === undefined) return -Infinity;
-    return overdue ? lastRead.readAt : lastRead.dueAt;
-  }
-
-  isDue(task: Task, at: number): boolean {
-    const { lastRead, overdue } = task;
+  isDue({ lastRead, overdue }: Task, at: number): boolean {
     if (lastRead === undefined || overdue) return true;
-    const due = this.dueAt(task);
     // If the wall clock is slightly behind the monotonic one, the next window has not begun: there is no new data to read.
     const sameWindow = lastRead.windowEnd === this.window.to;
-    return at >= due && !(sameWindow && at < due + CLOCK_TOLERANCE);
+    return at >= lastRead.dueAt && !(sameWindow && at < lastRead.dueAt + CLOCK_TOLERANCE);
   }
 
   /** `stale` lasts until `max_age` after the due time; then, and when nothing was read, it is `missing`. */
