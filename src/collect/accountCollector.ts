@@ -96,7 +96,7 @@ export class AccountCollector {
       signal,
     );
     this.#detach(this.#request(refresh));
-    if ((await waited) && refresh.requesting === 0) this.#demand.refreshes.delete(refresh.key);
+    if ((await waited) && refresh.requesting === 0) this.#demand.forget(refresh);
     if (signal?.aborted !== true) await this.schedule.update(true);
   }
 
@@ -349,7 +349,7 @@ export class AccountCollector {
   }
 
   #forgetRemoved(): void {
-    for (const task of this.inventory.store.removed.splice(0)) {
+    for (const task of this.inventory.store.takeRemoved()) {
       this.#queue.remove(task);
       this.#ended(task, false);
     }

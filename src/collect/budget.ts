@@ -24,7 +24,7 @@ export class Budget {
   readonly #release: number[] = [];
   /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
   readonly #starts: number[] = [];
-  /** Until this time no call may start; the end of the last pause when it is over. */
+  /** No call may start before this time: the end of the pause, or of the last one. */
   lastPauseEnd = -Infinity;
   /**
    * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that

@@ -56,6 +56,10 @@ export class Demand {
     return refresh;
   }
 
+  forget({ key }: Refresh): void {
+    this.refreshes.delete(key);
+  }
+
   /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task): void {
     for (const { left } of this.refreshes.values()) {
@@ -82,7 +86,7 @@ export class Demand {
     for (const refresh of this.refreshes.values()) {
       if (refresh.waiters.size > 0 || refresh.requesting > 0) continue;
       const isOld = refresh.requestedAt < oldest || this.refreshes.size >= MAX_REFRESHES;
-      if (isIdle || isOld) this.refreshes.delete(refresh.key);
+      if (isIdle || isOld) this.forget(refresh);
     }
   }
 }

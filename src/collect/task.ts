@@ -131,8 +131,7 @@ export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 /** Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. */
 export class TaskStore {
   readonly #clock: Clock;
-  /** The tasks that were removed, until they are waited for no longer. */
-  readonly removed: Task[] = [];
+  readonly #removed: Task[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -180,7 +179,12 @@ export class TaskStore {
   remove(tasks: Iterable<Task>): void {
     for (const task of tasks) {
       task.gone = true;
-      this.removed.push(task);
+      this.#removed.push(task);
     }
+  }
+
+  /** The tasks that were removed since the last call: they are waited for no longer. */
+  takeRemoved(): readonly Task[] {
+    return this.#removed.splice(0);
   }
 }

@@ -33,7 +33,7 @@ export class MetricSelector {
   readonly needsSquares: boolean;
   /** For the WHERE clause; empty without names and patterns, as for key transactions. Subjects with equal ones share it. */
   readonly condition: string;
-  /** Selected names, each under itself: all rows share the text that is the value. */
+  /** The selected names, each with the text that all of its rows share. */
   readonly #found = new Map<string, string>();
 
   constructor(names: readonly string[], filters: readonly string[] = [], hasDatastores = false, needsSquares = false) {
