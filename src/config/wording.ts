@@ -5,9 +5,10 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${grouped(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** "12,345", for a whole number. The first `toLocaleString` of a process would hold the event loop for 30 ms. */
+/** `12,345`, for a whole number. The first `toLocaleString` of a process would hold the event loop for 30 ms. */
 export function grouped(count: number): string {
-  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  if (count < 1000) return String(count);
+  return `${grouped(Math.floor(count / 1000))},${String(count % 1000).padStart(3, '0')}`;
 }
 
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none, or no single one, is nearest. */
