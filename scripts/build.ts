@@ -32,7 +32,7 @@ const REPLACED: Readonly<Record<string, string>> = {
   // Bodies of other kinds than texts.
   'undici/lib/web/fetch/body.js': '',
   'body-parser/index.js': '',
-  // Files and nested parameters, of which no page has any.
+  // Files to send, and nested parameters: no page has them.
   'serve-static/index.js': '',
   'send/index.js': '',
   'qs/lib/index.js': '',
@@ -63,7 +63,8 @@ const USED_PARTS: Plugin = {
       return contents === undefined ? undefined : { contents };
     });
     bundle.onEnd(() => {
-      if (unseen.size > 0) throw new Error(`no library has ${[...unseen].join(', ')} any more: see REPLACED`);
+      if (unseen.size > 0)
+        throw new Error(`the libraries have no ${[...unseen].join(', ')}: adapt REPLACED in scripts/build.ts`);
     });
   },
 };

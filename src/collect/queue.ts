@@ -208,7 +208,7 @@ export class Queue {
 
 /** The waiting tasks of one kind, sorted by due time, and by arrival for equal times. */
 class Lane {
-  /** What waits in the whole queue: an item that it does not have any more is past. */
+  /** What waits in the whole queue: items that it no longer has are past. */
   readonly #queued: ReadonlyMap<Task, QueuedTask>;
   #items: QueuedTask[] = [];
   /** The index of the head: items before it are past. */
