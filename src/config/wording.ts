@@ -2,13 +2,13 @@ import leven from 'leven';
 
 /** `1 name`, `2 names`, `1,000 names`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${grouped(count)} ${count === 1 ? noun : plural}`;
+  return `${withCommas(count)} ${count === 1 ? noun : plural}`;
 }
 
 /** `12,345`, for a whole number. The first `toLocaleString` of a process would hold the event loop for 30 ms. */
-export function grouped(count: number): string {
+export function withCommas(count: number): string {
   if (count < 1000) return String(count);
-  return `${grouped(Math.floor(count / 1000))},${String(count % 1000).padStart(3, '0')}`;
+  return `${withCommas(Math.floor(count / 1000))},${String(count % 1000).padStart(3, '0')}`;
 }
 
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none, or no single one, is nearest. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { alternativeNames } from '../../src/web/server/handshakes.ts';
 import { isHostHeader } from '../../src/web/routes/discovery.ts';
 import { timeToRespond } from '../../src/web/routes/scrape.ts';
-import { grouped } from '../../src/web/statusPage/markup.ts';
+import { withCommas } from '../../src/web/statusPage/markup.ts';
 import { throttled } from '../../src/web/server/servers.ts';
 
 describe('the time to answer', () => {
@@ -33,7 +33,7 @@ describe('the time to answer', () => {
 });
 
 test('thousands of every whole number are parted by commas', () => {
-  const isGrouped = (number: number) => grouped(number) === number.toLocaleString('en-US');
+  const isGrouped = (number: number) => withCommas(number) === number.toLocaleString('en-US');
   fc.assert(fc.property(fc.oneof(fc.nat(9_999_999), fc.maxSafeNat()), isGrouped));
 });
 

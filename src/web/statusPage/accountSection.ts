@@ -11,7 +11,7 @@ import {
   DOT,
   facts,
   fold,
-  grouped,
+  withCommas,
   html,
   inWords,
   joined,
@@ -163,7 +163,7 @@ function accountDetails(
 function freshness(states: ShownAccount['states']): string {
   const present = (['fresh', 'stale', 'missing'] as const).filter((state) => states[state] > 0);
   if (present.length === 1) return `, all ${present.join('')}`;
-  return present.map((state) => `, ${grouped(states[state])} ${state}`).join('');
+  return present.map((state) => `, ${withCommas(states[state])} ${state}`).join('');
 }
 
 function applicationsInWords({ applications, applicationCounts, outage, groups }: ShownAccount): string {
@@ -260,9 +260,9 @@ function typeTable(types: readonly TypeStatus[], isOpen: boolean, now: number): 
 function entitiesInWords({ listed, exported, reporting, excluded, leftOut }: TypeStatus): string {
   if (listed === undefined) return 'not read yet';
   return [
-    `${grouped(exported)} exported of ${grouped(listed)} listed, ${grouped(reporting)} of them report`,
-    ...(excluded === 0 ? [] : [`${grouped(excluded)} filtered out`]),
-    ...(leftOut === 0 ? [] : [`${grouped(leftOut)} beyond max_entities`]),
+    `${withCommas(exported)} exported of ${withCommas(listed)} listed, ${withCommas(reporting)} of them report`,
+    ...(excluded === 0 ? [] : [`${withCommas(excluded)} filtered out`]),
+    ...(leftOut === 0 ? [] : [`${withCommas(leftOut)} beyond max_entities`]),
   ].join('; ');
 }
 

@@ -2,7 +2,7 @@ import {
   bar,
   CROSS,
   DOT,
-  grouped,
+  withCommas,
   html,
   inWords,
   joined,
@@ -105,12 +105,12 @@ function section<Row>(
 ): Html {
   const pages = Math.max(1, Math.ceil(found.length / size));
   const page = size === FEW ? 1 : Math.min(Math.max(1, query.page), pages);
-  const numbers = found.length === all ? grouped(all) : `${grouped(found.length)} of ${grouped(all)}`;
+  const numbers = found.length === all ? withCommas(all) : `${withCommas(found.length)} of ${withCommas(all)}`;
   const none = all > 0 ? `Nothing matches "${query.search}".` : 'There is none.';
   const nothing = isRead ? none : 'None has been read yet.';
   const rest =
     size === FEW
-      ? html`<a href="${addressOf(query, { type: title, page: 1 })}">All ${grouped(found.length)}</a>`
+      ? html`<a href="${addressOf(query, { type: title, page: 1 })}">All ${withCommas(found.length)}</a>`
       : pageLinks(page, pages, (to) => `${addressOf(query, { page: to })}#${id}`);
   return html`<section aria-labelledby="${id}">
     <h2 id="${id}"><bdi>${title}</bdi> <small>${isRead ? numbers : undefined}</small></h2>

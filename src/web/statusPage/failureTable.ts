@@ -1,5 +1,16 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
-import { breakable, counted, DOT, grouped, html, joined, table, timeAgo, type Html, type HtmlValue } from './markup.ts';
+import {
+  breakable,
+  counted,
+  DOT,
+  withCommas,
+  html,
+  joined,
+  table,
+  timeAgo,
+  type Html,
+  type HtmlValue,
+} from './markup.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
@@ -69,7 +80,7 @@ function inWords({ reason, problem }: FailureGroup): string {
 function namesOf({ tasks }: FailureGroup): HtmlValue {
   const names = tasks.slice(0, NAMED).map((task) => subjectOf(task) ?? 'the list of the account');
   const more = tasks.length - NAMED;
-  return [joined(names, ', '), more > 0 ? ` and ${grouped(more)} more` : undefined];
+  return [joined(names, ', '), more > 0 ? ` and ${withCommas(more)} more` : undefined];
 }
 
 function servedOf({ tasks }: FailureGroup): string {
@@ -81,7 +92,7 @@ function servedOf({ tasks }: FailureGroup): string {
   const counts = states.map(([state, what]) => [tasks.filter((task) => task.state === state).length, what] as const);
   const present = counts.filter(([count]) => count > 0);
   if (present.length === 1) return present[0]?.[1] ?? '';
-  return present.map(([count, what]) => `${what} (${grouped(count)})`).join(', ');
+  return present.map(([count, what]) => `${what} (${withCommas(count)})`).join(', ');
 }
 
 /** The application, host, entity or query of a task; undefined for a list of the account. */

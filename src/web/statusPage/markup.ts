@@ -159,7 +159,7 @@ export function timeInWords(at: number): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-export { counted, grouped } from '../../config/wording.ts';
+export { counted, withCommas } from '../../config/wording.ts';
 
 /** `12.3 %`, for a ratio. */
 export function percent(ratio: number): string {
