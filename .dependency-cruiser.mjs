@@ -9,7 +9,6 @@ const MAY_IMPORT = {
   nrql: [],
   reads: [],
   api: ['eventLoop', 'formulas', 'log', 'nrql', 'reads'],
-  simulator: [],
   metrics: ['api', 'formulas', 'nrql', 'reads'],
   config: ['api', 'log', 'metrics', 'nrql', 'reads'],
   exposition: ['eventLoop', 'metrics', 'reads'],
@@ -41,11 +40,11 @@ const IN_ORDER = [
 /** Folders that know nothing of each other. */
 const APART = [
   ['src/api/rest', 'src/api/nerdgraph'],
-  ['src/simulator/rest', 'src/simulator/nerdgraph'],
+  ['simulator/rest', 'simulator/nerdgraph'],
 ];
 
 /** The world of the simulator is a pure function of seed and time: it imports nothing else. */
-const ALONE = ['src/simulator/world', 'src/formulas'];
+const ALONE = ['simulator/world', 'src/formulas'];
 
 const forbidden = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 
@@ -78,7 +77,19 @@ export default {
       'tools-when-needed',
       'src/main.ts loads src/tools only when a command needs it: the daemon does not',
       { path: '^src/main\\.ts$' },
-      { path: '^src/(?:tools|simulator)/', dynamic: false },
+      { path: '^src/tools/', dynamic: false },
+    ),
+    forbidden(
+      'simulator-shares-nothing',
+      'The simulator imports nothing of src: a misreading of New Relic would confirm itself',
+      { path: '^simulator/' },
+      { path: '^src/' },
+    ),
+    forbidden(
+      'simulator-users',
+      'Only the commands demo and simulate, and their flags, load the simulator',
+      { path: '^src/', pathNot: '^src/tools/(?:demo|simulate|simulatorFlags)\\.ts$' },
+      { path: '^simulator/' },
     ),
     ...APART.flatMap(([a, b]) => [
       forbidden('apart', `${a} and ${b} must not know each other`, { path: `^${a}/` }, { path: `^${b}/` }),

@@ -12,6 +12,7 @@ RUN ["npm", "ci", "--ignore-scripts"]
 COPY tsconfig.json ./
 COPY scripts/build.ts ./scripts/
 COPY src ./src
+COPY simulator ./simulator
 COPY packs ./packs
 RUN ["npm", "run", "build"]
 

@@ -8,7 +8,7 @@ const PURE_FILES = [
   'src/metrics/**/*.ts',
   'src/collect/due.ts',
   'src/collect/budget.ts',
-  'src/simulator/world/**/*.ts',
+  'simulator/world/**/*.ts',
 ];
 
 export default defineConfig(
@@ -29,7 +29,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['{src,simulator}/**/*.ts'],
     rules: {
       'no-restricted-syntax': ['error', { selector: 'ExportDefaultDeclaration', message: 'No default exports.' }],
     },
@@ -55,7 +55,7 @@ export default defineConfig(
   },
   {
     // Phrases that a reader whose second language is English must read twice.
-    files: ['{src,test,bench,scripts,monitoring}/**/*.ts'],
+    files: ['{src,simulator,test,bench,scripts,monitoring}/**/*.ts'],
     rules: {
       'no-warning-comments': [
         'error',

@@ -31,7 +31,7 @@ export default defineConfig({
     expect: { poll: { timeout: 90_000 } },
     // Many tests wait for what they have started: with one more than the usual two processors, none is idle meanwhile.
     maxWorkers: 3,
-    coverage: { provider: 'v8', include: ['src/**/*.ts'], reportsDirectory: 'coverage' },
+    coverage: { provider: 'v8', include: ['{src,simulator}/**/*.ts'], reportsDirectory: 'coverage' },
     projects: [
       {
         extends: true,

@@ -102,7 +102,7 @@ async function main(): Promise<void> {
     logLevel: 'warning',
   });
   // The simulator reads its schema from beside the file that it is in.
-  await copyFile(join(ROOT, 'src/simulator/nerdgraph/nerdgraph.graphql'), join(OUT, 'nerdgraph.graphql'));
+  await copyFile(join(ROOT, 'simulator/nerdgraph/nerdgraph.graphql'), join(OUT, 'nerdgraph.graphql'));
   // So does the exporter with its packs of queries.
   await cp(join(ROOT, 'packs'), join(OUT, 'packs'), { recursive: true });
   await writeFile(join(OUT, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));

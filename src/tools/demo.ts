@@ -1,8 +1,8 @@
 import process from 'node:process';
 import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
-import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
-import type { Simulator } from '../simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
+import type { Simulator } from '../../simulator/simulator.ts';
 import { startDaemon, type Daemon } from '../cli/serve.ts';
 import { runService } from '../cli/service.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from '../cli/configuration.ts';

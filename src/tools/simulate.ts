@@ -1,5 +1,5 @@
-import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
+import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
 import { simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';

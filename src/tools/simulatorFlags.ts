@@ -4,9 +4,9 @@ import { suggest } from '../config/wording.ts';
 import { UsageError } from '../cli/process.ts';
 import { duration, parsed, parsedEach, wholeNumber } from '../cli/flags.ts';
 import { parseListenAddress } from '../web/server/listening.ts';
-import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../simulator/faults/faultRules.ts';
-import { DEMO_API_KEY } from '../simulator/simulatorSettings.ts';
-import type { SimulatorOptions } from '../simulator/simulator.ts';
+import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../../simulator/faults/faultRules.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
+import type { SimulatorOptions } from '../../simulator/simulator.ts';
 import { FACTS } from './facts/facts.ts';
 
 /** Reads a ratio from 0 to 1. Throws an Error whose message is a sentence. */

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/eventLoop/clock.ts';
 import { Collector } from '../../src/collect/collector.ts';
-import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../simulator/simulator.ts';
 import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
 import { SILENT } from '../api/support/silent.ts';
 import { simulatorForTest } from '../support/simulator.ts';

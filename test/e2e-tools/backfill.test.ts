@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { parseFault } from '../../src/simulator/faults/faultRules.ts';
+import { parseFault } from '../../simulator/faults/faultRules.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 import { account, accountBy } from '../e2e/support/config.ts';
 import { runProgram } from '../e2e/support/program.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import type { SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
+import type { SimulatorOptions } from '../../simulator/simulator.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 import { account } from '../e2e/support/config.ts';
 import { commandsOn, complaintsOf, runInProcess } from '../support/inProcess.ts';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Comparison } from '../../src/tools/compare/compare.ts';
-import { parseFault } from '../../src/simulator/faults/faultRules.ts';
+import { parseFault } from '../../simulator/faults/faultRules.ts';
 import { account, accountBy } from '../e2e/support/config.ts';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { simulatorForFile } from '../support/simulator.ts';
 import { commandsOn } from '../support/inProcess.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { authority, forLocalhost } from '../support/certificates.ts';
 import { exampleInUse } from '../config/reading.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';

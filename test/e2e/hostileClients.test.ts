@@ -3,7 +3,7 @@ import { setImmediate as breathe, setTimeout as pause } from 'node:timers/promis
 import { hashSync } from 'bcryptjs';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../support/certificates.ts';
 import { hostileClients, passwordLine, requestText, type HostileClient } from '../web/support/hostile.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { until } from '../real/support/until.ts';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
-import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
+import type { Simulator, SimulatorOptions } from '../../simulator/simulator.ts';
 import { samplesOf } from '../support/exposition.ts';
 import { complaintsOf, runInProcess } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { until } from '../real/support/until.ts';
 import { samplesOf, value } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';

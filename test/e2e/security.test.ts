@@ -1,6 +1,6 @@
 import bcrypt from 'bcryptjs';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { exporterForTest } from './support/forTest.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../support/certificates.ts';
 import { hostileClients, requestText } from '../web/support/hostile.ts';

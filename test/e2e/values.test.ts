@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { lint } from '../support/expositionLint.ts';
 import { value, type ParsedFamily } from '../support/exposition.ts';
 import { simulatorForTest } from '../support/simulator.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../simulator/simulator.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
 import { expectNerdGraph } from './support/expectedNerdGraph.ts';
 import { differences, SeriesMap } from './support/expectedSeries.ts';

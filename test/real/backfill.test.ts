@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { INTERFACE_DEFAULTS } from '../../src/config/interfaces.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
 import type { After } from '../support/simulator.ts';
 import { minutesAgo, isoTime, NOW, openSession, runOn } from '../tools/backfill/support.ts';
 import { accountConfig, config } from '../collect/support/config.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { hash } from 'bcryptjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { certificate, LOCALHOST } from '../support/certificates.ts';
 import { buildImage, runImage, type Container, type Image } from './support/image.ts';
 import { describeReal } from './support/realPrograms.ts';

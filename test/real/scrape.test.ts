@@ -8,8 +8,8 @@ import {
   variableExpression,
   variableQueries,
 } from '../../monitoring/dashboards/src/expressions.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
-import { startSimulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../simulator/simulator.ts';
+import { startSimulator } from '../../simulator/simulator.ts';
 import { ACCOUNT_ID, accountBy } from '../e2e/support/config.ts';
 import { clockForTest, exporterForTest } from '../e2e/support/forTest.ts';
 import { MovedClock } from '../e2e/support/movedClock.ts';

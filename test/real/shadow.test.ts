@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../simulator/simulator.ts';
 import { accountBy } from '../e2e/support/config.ts';
 import { blocksOf, pageAt, sectionOf } from '../docs/pages.ts';
 import { describeReal } from './support/realPrograms.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../../simulator/simulator.ts';
 import { accountBy } from '../e2e/support/config.ts';
 import { clockForTest, exporterForTest } from '../e2e/support/forTest.ts';
 import type { Exporter } from '../e2e/support/program.ts';

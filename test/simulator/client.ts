@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { Simulator, SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../src/simulator/simulatorSettings.ts';
+import type { Simulator, SimulatorOptions } from '../../simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 
 /** Where the clock of a simulator stands unless a test moves it. */

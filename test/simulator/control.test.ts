@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { RequestLog } from '../../src/simulator/simulatorState.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import { RequestLog } from '../../simulator/simulatorState.ts';
+import type { Simulator } from '../../simulator/simulator.ts';
 import { call, GOOD, metricData, read, records, simulatorOfTest, NOW, MINUTE } from './client.ts';
 
 const APP = 1_000_001;

@@ -1,5 +1,5 @@
 import { afterAll, onTestFinished } from 'vitest';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 
 /** Calls this when a test has ended. */
 export type After = (end: () => Promise<void> | void) => void;

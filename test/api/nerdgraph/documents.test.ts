@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { buildSchema, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
 
-const schema = buildSchema(readFileSync('src/simulator/nerdgraph/nerdgraph.graphql', 'utf8'));
+const schema = buildSchema(readFileSync('simulator/nerdgraph/nerdgraph.graphql', 'utf8'));
 const DOCUMENTS = Object.entries(documents);
 
 describe('the GraphQL documents', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
 import type { BatchRead, Outcome } from '../../../src/api/upstreamReader.ts';
-import type { SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import type { SimulatorOptions } from '../../../simulator/simulator.ts';
 import { servicesOf } from './goldenSubjects.ts';
 import { metricDataOf, METRICS, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FailureReason, UpstreamError } from '../../../src/api/upstreamError.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { json } from '../support/testServer.ts';
 import { metricDataOf, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, startBetween, type Asked, type Between, type Fault } from './proxy.ts';

@@ -3,7 +3,7 @@ import { applicationIdOf } from '../../../src/api/nerdgraph/lists.ts';
 import type { Outcome } from '../../../src/api/upstreamReader.ts';
 import type { RollingValues } from '../../../src/api/types.ts';
 import { failureOf, readAll, readOne } from '../support/reading.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { ACCOUNT, RANGE, readNerdGraph, startBoth } from './nerdGraphReading.ts';
 import { say, startBetween, where, type Fault } from './proxy.ts';
 

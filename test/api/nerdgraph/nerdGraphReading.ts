@@ -1,8 +1,8 @@
 import { createNerdGraphReader } from '../../../src/api/nerdgraph/nerdGraphReader.ts';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import type { MetricDataSubject, TimeRange } from '../../../src/api/upstreamReader.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import type { Simulator, SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
+import type { Simulator, SimulatorOptions } from '../../../simulator/simulator.ts';
 import { simulatorForTest } from '../../support/simulator.ts';
 import { note, startReading, type Reading } from '../support/reading.ts';
 

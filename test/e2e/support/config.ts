@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 
 /** A configuration file as a value. */
 export interface ConfigInput {

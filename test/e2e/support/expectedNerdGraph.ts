@@ -1,5 +1,5 @@
-import type { SimulatedApplication, SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { SimulatedApplication, SimulatedKeyTransaction } from '../../../simulator/world/worldEntities.ts';
+import type { World } from '../../../simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectHealth, healthOf, keyLabels, keyTransactionHealth } from './expectedState.ts';
 import { expectWindow, score, type Labels, type Minutes } from './expectedWindow.ts';

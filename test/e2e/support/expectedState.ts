@@ -3,9 +3,9 @@ import {
   keyTransactionReports,
   keyTransactionSummary,
   rollingSummary,
-} from '../../../src/simulator/world/rollingFigures.ts';
-import type { SimulatedKeyTransaction } from '../../../src/simulator/world/worldEntities.ts';
-import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
+} from '../../../simulator/world/rollingFigures.ts';
+import type { SimulatedKeyTransaction } from '../../../simulator/world/worldEntities.ts';
+import type { WorldScope, World } from '../../../simulator/world/world.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 import { reported, score, type Labels, type Minutes } from './expectedWindow.ts';
 

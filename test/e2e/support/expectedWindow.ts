@@ -1,5 +1,5 @@
-import type { WorldScope, World } from '../../../src/simulator/world/world.ts';
-import type { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
+import type { WorldScope, World } from '../../../simulator/world/world.ts';
+import type { TimesliceSum } from '../../../simulator/world/timesliceValues.ts';
 import type { SeriesMap } from './expectedSeries.ts';
 
 export type Labels = Readonly<Record<string, string>>;

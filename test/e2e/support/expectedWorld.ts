@@ -1,6 +1,6 @@
-import type { Archetype } from '../../../src/simulator/world/archetypes.ts';
-import type { SimulatedApplication } from '../../../src/simulator/world/worldEntities.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { Archetype } from '../../../simulator/world/archetypes.ts';
+import type { SimulatedApplication } from '../../../simulator/world/worldEntities.ts';
+import type { World } from '../../../simulator/world/world.ts';
 import { SeriesMap } from './expectedSeries.ts';
 import { expectBrowser, expectHealth, expectKeyTransaction, expectRolling, healthOf, WEB } from './expectedState.ts';
 import { expectWindow, restFigures, type Labels, type Minutes } from './expectedWindow.ts';

@@ -1,7 +1,7 @@
-import type { SimulatedApplication, SimulatedInstance } from '../../../src/simulator/world/worldEntities.ts';
-import type { MetricDefinition } from '../../../src/simulator/world/agentMetrics.ts';
-import { TimesliceSum } from '../../../src/simulator/world/timesliceValues.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { SimulatedApplication, SimulatedInstance } from '../../../simulator/world/worldEntities.ts';
+import type { MetricDefinition } from '../../../simulator/world/agentMetrics.ts';
+import { TimesliceSum } from '../../../simulator/world/timesliceValues.ts';
+import type { World } from '../../../simulator/world/world.ts';
 import type { Minutes, WindowFigures } from './expectedWindow.ts';
 
 const SIGN_OF_LIFE = 'Agent/MetricsReported/count';

@@ -1,4 +1,4 @@
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../../simulator/simulator.ts';
 import type { ConfigInput } from '../../e2e/support/config.ts';
 import { MovedClock } from '../../e2e/support/movedClock.ts';
 import { startExporter, type Exporter } from '../../e2e/support/program.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
-import { startSimulator } from '../../../src/simulator/simulator.ts';
+import type { FaultRuleInput } from '../../../simulator/faults/faultRules.ts';
+import { startSimulator } from '../../../simulator/simulator.ts';
 import { type Reply, call, GOOD, linked, simulatorOfFile, NOW } from '../client.ts';
 
 const LIST = '/v2/applications.json';

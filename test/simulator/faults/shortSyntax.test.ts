@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CALL_KINDS, EFFECTS, FAULT_SYNTAX, parseFault } from '../../../src/simulator/faults/faultRules.ts';
+import { CALL_KINDS, EFFECTS, FAULT_SYNTAX, parseFault } from '../../../simulator/faults/faultRules.ts';
 
 describe('the short form of a fault', () => {
   it.each([

@@ -1,5 +1,5 @@
-import type { Simulator } from '../../../src/simulator/simulator.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import type { Simulator } from '../../../simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { type Reply, call, MINUTE, NOW } from '../client.ts';
 
 export interface GraphqlError {

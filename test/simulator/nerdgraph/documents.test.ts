@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { call, simulatorOfFile, simulatorOfTest, MINUTE, NOW } from '../client.ts';
 import { ACCOUNT, ask, body, nrql, send, V, TO } from './client.ts';
 

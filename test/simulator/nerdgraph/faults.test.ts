@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import type { FaultRuleInput } from '../../../simulator/faults/faultRules.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { call, GOOD, simulatorOfFile } from '../client.ts';
 import { type GraphqlBody, ACCOUNT, ask, body, nrql, send, V, TO } from './client.ts';
 import { APPLICATIONS, KEY_TRANSACTIONS, search } from './client.ts';

@@ -5,7 +5,7 @@ import { buildSchema, isEnumType, isInputObjectType, isInterfaceType, isObjectTy
 import { describe, expect, it } from 'vitest';
 import { SKIP_MARK } from '../../real/support/skipMark.ts';
 
-const OURS = 'src/simulator/nerdgraph/nerdgraph.graphql';
+const OURS = 'simulator/nerdgraph/nerdgraph.graphql';
 /** The whole schema, as an introspection of the service gave it; it is not part of this repository. */
 const WHOLE = '../shared/fixtures/nerdgraph/service.graphql.gz';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { comparedValues, NrqlError } from '../../../src/simulator/nrql/condition.ts';
-import { parseNrql } from '../../../src/simulator/nrql/parseQuery.ts';
+import { comparedValues, NrqlError } from '../../../simulator/nrql/condition.ts';
+import { parseNrql } from '../../../simulator/nrql/parseQuery.ts';
 
 const V = 'newrelic.timeslice.value';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timeRange } from '../../../src/simulator/nrql/rowTally.ts';
+import { timeRange } from '../../../simulator/nrql/rowTally.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { parseTimestamp } from '../../../simulator/rest/restCall.ts';
+import type { Simulator } from '../../../simulator/simulator.ts';
 import { type Metric, call, GOOD, metricData, simulatorOfFile, simulatorOfTest, NOW, MINUTE } from '../client.ts';
 
 const APP = '/applications/1000001';

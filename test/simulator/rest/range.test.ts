@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { defaultEnd, granuleOf, resolveRange } from '../../../src/simulator/rest/restMetrics.ts';
-import { formatTimestamp, parseTimestamp } from '../../../src/simulator/rest/restCall.ts';
-import { MINUTE } from '../../../src/simulator/world/worldEntities.ts';
+import { defaultEnd, granuleOf, resolveRange } from '../../../simulator/rest/restMetrics.ts';
+import { formatTimestamp, parseTimestamp } from '../../../simulator/rest/restCall.ts';
+import { MINUTE } from '../../../simulator/world/worldEntities.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const HOUR = 60 * MINUTE;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type SimulatedApplication, isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
-import { createWorld } from '../../../src/simulator/world/world.ts';
+import { type SimulatedApplication, isReporting, MINUTE } from '../../../simulator/world/worldEntities.ts';
+import { createWorld } from '../../../simulator/world/world.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const TO = Math.floor(NOW / MINUTE);

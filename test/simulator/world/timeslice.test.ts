@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTY, valuesOf } from '../../../src/simulator/world/timesliceValues.ts';
+import { EMPTY, valuesOf } from '../../../simulator/world/timesliceValues.ts';
 
 describe('the values of a timeslice', () => {
   const slice = { count: 99_770, total: 36_316.28, totalExclusive: 0, min: 0.0035, max: 85, sumOfSquares: 373_388 };

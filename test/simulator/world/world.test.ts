@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { incidentNear } from '../../../src/simulator/world/traffic.ts';
-import { type WorldScope, type World, createWorld } from '../../../src/simulator/world/world.ts';
-import { isReporting, MINUTE } from '../../../src/simulator/world/worldEntities.ts';
+import { incidentNear } from '../../../simulator/world/traffic.ts';
+import { type WorldScope, type World, createWorld } from '../../../simulator/world/world.ts';
+import { isReporting, MINUTE } from '../../../simulator/world/worldEntities.ts';
 
 const NOW = Date.UTC(2026, 4, 20, 14, 7, 31);
 const MINUTE_NOW = Math.floor(NOW / MINUTE);

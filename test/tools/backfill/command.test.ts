@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { runInProcess } from '../../support/inProcess.ts';
 import { simulatorForFile } from '../../support/simulator.ts';
 import { readDocument } from './readDocument.ts';

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { UsageError } from '../../../src/cli/process.ts';
-import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
+import { parseFault } from '../../../simulator/faults/faultRules.ts';
 import { readDocument } from './readDocument.ts';
 import { NOW, openSession, runOn } from './support.ts';
 import { eventually } from '../../support/eventually.ts';

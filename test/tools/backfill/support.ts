@@ -9,8 +9,8 @@ import type { BackfillOptions } from '../../../src/tools/backfill/backfillFlags.
 import { backfill } from '../../../src/tools/backfill/backfill.ts';
 import type { LiveSession } from '../../../src/tools/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import type { Simulator } from '../../../src/simulator/simulator.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
+import type { Simulator } from '../../../simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { config } from '../../collect/support/config.ts';
 import type { After } from '../../support/simulator.ts';

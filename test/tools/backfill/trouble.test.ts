@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
 import type { CallOptions, RateLimiter } from '../../../src/api/upstreamReader.ts';
-import { parseFault } from '../../../src/simulator/faults/faultRules.ts';
+import { parseFault } from '../../../simulator/faults/faultRules.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
 import { simulatorForFile } from '../../support/simulator.ts';
 import { NOW, openSession, runOn } from './support.ts';

@@ -7,7 +7,7 @@ import {
   type Comparison,
 } from '../../../src/tools/compare/compare.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { configOf, withAccount } from '../../config/reading.ts';
 import { simulatorForFile } from '../../support/simulator.ts';
 import { openedReader } from '../upstream/support.ts';

@@ -5,9 +5,9 @@ import { clientOptions, openReader } from '../../../src/cli/createReader.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
 import type { Api } from '../../../src/api/upstreamReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
-import type { FaultRuleInput } from '../../../src/simulator/faults/faultRules.ts';
-import { DEMO_API_KEY } from '../../../src/simulator/simulatorSettings.ts';
-import { sizeFor, startSimulator, type Simulator } from '../../../src/simulator/simulator.ts';
+import type { FaultRuleInput } from '../../../simulator/faults/faultRules.ts';
+import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
+import { sizeFor, startSimulator, type Simulator } from '../../../simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { configOf } from '../../config/reading.ts';
 
