@@ -2,7 +2,7 @@ import process from 'node:process';
 import { Command, Help, CommanderError } from 'commander';
 import { addServeFlags, examples, type CommonOptions } from './flags.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
-import { suggest } from '../config/wording.ts';
+import { suggest } from '../text/wording.ts';
 import { errorText } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, withColours } from './process.ts';

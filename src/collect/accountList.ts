@@ -1,6 +1,6 @@
 import type { ListedAccount } from '../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../api/upstreamError.ts';
-import { counted } from '../config/wording.ts';
+import { counted } from '../text/wording.ts';
 import type { AccountContext } from './selection.ts';
 import { retryAt } from './due.ts';
 import { AccountLimiter } from './limiter.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { EntityMatch, Matchable } from '../config/match.ts';
-import { suggest } from '../config/wording.ts';
+import { suggest } from '../text/wording.ts';
 import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { Entry } from './accounts.ts';

@@ -1,6 +1,6 @@
 import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../api/upstreamReader.ts';
 import type { AccountConfig } from '../config/config.ts';
-import { suggest } from '../config/wording.ts';
+import { suggest } from '../text/wording.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
 import {

@@ -1,6 +1,6 @@
 import type { AccountConfig } from '../config/config.ts';
 import type { ListedAccount } from '../api/upstreamReader.ts';
-import { counted } from '../config/wording.ts';
+import { counted } from '../text/wording.ts';
 import { shortened } from '../metrics/writeSamples.ts';
 import { selects, unmatched, unmatchedWords } from './selection.ts';
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Api } from '../api/upstreamReader.ts';
 import { ENDINGS, INTERFACE_DEFAULTS } from './interfaces.ts';
-import { counted } from './wording.ts';
+import { counted } from '../text/wording.ts';
 import type { account } from './schema/account.ts';
 import type { collection } from './schema/file.ts';
 

@@ -10,7 +10,7 @@ import type { FamilyScope } from '../metrics/family.ts';
 import { prepareQueries, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './match.ts';
 import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
-import { counted, suggest } from './wording.ts';
+import { counted, suggest } from '../text/wording.ts';
 import { readText } from './files.ts';
 import { textsWithKeys } from './keyTexts.ts';
 import { parseWritten } from './schemaIssues.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnostic.ts';
-import { suggest } from './wording.ts';
+import { suggest } from '../text/wording.ts';
 
 /** The types of values in words, by their names in the schema library. */
 const EXPECTED: Readonly<Record<string, string>> = {

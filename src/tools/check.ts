@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { formatDiagnostic } from '../config/diagnostic.ts';
-import { counted } from '../config/wording.ts';
+import { counted } from '../text/wording.ts';
 import { openLog, readFiles, logIfFromEnvironment } from '../cli/configuration.ts';
 import { UpstreamError, type FailureReason, REMEDIES } from '../api/upstreamError.ts';
 import type { Diagnosis } from '../api/upstreamReader.ts';

@@ -12,7 +12,7 @@ import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamRead
 import { windowAt } from '../collect/due.ts';
 import type { FailureReason } from '../api/upstreamError.ts';
 import type { Config } from '../config/config.ts';
-import { counted } from '../config/wording.ts';
+import { counted } from '../text/wording.ts';
 import { discoverEntities, tagText, tellingTags } from './discoverEntities.ts';
 import { jsonText, table, showProgress, type Cell } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';

@@ -1,7 +1,7 @@
 import { Document, Scalar } from 'yaml';
 import type { Config } from '../config/config.ts';
 import { entitySelection } from '../config/schema/entities.ts';
-import { counted, suggest } from '../config/wording.ts';
+import { counted, suggest } from '../text/wording.ts';
 import type { Tag } from '../api/types.ts';
 import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts';
 import { errorText, escapeUnsafe } from '../log/logger.ts';

@@ -10,7 +10,7 @@ import type { EntityTypeCount } from '../api/upstreamReader.ts';
 import { formatPath } from '../config/diagnostic.ts';
 import { formatDuration } from '../config/duration.ts';
 import { accountFileIssues, checkConfig, DEFAULT_CONFIG_FILE } from '../config/load.ts';
-import { counted } from '../config/wording.ts';
+import { counted } from '../text/wording.ts';
 import type { LoadedConfiguration } from '../cli/configuration.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';

@@ -2,7 +2,7 @@ import type { Application, Host, MetricName } from '../api/types.ts';
 import { escapeUnsafe } from '../log/logger.ts';
 import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
-import { suggest } from '../config/wording.ts';
+import { suggest } from '../text/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { grouped } from './grouping.ts';
 import { jsonText, showProgress } from './terminal.ts';

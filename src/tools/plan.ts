@@ -12,7 +12,7 @@ import type { FamilyScope } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../config/wording.ts';
+import { counted } from '../text/wording.ts';
 import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../log/logger.ts';

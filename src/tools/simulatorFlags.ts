@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { readFile } from '../config/files.ts';
-import { suggest } from '../config/wording.ts';
+import { suggest } from '../text/wording.ts';
 import { UsageError } from '../cli/process.ts';
 import { duration, parsed, parsedEach, wholeNumber } from '../cli/flags.ts';
 import { parseListenAddress } from '../web/server/listening.ts';

@@ -5,7 +5,7 @@ import { windowAt } from '../collect/due.ts';
 import { endsBefore } from '../collect/task.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted, suggest } from '../config/wording.ts';
+import { counted, suggest } from '../text/wording.ts';
 import { queryLabelProblem, readQueries } from '../config/queries.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { PACKS } from '../config/schema/query.ts';

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { alternativeNames } from '../../src/web/server/handshakes.ts';
 import { isHostHeader } from '../../src/web/routes/discovery.ts';
 import { timeToRespond } from '../../src/web/routes/scrape.ts';
-import { withCommas } from '../../src/web/statusPage/markup.ts';
 import { throttled } from '../../src/web/server/servers.ts';
 
 describe('the time to answer', () => {
@@ -30,11 +29,6 @@ describe('the time to answer', () => {
     expect(timeTo('10', 2_000)).toBe(7_500);
     expect(timeTo('10', 60_000)).toBe(5_000);
   });
-});
-
-test('thousands of every whole number are parted by commas', () => {
-  const isGrouped = (number: number) => withCommas(number) === number.toLocaleString('en-US');
-  fc.assert(fc.property(fc.oneof(fc.nat(9_999_999), fc.maxSafeNat()), isGrouped));
 });
 
 test('no Host header is taken that could be more than an address', () => {

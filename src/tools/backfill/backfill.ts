@@ -2,7 +2,7 @@ import process from 'node:process';
 import pLimit from 'p-limit';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { counted } from '../../config/wording.ts';
+import { counted } from '../../text/wording.ts';
 import { noteWritten } from '../outputFiles.ts';
 import { showProgress } from '../terminal.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';

@@ -8,7 +8,7 @@ import type { Checkpoint } from './checkpoint.ts';
 import { UsageError } from '../../cli/process.ts';
 import { VERSION } from '../../cli/version.ts';
 import { formatDuration } from '../../config/duration.ts';
-import { counted } from '../../config/wording.ts';
+import { counted } from '../../text/wording.ts';
 import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 import type { SeriesChunk, SeriesLimits, TimeRange } from '../../api/upstreamReader.ts';

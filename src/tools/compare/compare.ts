@@ -5,7 +5,7 @@ import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../log/logger.ts';
-import { suggest } from '../../config/wording.ts';
+import { suggest } from '../../text/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/family.ts';

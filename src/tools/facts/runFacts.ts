@@ -2,7 +2,7 @@ import process from 'node:process';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountThrough, type Config } from '../../config/config.ts';
-import { counted } from '../../config/wording.ts';
+import { counted } from '../../text/wording.ts';
 import { checkOutput, noteWritten } from '../outputFiles.ts';
 import { sumOf } from '../grouping.ts';
 import { FACTS } from './facts.ts';

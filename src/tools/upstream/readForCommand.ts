@@ -9,7 +9,7 @@ import {
 } from '../../api/upstreamReader.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
-import { suggest } from '../../config/wording.ts';
+import { suggest } from '../../text/wording.ts';
 import type { LiveAccount } from './session.ts';
 
 /** Reads all subjects, as many calls at once as the limiter allows; outcomes in their order. `ended` hears of each call. */

@@ -19,7 +19,7 @@ import { UpstreamError, type FailureReason, REMEDIES } from '../../api/upstreamE
 import { systemClock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
 import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
-import { suggest } from '../../config/wording.ts';
+import { suggest } from '../../text/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 
 /** The tools of a command that reads from New Relic. */

@@ -1,26 +1,21 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import { FIRST_OF, groupInWords, type Group } from '../../reads/reads.ts';
+import { ago, counted, withCommas, inWords, threeDigits, timeInWords } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
-  ago,
   bar,
   breakable,
-  counted,
   CROSS,
   DOT,
   facts,
   fold,
-  withCommas,
   html,
-  inWords,
   joined,
   list,
   table,
-  threeDigits,
   TICK,
   timeAgo,
-  timeInWords,
   type Html,
   type HtmlValue,
 } from './markup.ts';

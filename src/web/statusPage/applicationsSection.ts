@@ -1,19 +1,5 @@
-import {
-  bar,
-  CROSS,
-  DOT,
-  withCommas,
-  html,
-  inWords,
-  joined,
-  list,
-  percent,
-  table,
-  threeDigits,
-  TICK,
-  type Html,
-  type HtmlValue,
-} from './markup.ts';
+import { withCommas, inWords, percent, threeDigits } from '../../text/wording.ts';
+import { bar, CROSS, DOT, html, joined, list, table, TICK, type Html, type HtmlValue } from './markup.ts';
 import { partsOf, type Part, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
 import { paintOf } from './style.ts';
 import { rankOf, troubleStyle, type ApplicationRow } from './trouble.ts';

@@ -1,16 +1,6 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
-import {
-  breakable,
-  counted,
-  DOT,
-  withCommas,
-  html,
-  joined,
-  table,
-  timeAgo,
-  type Html,
-  type HtmlValue,
-} from './markup.ts';
+import { counted, withCommas } from '../../text/wording.ts';
+import { breakable, DOT, html, joined, table, timeAgo, type Html, type HtmlValue } from './markup.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {

@@ -1,3 +1,5 @@
+import { ago } from '../../text/wording.ts';
+
 /** Markup that is safe to send: only our own literals, and escaped values. */
 export class Html {
   readonly markup: string;
@@ -125,48 +127,8 @@ export const DASH = ' – ';
 export const TICK = '✓';
 export const CROSS = '✗';
 
-/** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
-export function inWords(seconds: number): string {
-  const sign = seconds < 0 ? '-' : '';
-  const size = Math.abs(seconds);
-  if (size < 1) return `${sign}${threeDigits(size * 1000)} ms`;
-  if (size < 60) return `${sign}${threeDigits(size)} s`;
-  const whole = Math.round(size);
-  const units: [number, string][] = [
-    [Math.floor(whole / 86_400), 'd'],
-    [Math.floor(whole / 3_600) % 24, 'h'],
-    [Math.floor(whole / 60) % 60, 'min'],
-    [whole % 60, 's'],
-  ];
-  const first = units.findIndex(([count]) => count > 0);
-  const shown = units.slice(first, first + 2).filter(([count]) => count > 0);
-  return sign + shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
-}
-
-/** `3 min 2 s ago`, for Unix times in seconds. */
-export function ago(at: number, now: number): string {
-  return now - at < 1 ? 'just now' : `${inWords(Math.floor(now - at))} ago`;
-}
-
-/** The same with the time itself in the markup; `never` for undefined. */
+/** `3 min 2 s ago`, with the time itself in the markup; `never` for undefined. */
 export function timeAgo(at: number | undefined, now: number): HtmlValue {
   if (at === undefined) return 'never';
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${ago(at, now)}</time>`;
-}
-
-/** `2026-03-01 12:30:00 UTC`, for a Unix time in seconds. */
-export function timeInWords(at: number): string {
-  return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
-export { counted, withCommas } from '../../config/wording.ts';
-
-/** `12.3 %`, for a ratio. */
-export function percent(ratio: number): string {
-  return `${threeDigits(100 * ratio)} %`;
-}
-
-/** A number with at most three significant digits. */
-export function threeDigits(value: number): string {
-  return String(Number(value.toPrecision(3)));
 }

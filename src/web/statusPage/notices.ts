@@ -1,10 +1,11 @@
 import type { AccountStatus, EntryStatus } from '../../collect/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import type { ReloadFailure } from '../dependencies.ts';
+import { ago, counted, inWords, timeInWords } from '../../text/wording.ts';
 import { failureTable } from './failureTable.ts';
 import type { ShownAccount } from './shownAccounts.ts';
 import { short } from './verdict.ts';
-import { ago, breakable, counted, facts, html, inWords, list, timeInWords, type Html } from './markup.ts';
+import { breakable, facts, html, list, type Html } from './markup.ts';
 
 /** Seconds before the end of an interface from which its notice is highlighted. */
 const NEAR_END = 180 * 86_400;

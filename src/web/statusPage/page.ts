@@ -3,9 +3,10 @@ import { linkPrefix, PATHS, type WebDependencies, type WebSettings } from '../de
 import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import { SharedWork, type pageSender } from '../sending.ts';
+import { timeInWords } from '../../text/wording.ts';
 import { accountChips, accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
-import { html, timeInWords, CROSS, DASH, type Html, TICK } from './markup.ts';
+import { html, CROSS, DASH, type Html, TICK } from './markup.ts';
 import { listNotice, reloadNotice } from './notices.ts';
 import { shownAccounts } from './shownAccounts.ts';
 import { statusDocument, type View } from './statusDocument.ts';

@@ -1,5 +1,5 @@
 import { inSlices } from '../../eventLoop/turns.ts';
-import { percent } from './markup.ts';
+import { percent } from '../../text/wording.ts';
 import type { ShownAccount, ShownApplication } from './shownAccounts.ts';
 
 /** An error ratio above the one, and an Apdex score below the other, is trouble. */

@@ -1,5 +1,5 @@
 import type { EntryStatus } from '../../collect/accountStatus.ts';
-import { ago, counted } from './markup.ts';
+import { ago, counted } from '../../text/wording.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
 import { rankOf, troubleInWords, troubleStyle, type ApplicationRow } from './trouble.ts';
 
