@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
-import type { Clock } from '../eventLoop/clock.ts';
+import { withTimeout, type Clock } from '../eventLoop/clock.ts';
 import { yieldIfDue } from '../eventLoop/turns.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
@@ -102,7 +102,7 @@ export class Accounts {
     const readings = lists.map((list) => list.read());
     const awaited = Promise.all(readings.filter((_, index) => isAwaited[index]));
     void Promise.all(readings).then(() => this.#expand());
-    await within(awaited, waitMs, this.#dependencies.clock, signal);
+    await withTimeout(awaited, waitMs, this.#dependencies.clock, signal);
     // All are taken over together, so that names do not depend on which comes first.
     await this.#expand();
   }
@@ -320,24 +320,4 @@ class UserConcurrency {
   stop(): void {
     this.#stopping.abort(new Error('the exporter stops'));
   }
-}
-
-/** Waits for work, for `waitMs` milliseconds at most, or until the signal is aborted. */
-export async function within(
-  work: Promise<unknown>,
-  waitMs: number,
-  clock: Clock,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (signal?.aborted === true || waitMs <= 0) return;
-  let cancel: (() => void) | undefined;
-  const ended = new AbortController();
-  await new Promise<void>((resolve, reject) => {
-    if (waitMs !== Infinity) cancel = clock.after(waitMs, resolve);
-    signal?.addEventListener('abort', () => resolve(), { signal: ended.signal });
-    work.then(() => resolve(), reject);
-  }).finally(() => {
-    cancel?.();
-    ended.abort();
-  });
 }

@@ -1,8 +1,9 @@
 import type { Config, AccountConfig } from '../config/config.ts';
+import { withTimeout } from '../eventLoop/clock.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { GROUPS } from '../reads/reads.ts';
 import type { AccountCollector } from './accountCollector.ts';
-import { Accounts, within, type AccountsDependencies } from './accounts.ts';
+import { Accounts, type AccountsDependencies } from './accounts.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 import {
   applicationViews,
@@ -71,7 +72,7 @@ export class Collector {
         signal,
       ),
     );
-    await Promise.all([this.#refresh(accounts, scope, waitMs, signal), within(added, waitMs, clock, signal)]);
+    await Promise.all([this.#refresh(accounts, scope, waitMs, signal), withTimeout(added, waitMs, clock, signal)]);
   }
 
   async #refresh(accounts: readonly AccountCollector[], scope: Scope, waitMs: number, signal?: AbortSignal) {

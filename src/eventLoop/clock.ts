@@ -23,3 +23,23 @@ export const systemClock: Clock = {
 export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }
+
+/** Waits for work, for `waitMs` milliseconds at most, or until the signal is aborted. */
+export async function withTimeout(
+  work: Promise<unknown>,
+  waitMs: number,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (signal?.aborted === true || waitMs <= 0) return;
+  let cancel: (() => void) | undefined;
+  const ended = new AbortController();
+  await new Promise<void>((resolve, reject) => {
+    if (waitMs !== Infinity) cancel = clock.after(waitMs, resolve);
+    signal?.addEventListener('abort', () => resolve(), { signal: ended.signal });
+    work.then(() => resolve(), reject);
+  }).finally(() => {
+    cancel?.();
+    ended.abort();
+  });
+}
