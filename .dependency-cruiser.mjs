@@ -82,6 +82,12 @@ export default {
       { path: '^src/tools/', dynamic: false },
     ),
     forbidden(
+      'page-users',
+      'Only src/web imports the status page: what a command shares with it is no part of the page',
+      { path: '^src/', pathNot: '^src/web/' },
+      { path: '^src/web/statusPage/' },
+    ),
+    forbidden(
       'simulator-shares-nothing',
       'The simulator imports nothing of src: a misreading of New Relic would confirm itself',
       { path: '^simulator/' },

@@ -22,6 +22,16 @@ export interface Expansion {
   readonly entries: ReadonlyMap<string, ExpandedEntry>;
 }
 
+/** An account that a key lists, as `/api/status` and `discover --accounts` show it. */
+export function listedDocument({ id, name, verdict }: ExpandedEntry['verdicts'][number]) {
+  return {
+    account_id: id,
+    name,
+    exported_as: 'exportedAs' in verdict ? verdict.exportedAs : null,
+    left_out_because: 'why' in verdict ? verdict.why : null,
+  };
+}
+
 /** The identity by which an account of an entry keeps its data: a new name, entry or key does not change it. */
 export function originKey({ base_url, account_id }: Pick<AccountConfig, 'base_url' | 'account_id'>): string {
   return `${base_url} ${account_id}`;

@@ -18,8 +18,7 @@ import { jsonText, table, showProgress, type Cell } from './terminal.ts';
 import { escapeUnsafe, errorText } from '../log/logger.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import type { Expansion } from '../collect/expandAccounts.ts';
-import { listedDocument } from '../web/statusPage/statusDocument.ts';
+import { listedDocument, type Expansion } from '../collect/expandAccounts.ts';
 
 /** The flags of `discover`. */
 interface DiscoverOptions extends CommonOptions {

@@ -1,39 +1,7 @@
 import type { TaskStatus } from '../../collect/accountStatus.ts';
+import type { FailureGroup } from '../../collect/failureGroups.ts';
 import { counted, withCommas } from '../../text/wording.ts';
 import { breakable, DOT, html, joined, table, timeAgo, type Html, type HtmlValue } from './markup.ts';
-
-/** Tasks with the same kind of failure: the same group, reason and message. */
-export interface FailureGroup extends Pick<TaskStatus, 'group'> {
-  readonly reason: NonNullable<TaskStatus['reason']>;
-  readonly problem: string;
-  /** The time since which the first of them fails, Unix seconds. */
-  readonly since: number;
-  /** These tasks, the one with the most failed attempts in a row first. */
-  readonly tasks: readonly TaskStatus[];
-}
-
-/** The tasks whose last attempt failed, by group, reason and message; the largest group first. */
-export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
-  const alike = new Map<string, FailureGroup & { since: number; readonly tasks: TaskStatus[] }>();
-  for (const task of tasks) {
-    const { group, reason = 'other', problem, since } = task;
-    if (problem === undefined || since === undefined) continue;
-    const key = `${group} ${reason} ${problem}`;
-    const known = alike.get(key);
-    if (known === undefined) alike.set(key, { group, reason, problem, since, tasks: [task] });
-    else {
-      known.since = Math.min(known.since, since);
-      known.tasks.push(task);
-    }
-  }
-  for (const { tasks: failing } of alike.values()) failing.sort((a, b) => b.failures - a.failures);
-  return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
-}
-
-/** The most failed attempts in a row of one of these tasks. */
-export function failuresOf({ tasks }: FailureGroup): number {
-  return tasks[0]?.failures ?? 0;
-}
 
 /** Limits for the named tasks of a failure group, and for the failure groups on the page. */
 const NAMED = 3;

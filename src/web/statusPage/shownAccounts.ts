@@ -1,9 +1,9 @@
 import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
+import { groupFailures, type FailureGroup } from '../../collect/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
 import type { Block, WrittenSamples } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
-import { groupFailures, type FailureGroup } from './failureTable.ts';
 
 /** An account with the values that it serves, and what its tasks say together. */
 export interface ShownAccount extends AccountStatus {

@@ -1,7 +1,8 @@
 import type { TaskStatus, EntryStatus } from '../../collect/accountStatus.ts';
+import { listedDocument } from '../../collect/expandAccounts.ts';
+import { failuresOf } from '../../collect/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
-import { failuresOf } from './failureTable.ts';
 import { partsOf, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
 import type { ApplicationRow } from './trouble.ts';
 import type { Verdict } from './verdict.ts';
@@ -86,16 +87,6 @@ function entryDocument(entry: EntryStatus) {
   return {
     ...fields(entry, 'entry', 'success', 'reason', 'problem', 'since'),
     ...fields(entry, 'refused', 'listed', 'exported', 'leftOut', 'warnings'),
-  };
-}
-
-/** An account that a key lists, also as `discover --accounts` shows it. */
-export function listedDocument({ id, name, verdict }: EntryStatus['accounts'][number]) {
-  return {
-    account_id: id,
-    name,
-    exported_as: 'exportedAs' in verdict ? verdict.exportedAs : null,
-    left_out_because: 'why' in verdict ? verdict.why : null,
   };
 }
 

@@ -1,0 +1,34 @@
+import type { TaskStatus } from './accountStatus.ts';
+
+/** Tasks with the same kind of failure: the same group, reason and message. */
+export interface FailureGroup extends Pick<TaskStatus, 'group'> {
+  readonly reason: NonNullable<TaskStatus['reason']>;
+  readonly problem: string;
+  /** The time since which the first of them fails, Unix seconds. */
+  readonly since: number;
+  /** These tasks, the one with the most failed attempts in a row first. */
+  readonly tasks: readonly TaskStatus[];
+}
+
+/** The tasks whose last attempt failed, by group, reason and message; the largest group first. */
+export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
+  const alike = new Map<string, FailureGroup & { since: number; readonly tasks: TaskStatus[] }>();
+  for (const task of tasks) {
+    const { group, reason = 'other', problem, since } = task;
+    if (problem === undefined || since === undefined) continue;
+    const key = `${group} ${reason} ${problem}`;
+    const known = alike.get(key);
+    if (known === undefined) alike.set(key, { group, reason, problem, since, tasks: [task] });
+    else {
+      known.since = Math.min(known.since, since);
+      known.tasks.push(task);
+    }
+  }
+  for (const { tasks: failing } of alike.values()) failing.sort((a, b) => b.failures - a.failures);
+  return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
+}
+
+/** The most failed attempts in a row of one of these tasks. */
+export function failuresOf({ tasks }: FailureGroup): number {
+  return tasks[0]?.failures ?? 0;
+}
