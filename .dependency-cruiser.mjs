@@ -5,7 +5,7 @@
 const MAY_IMPORT = {
   eventLoop: [],
   formulas: [],
-  log: [],
+  log: ['text'],
   nrql: [],
   reads: [],
   text: [],

@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { inspect } from 'node:util';
+import { escapeUnsafe } from '../text/escaping.ts';
 import type { Secrets } from './secrets.ts';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
@@ -51,9 +52,6 @@ function standardError(): DestinationStream {
 // Bare values are unambiguous in logfmt; everything else is quoted.
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
-/** Characters that could end a line, move the cursor or hide text: controls, line separators, bidirectional marks. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
 /**
  * One line of logfmt without its line end: `key=value` pairs, time, level and message first, values quoted and escaped where
  * needed. `mask` sees each value before escaping, in its original spelling.
@@ -66,16 +64,6 @@ function formatLogfmt(
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${key}=${formatValue(value, mask)}`)
     .join(' ');
-}
-
-/** Escapes characters that must not reach a terminal or a log reader; the text stays valid inside a JSON string. */
-export function escapeUnsafe(text: string): string {
-  return text.replace(UNSAFE, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-    ).join(''),
-  );
 }
 
 function formatValue(value: unknown, mask: (text: string) => string): string {

@@ -9,7 +9,7 @@ import type { AccountCollector } from '../collect/accountCollector.ts';
 import { unmatchedExclusions } from '../collect/accountWarnings.ts';
 import { groupFailures, type FailureGroup } from '../collect/failureGroups.ts';
 import { describeEnd, type AccountConfig } from '../config/config.ts';
-import { escapeUnsafe } from '../log/logger.ts';
+import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, printError, withColours } from '../cli/process.ts';
 import { paint } from './terminal.ts';
 import { accountsOf, type ReadingOptions, withLists } from './upstream/session.ts';

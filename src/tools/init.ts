@@ -15,7 +15,7 @@ import type { LoadedConfiguration } from '../cli/configuration.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
 import { NAME } from '../cli/version.ts';
-import { escapeUnsafe } from '../log/logger.ts';
+import { escapeUnsafe } from '../text/escaping.ts';
 import type { Group } from '../reads/reads.ts';
 import { sumOf } from './grouping.ts';
 import { checkOutput } from './outputFiles.ts';

@@ -1,5 +1,5 @@
 import type { Application, Host, MetricName } from '../api/types.ts';
-import { escapeUnsafe } from '../log/logger.ts';
+import { escapeUnsafe } from '../text/escaping.ts';
 import { windowAt } from '../collect/due.ts';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../text/wording.ts';

@@ -15,7 +15,7 @@ import { formatDuration } from '../config/duration.ts';
 import { counted } from '../text/wording.ts';
 import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
-import { escapeUnsafe } from '../log/logger.ts';
+import { escapeUnsafe } from '../text/escaping.ts';
 import { grouped, sumOf } from './grouping.ts';
 import { accountsOf, complainOfUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { styleText } from 'node:util';
 import { SingleBar } from 'cli-progress';
 import stringWidth from 'string-width';
-import { escapeUnsafe } from '../log/logger.ts';
+import { escapeLines, escapeUnsafe } from '../text/escaping.ts';
 
 /** A whole minute as text: `2026-11-20T08:00Z`. */
 export function formatMinute(unixSeconds: number): string {
@@ -112,11 +112,6 @@ function widthOf(shown: string): number {
 /** Shows control and invisible characters as text, because foreign names must not move the cursor or hide text. */
 function textOf(cell: Cell | undefined): string {
   return escapeUnsafe(String(cell ?? ''));
-}
-
-/** The lines of a text, each with its control and invisible characters shown as text. */
-export function escapeLines(lines: string): string {
-  return lines.split('\n').map(escapeUnsafe).join('\n');
 }
 
 /** A JSON document as text that ends in a line feed. Unsafe characters are escaped as JSON does, so no value changes. */

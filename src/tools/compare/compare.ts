@@ -4,7 +4,7 @@ import { UpstreamError } from '../../api/upstreamError.ts';
 import { windowAt } from '../../collect/due.ts';
 import { effectiveSettings, selects } from '../../collect/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
-import { escapeUnsafe } from '../../log/logger.ts';
+import { escapeUnsafe } from '../../text/escaping.ts';
 import { suggest } from '../../text/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
