@@ -22,7 +22,7 @@ export function threeDigits(value: number): string {
 }
 
 /** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
-export function inWords(seconds: number): string {
+export function durationInWords(seconds: number): string {
   const sign = seconds < 0 ? '-' : '';
   const size = Math.abs(seconds);
   if (size < 1) return `${sign}${threeDigits(size * 1000)} ms`;
@@ -41,7 +41,7 @@ export function inWords(seconds: number): string {
 
 /** `3 min 2 s ago`, for Unix times in seconds. */
 export function ago(at: number, now: number): string {
-  return now - at < 1 ? 'just now' : `${inWords(Math.floor(now - at))} ago`;
+  return now - at < 1 ? 'just now' : `${durationInWords(Math.floor(now - at))} ago`;
 }
 
 /** `2026-03-01 12:30:00 UTC`, for a Unix time in seconds. */

@@ -1,6 +1,6 @@
 import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../collect/accountStatus.ts';
 import { FIRST_OF, groupInWords, type Group } from '../../reads/reads.ts';
-import { ago, counted, withCommas, inWords, threeDigits, timeInWords } from '../../text/wording.ts';
+import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { subjectOf } from './failureTable.ts';
 import {
@@ -219,14 +219,14 @@ function groupTable(groups: readonly GroupStatus[], isOpen: boolean, now: number
 }
 
 function intervalInWords({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
-  const configured = inWords(intervalSeconds);
+  const configured = durationInWords(intervalSeconds);
   if (effectiveIntervalSeconds <= intervalSeconds) return configured;
-  return `${configured}, in effect ${inWords(effectiveIntervalSeconds)}`;
+  return `${configured}, in effect ${durationInWords(effectiveIntervalSeconds)}`;
 }
 
 function attemptInWords(success: boolean | undefined, problem = 'failed', seconds?: number): HtmlValue {
   if (success === undefined) return 'not yet';
-  const took = seconds === undefined ? undefined : ` in ${inWords(seconds)}`;
+  const took = seconds === undefined ? undefined : ` in ${durationInWords(seconds)}`;
   return html`<span><span class="${success ? 'good' : 'bad'}">${success ? 'OK' : problem}</span>${took}</span>`;
 }
 
@@ -312,7 +312,7 @@ function readAgo(readAt: number | undefined, windowEnd: number | undefined, now:
 function slowestReads(slowest: ShownAccount['slowest'], isOpen: boolean): Html | undefined {
   const [first] = slowest;
   return foldedTable(
-    `Slowest read: ${inWords(first?.seconds ?? 0)}`,
+    `Slowest read: ${durationInWords(first?.seconds ?? 0)}`,
     0,
     isOpen,
     ['What', 'Last attempt took'],
@@ -324,7 +324,7 @@ function slowestReads(slowest: ShownAccount['slowest'], isOpen: boolean): Html |
           subject === undefined ? undefined : [DOT, subject],
           together > 1 ? ` and ${together - 1} more, each as long` : undefined,
         ],
-        inWords(seconds),
+        durationInWords(seconds),
       ];
     }),
   );

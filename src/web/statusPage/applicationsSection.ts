@@ -1,4 +1,4 @@
-import { withCommas, inWords, percent, threeDigits } from '../../text/wording.ts';
+import { withCommas, durationInWords, percent, threeDigits } from '../../text/wording.ts';
 import { bar, CROSS, DOT, html, joined, list, table, TICK, type Html, type HtmlValue } from './markup.ts';
 import { partsOf, type Part, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
 import { paintOf } from './style.ts';
@@ -118,8 +118,8 @@ function pageLinks(page: number, pages: number, addressOfPage: (page: number) =>
 function applicationTable(rows: readonly ApplicationRow[]): Html {
   const scale = scaleOf(rows);
   const isTimed = rows.some(({ application }) => application.responseTime !== undefined);
-  const legend = html`A bar over the whole width is ${inWords(scale)}. Application code is what the components leave of
-  the total time. The solid part is the response time; what is pale beyond it ran in parallel.`;
+  const legend = html`A bar over the whole width is ${durationInWords(scale)}. Application code is what the components
+  leave of the total time. The solid part is the response time; what is pale beyond it ran in parallel.`;
   const caption = isTimed ? legend : undefined;
   return table(
     caption,
@@ -141,7 +141,7 @@ function applicationTable(rows: readonly ApplicationRow[]): Html {
           style: 'number',
           value: [
             marked(apdexScore?.toFixed(2), rankOf({ apdexScore: apdexScore ?? 1 }) < Infinity),
-            apdexThreshold === undefined ? undefined : html` <small>T ${inWords(apdexThreshold)}</small>`,
+            apdexThreshold === undefined ? undefined : html` <small>T ${durationInWords(apdexThreshold)}</small>`,
           ],
         },
         { style: 'time', value: responseTime(application, scale) },
@@ -221,10 +221,10 @@ function responseTime(application: ShownApplication, scale: number): Html {
     .map(
       (part) =>
         html`<span title="${part.metric}"
-          >${swatch(part)} <bdi>${part.name}</bdi> <b>${inWords(part.seconds)}</b></span
+          >${swatch(part)} <bdi>${part.name}</bdi> <b>${durationInWords(part.seconds)}</b></span
         >`,
     );
-  return html`<b>${seconds === undefined ? undefined : inWords(seconds)}</b>${partsBar(parts, seconds, scale)}
+  return html`<b>${seconds === undefined ? undefined : durationInWords(seconds)}</b>${partsBar(parts, seconds, scale)}
     ${list('parts', named)}
     ${
       below
@@ -271,7 +271,7 @@ function partsBar(parts: readonly Part[], seconds: number | undefined, scale: nu
   }
   const from = seconds === undefined ? end : (seconds * 1000) / scale;
   if (end > from) drawn.push({ paint: html`class="pale"`, from, length: end - from });
-  return bar(parts.map((part) => `${part.name} ${inWords(part.seconds)}`).join(', '), drawn);
+  return bar(parts.map((part) => `${part.name} ${durationInWords(part.seconds)}`).join(', '), drawn);
 }
 
 function swatch(part: Part): Html {

@@ -1,7 +1,7 @@
 import type { AccountStatus, EntryStatus } from '../../collect/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import type { ReloadFailure } from '../dependencies.ts';
-import { ago, counted, inWords, timeInWords } from '../../text/wording.ts';
+import { ago, counted, durationInWords, timeInWords } from '../../text/wording.ts';
 import { failureTable } from './failureTable.ts';
 import type { ShownAccount } from './shownAccounts.ts';
 import { short } from './verdict.ts';
@@ -76,12 +76,12 @@ function outageNotice({ outage, refused }: AccountStatus, now: number): Html | u
 
 function servedInWords(until: number | undefined, now: number): string {
   if (until === undefined) return 'Nothing: there are no good values, or they are too old.';
-  return `The last good values, at the longest until ${timeInWords(until)}, ${inWords(Math.max(0, Math.ceil(until - now)))} from now.`;
+  return `The last good values, at the longest until ${timeInWords(until)}, ${durationInWords(Math.max(0, Math.ceil(until - now)))} from now.`;
 }
 
 function pauseNotice({ pausedUntil }: AccountStatus['budget'], now: number): Html | undefined {
   if (pausedUntil === undefined) return undefined;
-  const left = inWords(Math.max(0, Math.ceil(pausedUntil - now)));
+  const left = durationInWords(Math.max(0, Math.ceil(pausedUntil - now)));
   return html`<p class="notice warn">
     <b>Paused</b> until ${timeInWords(pausedUntil)}, ${left} from now: New Relic asked us to stop calling.
   </p>`;
