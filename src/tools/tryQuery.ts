@@ -21,7 +21,7 @@ import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError, withColours } from '../cli/process.ts';
 import { formatMinute, jsonText, table } from './terminal.ts';
 import { readOne, unreadable } from './upstream/readForCommand.ts';
-import { theAccount, withAccounts } from './upstream/session.ts';
+import { requireSingleAccount, withAccounts } from './upstream/session.ts';
 
 interface QueryOptions extends CommonOptions {
   readonly name?: string;
@@ -69,7 +69,7 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window, del
     return { ...account, queries: [{ ...query, window: window ?? query.window, delay: delay ?? query.delay }] };
   });
   if (withQuery.length === 0) throw new UsageError(noQuery(name ?? '', config));
-  const account = theAccount({ ...config, accounts: withQuery });
+  const account = requireSingleAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
   if (account.api === 'rest' && account.account_id === undefined) {

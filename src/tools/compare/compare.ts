@@ -11,7 +11,7 @@ import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/family.ts';
 import { formatMinute, jsonText, lineLength, paint, table, wrapped } from '../terminal.ts';
 import {
-  theAccount,
+  requireSingleAccount,
   withAccounts,
   type CommandContext,
   type LiveAccount,
@@ -51,7 +51,7 @@ export async function runCompare(options: CompareOptions): Promise<void> {
 
 /** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when there are several accounts. */
 export function bothInterfaces(config: Config, accountId: number | undefined): Config {
-  const account = theAccount(config);
+  const account = requireSingleAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
   return {
     accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],

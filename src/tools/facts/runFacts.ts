@@ -9,7 +9,7 @@ import { FACTS } from './facts.ts';
 import { ExitStatus, withColours } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
 import {
-  theAccount,
+  requireSingleAccount,
   withAccounts,
   type CommandContext,
   type LiveSession,
@@ -64,7 +64,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   await withAccounts(options, run, (config) => {
     if (output !== undefined) checkOutput(output, force);
     // An organisation may have a hundred accounts: what is not certain is the same in all.
-    if (config.accounts.some(({ origin }) => origin !== undefined)) theAccount(config);
+    if (config.accounts.some(({ origin }) => origin !== undefined)) requireSingleAccount(config);
     return throughBoth(config);
   });
 }

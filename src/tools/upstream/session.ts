@@ -121,7 +121,7 @@ export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
 }
 
 /** The account of a command that reads one. Throws a UsageError when there are several. */
-export function theAccount({ accounts }: Config): AccountConfig {
+export function requireSingleAccount({ accounts }: Config): AccountConfig {
   const [account, ...others] = accounts;
   if (account !== undefined && others.length === 0) return account;
   if (account === undefined) throw new UsageError('there is no account');
