@@ -40,7 +40,7 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   if (options.accounts) return discoverAccounts(options);
   const { entities } = options;
   if (entities !== undefined) return discoverEntities({ ...options, entities });
-  await withAccounts(options, async ({ accounts, config: { collection }, complain, print, signal }) => {
+  await withAccounts(options, async ({ accounts, config: { collection }, reportError, print, signal }) => {
     const { app: apps = [], keyTransaction: ids = [], format } = options;
     const named =
       apps.length + ids.length === 0
@@ -53,7 +53,7 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
       const note: Note = (what, error, reason) => {
         signal.throwIfAborted();
         failures += 1;
-        complain(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
+        reportError(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
       };
       const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, ...named);
       if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, collection, note));

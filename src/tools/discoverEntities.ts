@@ -26,7 +26,7 @@ export async function discoverEntities({ entities: asked, format, ...options }: 
   const type = asked === true ? undefined : asked;
   await withAccounts(
     options,
-    async ({ accounts, complain, print, signal }) => {
+    async ({ accounts, reportError, print, signal }) => {
       const found: Found[] = [];
       let failures = 0;
       for (const { config, reader, call } of accounts) {
@@ -39,11 +39,11 @@ export async function discoverEntities({ entities: asked, format, ...options }: 
           }
           const entities = await reader.entities.list(type, call);
           if (entities.length > 0) found.push({ account, entities });
-          else complain(`account ${account}: ${noneOf(type, await reader.entities.types(call))}`);
+          else reportError(`account ${account}: ${noneOf(type, await reader.entities.types(call))}`);
         } catch (error) {
           signal.throwIfAborted();
           failures += 1;
-          complain(`account ${account}: entities cannot be read: ${errorText(error, false)}`, reasonOf(error));
+          reportError(`account ${account}: entities cannot be read: ${errorText(error, false)}`, reasonOf(error));
         }
       }
       if (found.length > 0) print(formatted(found, type, format));

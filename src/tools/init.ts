@@ -19,7 +19,7 @@ import { escapeUnsafe } from '../text/escaping.ts';
 import type { Group } from '../reads/reads.ts';
 import { sumOf } from './grouping.ts';
 import { checkOutput } from './outputFiles.ts';
-import { complainOfUnread, withLists } from './upstream/session.ts';
+import { reportUnread, withLists } from './upstream/session.ts';
 
 /** The flags of `init`; undefined ones come from the environment. */
 export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
@@ -36,11 +36,12 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
   checkOutput(output, force);
   const account = accountOf(options);
   const loaded = loadOrExit(account);
-  await withLists({ ...options, loaded }, async ({ collector, complain, print, signal }) => {
+  await withLists({ ...options, loaded }, async ({ collector, reportError, print, signal }) => {
     const [list] = collector.entries();
-    if (list?.problem !== undefined) complain(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
+    if (list?.problem !== undefined)
+      reportError(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
     const statuses = collector.status();
-    const unreadNames = complainOfUnread(statuses, complain);
+    const unreadNames = reportUnread(statuses, reportError);
     const read = statuses.filter(({ name }) => !unreadNames.has(name));
     const [first, ...others] = read;
     if (first === undefined) throw new ExitStatus(1);

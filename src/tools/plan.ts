@@ -17,26 +17,26 @@ import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { grouped, sumOf } from './grouping.ts';
-import { accountsOf, complainOfUnread, withLists } from './upstream/session.ts';
+import { accountsOf, reportUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';
 
 /** The command `plan`. An account or a type of entities whose list cannot be read is left out, and gives status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
-  await withLists(options, ({ config, collector, print, complain }) => {
-    const unread = complainOfUnread(collector.status(), complain);
+  await withLists(options, ({ config, collector, print, reportError }) => {
+    const unread = reportUnread(collector.status(), reportError);
     const read = accountsOf(collector).filter(([{ name }]) => !unread.has(name));
     const lists = read.flatMap(([{ name, tasks }]) =>
       tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
     );
     for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
       const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${problem}`;
-      complain(sentence, reason);
+      reportError(sentence, reason);
     }
     const plans = read.map((each) => planOf(...each, config.collection));
     const unlisted = collector.entries().filter(({ problem, isEmpty }) => problem !== undefined || isEmpty);
     for (const { entry, problem = 'it leaves no account', reason } of unlisted) {
-      complain(`entry ${entry}: the list of accounts cannot be used: ${problem}`, reason);
+      reportError(`entry ${entry}: the list of accounts cannot be used: ${problem}`, reason);
     }
     const total = totalOf(plans);
     if (plans.length > 0)

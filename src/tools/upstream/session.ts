@@ -36,7 +36,7 @@ export interface CommandContext {
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
   /** Prints an error with keys masked and unsafe characters escaped; the remedy for each reason follows once, at the end. */
-  readonly complain: (sentence: string, reason?: FailureReason) => void;
+  readonly reportError: (sentence: string, reason?: FailureReason) => void;
 }
 
 /** The flags of a reading command, and its configuration if it was read already. */
@@ -59,7 +59,7 @@ async function runReadingCommand(
   // Waiting for the budget keeps no process alive by itself.
   const alive = setInterval(() => undefined, HOUR_MS);
   const hints = new Set<string>();
-  const complain = (text: string, reason?: FailureReason, escape = escapeUnsafe): void => {
+  const reportError = (text: string, reason?: FailureReason, escape = escapeUnsafe): void => {
     printError(secrets.maskPrinted(escape(text)));
     if (reason !== undefined) hints.add(`hint: ${REMEDIES[reason]}\n`);
   };
@@ -78,7 +78,7 @@ async function runReadingCommand(
       openReader: (account, from, before) => openReader(account, from, surroundings, before),
       clientOptions: (account, from) => clientOptions(account, from, surroundings),
       print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
-      complain,
+      reportError,
     });
   } catch (error) {
     if (signal.reason instanceof ExitStatus) {
@@ -87,12 +87,12 @@ async function runReadingCommand(
     }
     if (error instanceof ExitStatus) throw error;
     if (error instanceof UsageError) {
-      complain(error.message);
+      reportError(error.message);
       throw new ExitStatus(2);
     }
     if (signal.reason instanceof OutputError) throw signal.reason;
     const withStack = options['log.level'] === 'debug';
-    complain(errorText(error, withStack), reasonOf(error), withStack ? escapeLines : escapeUnsafe);
+    reportError(errorText(error, withStack), reasonOf(error), withStack ? escapeLines : escapeUnsafe);
     throw new ExitStatus(1);
   } finally {
     clearInterval(alive);
@@ -277,15 +277,15 @@ export function accountsOf(collector: Collector): readonly (readonly [AccountSta
 }
 
 /** Says of which accounts the application list cannot be read, and gives their names. */
-export function complainOfUnread(
+export function reportUnread(
   statuses: readonly AccountStatus[],
-  complain: CommandContext['complain'],
+  reportError: CommandContext['reportError'],
 ): ReadonlySet<string> {
   const unread = new Set<string>();
   for (const { name, applications, groups, tasks } of statuses) {
     if (applications !== undefined || !groups.some(({ group }) => group === 'applications')) continue;
     const { problem = 'nothing was read', reason } = tasks.find(({ group }) => group === 'applications') ?? {};
-    complain(`account ${name}: the application list cannot be read: ${problem}`, reason);
+    reportError(`account ${name}: the application list cannot be read: ${problem}`, reason);
     unread.add(name);
   }
   return unread;
