@@ -141,18 +141,21 @@ test('the daemon loads nothing of the commands and of the simulator', async () =
     const code = files.map((name) => readFileSync(join(dist, name), 'utf8')).join('\n');
     return declared.filter((name) => code.includes(`function ${name}(`) || code.includes(`class ${name}{`));
   };
-  const tools = declaredOnlyIn(/^(?:tools|simulator)\//);
-  expect(namesIn(declaredOnlyIn(/^collect\//), true)).not.toEqual([]);
+  const tools = declaredOnlyIn(/^(?:src\/tools|simulator)\//);
+  expect(namesIn(declaredOnlyIn(/^src\/collect\//), true)).not.toEqual([]);
   expect(namesIn(tools, true)).toEqual([]);
   expect(namesIn(tools, false).length).toBeGreaterThan(50);
 });
 
 /** Long names, which no library has too, of exported functions and classes that only those files of the sources declare. */
 function declaredOnlyIn(files: RegExp): readonly string[] {
-  const source = resolve(import.meta.dirname, '../../src');
+  const root = resolve(import.meta.dirname, '../..');
   const declared = new Map<string, boolean>();
-  for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.ts'))) {
-    const text = readFileSync(join(source, file), 'utf8');
+  const sources = ['src', 'simulator'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => `${folder}/${name}`),
+  );
+  for (const file of sources.filter((name) => name.endsWith('.ts'))) {
+    const text = readFileSync(join(root, file), 'utf8');
     for (const [, name = ''] of text.matchAll(/^export (?:async )?(?:function|class) (\w{12,})/gm)) {
       declared.set(name, (declared.get(name) ?? true) && files.test(file));
     }
