@@ -1,8 +1,10 @@
+import { createSecureServer } from 'node:http2';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { authority, forLocalhost } from '../../support/certificates.ts';
 import { failureOf, serve, startReading } from '../support/reading.ts';
-import { json, startServer } from '../support/testServer.ts';
+import { json, listen, startServer } from '../support/testServer.ts';
 import type { Responder } from '../support/testServer.ts';
+import { startProxy } from '../support/tunnelProxy.ts';
 
 const none: Responder = (response) => json(response, { applications: [] });
 const ca = await authority();
@@ -52,5 +54,20 @@ describe('TLS', () => {
       expect(notes.entered).toBe(1);
     }
     expect(server.asked).toHaveLength(1);
+  });
+
+  it.each(['directly', 'through a proxy'])('uses HTTP/1.1 with a server that also offers HTTP/2, %s', async (way) => {
+    const versions: string[] = [];
+    const server = createSecureServer({ ...signed, allowHTTP1: true }, (request, response) => {
+      versions.push(request.httpVersion);
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"applications":[]}');
+    });
+    const { port, close } = await listen(server);
+    onTestFinished(close);
+    const environment: Record<string, string> =
+      way === 'directly' ? {} : { HTTPS_PROXY: `http://127.0.0.1:${(await startProxy()).port}` };
+    const { reader, call } = startReading(`https://localhost:${port}/v2`, { environment, tls: { ca: ca.cert } });
+    expect(await reader.listApplications({}, call)).toEqual([]);
+    expect(versions).toEqual(['1.1']);
   });
 });
