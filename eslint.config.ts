@@ -12,7 +12,7 @@ const PURE_FILES = [
 ];
 
 export default defineConfig(
-  { ignores: ['dist', 'coverage', '.cache', 'test-output', '.dependency-cruiser.mjs'] },
+  { ignores: ['dist', 'dist.*/', 'coverage', '.cache', 'test-output', '.dependency-cruiser.mjs'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true } },

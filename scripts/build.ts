@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { copyFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build } from 'esbuild';
@@ -8,18 +9,75 @@ import { build } from 'esbuild';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const OUT = join(ROOT, 'dist');
 
+/** Folders of one build, beside `dist` because a rename works within one file system only. The number is its process. */
+const TEMPORARY = /^dist\.(\d+)\.(?:new|old)$/;
+const NEW = join(ROOT, `dist.${process.pid}.new`);
+const OLD = join(ROOT, `dist.${process.pid}.old`);
+
 /** Software bill of materials, CycloneDX 1.6. */
 const SBOM = 'sbom.cdx.json';
 
 /** Some libraries are CommonJS and load parts of Node.js with `require`, which modules do not have. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
-/**
- * Makes `dist`: the program with its libraries in a few files, because finding and reading hundreds of them takes most of a
- * start. What only one command needs is in files of its own. Stack traces keep their names.
- */
+/** Makes `dist` in a temporary folder, and renames it at the end: a build that fails or is killed leaves the last program. */
 async function main(): Promise<void> {
-  await rm(OUT, { recursive: true, force: true });
+  await removeRemains();
+  await mkdir(NEW);
+  try {
+    await makeProgram(NEW);
+    await publish();
+  } finally {
+    await Promise.all([NEW, OLD].map((folder) => rm(folder, { recursive: true, force: true })));
+  }
+}
+
+/** Removes temporary folders of builds that were killed. Those of builds that still run stay. */
+async function removeRemains(): Promise<void> {
+  const remains = (await readdir(ROOT)).filter((name) => {
+    const builder = TEMPORARY.exec(name)?.[1];
+    return builder !== undefined && (Number(builder) === process.pid || !isRunning(Number(builder)));
+  });
+  await Promise.all(remains.map((name) => rm(join(ROOT, name), { recursive: true, force: true })));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // Only a process that exists can be another user's.
+    return hasCode(error, ['EPERM']);
+  }
+}
+
+/** Renames the new program to `dist`. Another build may do so at the same time; the last one wins. */
+async function publish(): Promise<void> {
+  for (;;) {
+    await rm(OLD, { recursive: true, force: true });
+    try {
+      await rename(OUT, OLD);
+    } catch (error) {
+      if (!hasCode(error, ['ENOENT'])) throw error;
+    }
+    try {
+      await rename(NEW, OUT);
+      return;
+    } catch (error) {
+      // The other build's program has come in between.
+      if (!hasCode(error, ['ENOTEMPTY', 'EEXIST'])) throw error;
+    }
+  }
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
+}
+
+/**
+ * Writes the program with its libraries into a few files of `folder`, because finding and reading hundreds of files takes most of
+ * a start. What only one command needs is in files of its own. Stack traces keep their names.
+ */
+async function makeProgram(folder: string): Promise<void> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
     // Without their folders: the program finds the worker beside itself.
@@ -27,7 +85,7 @@ async function main(): Promise<void> {
       { in: 'src/main.ts', out: 'main' },
       { in: 'src/web/authentication/passwordWorker.ts', out: 'passwordWorker' },
     ],
-    outdir: OUT,
+    outdir: folder,
     bundle: true,
     splitting: true,
     platform: 'node',
@@ -46,10 +104,10 @@ async function main(): Promise<void> {
     logLevel: 'warning',
   });
   // The simulator reads its schema from beside the file that it is in.
-  await copyFile(join(ROOT, 'simulator/nerdgraph/nerdgraph.graphql'), join(OUT, 'nerdgraph.graphql'));
+  await copyFile(join(ROOT, 'simulator/nerdgraph/nerdgraph.graphql'), join(folder, 'nerdgraph.graphql'));
   // So does the exporter with its packs of queries.
-  await cp(join(ROOT, 'packs'), join(OUT, 'packs'), { recursive: true });
-  await writeFile(join(OUT, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+  await cp(join(ROOT, 'packs'), join(folder, 'packs'), { recursive: true });
+  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
 }
 
 /** The commit that is built: REVISION, else what git says of this folder; an archive of the sources has none. */
