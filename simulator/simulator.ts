@@ -7,7 +7,7 @@ import type { FaultRuleInput } from './faults/faultRules.ts';
 import { bodyOf, failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
-import { type PlantedFacts, type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
+import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
 import { type WorldOptions, createWorld } from './world/world.ts';
 
 export interface SimulatorOptions extends Partial<WorldOptions>, Partial<ServiceSettings> {
@@ -76,29 +76,11 @@ async function serve(
   await deliver(state.faults.strike(call), call, response, { now: state.now(), key: key?.value ?? '', signal });
 }
 
-/** Options that make the world large enough, or its data late enough, for the planted facts to show. */
-export function sizeFor(
-  facts: PlantedFacts,
-  { hostsPerApplication = 0, applications = 0 }: Partial<WorldOptions>,
-): Partial<WorldOptions> {
-  const hasRows = facts.has('many_rows') || facts.has('nerdgraph_limit_max');
-  const hasEntities = facts.has('many_entities') || facts.has('nerdgraph_entity_page');
-  return {
-    ...(hasRows && { hostsPerApplication: Math.max(3, hostsPerApplication) }),
-    ...(facts.has('late_minutes') && { lateData: 0.5 }),
-    ...(hasEntities && { applications: Math.max(60, applications) }),
-  };
-}
-
 /** Starts the imitation of New Relic. Rejects when it cannot listen, or on a bad fault rule. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', tls } = options;
   const scheme = tls === undefined ? 'http' : 'https';
-  const state = new SimulatorState(
-    createWorld({ ...options, ...sizeFor(options.facts ?? DEFAULT_SETTINGS.facts, options) }),
-    options.now ?? Date.now,
-    options.accounts,
-  );
+  const state = new SimulatorState(createWorld(options), options.now ?? Date.now, options.accounts);
   for (const rule of options.faults ?? []) state.faults.add(rule);
   // The GraphQL library is loaded only when a simulator starts.
   const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');

@@ -1,6 +1,3 @@
-/** Ids of facts (docs/facts.md) that the simulator contradicts, and `many_rows` or `many_entities` for a larger account. */
-export type PlantedFacts = ReadonlySet<string>;
-
 /** An account that the key sees. */
 export interface AccountOptions {
   readonly id: number;
@@ -35,8 +32,6 @@ export const DEFAULT_SETTINGS = {
   identicalPerMinute: 120,
   /** Long ranges of NRQL over metrics are moved to whole steps: 5 minutes from an hour on, 10 from a day on. */
   nrqlSnapping: false,
-  /** The facts that the simulator contradicts. */
-  facts: new Set() as PlantedFacts,
 };
 
 export type ServiceSettings = Readonly<typeof DEFAULT_SETTINGS>;

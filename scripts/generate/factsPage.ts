@@ -15,14 +15,12 @@ Each is \`as assumed\`, \`differs\` (with what was seen) or \`not decidable here
 
 - It makes at most 80 calls for an account, beyond those that list its applications, under its budget;
   \`--wait=10m\` decides \`late_minutes\`, which reads a minute again while it waits (at most 30 minutes).
-- It only reads. Some calls are meant to be refused, and count as no failure: at most three with many metric names, one syntax error, and
-  one query of account 2147483647, which cannot exist.
+- It only reads. Two calls are meant to be refused, and count as no failure: one syntax error, and one query of account 2147483647,
+  which cannot exist.
 - No query goes over more than an hour of the account or a day of one application, but for alert events and deployments: 30 days.
-- It covers every account of the configuration, or that of \`--account\`, through both interfaces.
-- \`--output\` writes a file to share. It names nobody: ids of facts, verdicts, words of fixed lists, counts of rows, hosts, pages
-  and names with two digits, ratios with three, the version and the day. An existing file is kept unless \`--force\` is given.
-
-\`newrelic-apm-exporter simulate --fact=<id>\` makes the simulator differ in that fact. The command \`compare\` shows whether both interfaces say the same.
+- It covers every account of the configuration, or that of \`--account\`, through NerdGraph, also where the account is of REST.
+- \`--output\` writes a file to share. It names nobody: ids of facts, verdicts, words of fixed lists, counts of rows and hosts
+  with two digits, ratios with three, the version and the day. An existing file is kept unless \`--force\` is given.
 
 ## What is relied on
 
@@ -38,12 +36,6 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
     'The headers of a 429 response of NerdGraph, and how NRQL reports its limit',
     'it takes an overload; pauses do without',
   ],
-  ['Null among the values of metric data', 'it cannot be caused; a null is left out and counted'],
-  ['Zeros of metrics that were collected once', 'when a metric ended is not known; zeros and absences are both read'],
-  [
-    'Whether Api-Key works for every user key with REST',
-    'X-Api-Key is sent, and `check --live` shows whether it works',
-  ],
   ['The window and the units of apmSummary', 'its times and rates are not read, only its counts'],
   ['Timeslices over NRQL in the regions jp and gov', 'only an account there shows it: `check --live` warns of no rows'],
   ['Whether a role hides data as empty rows or by an error', 'the key of one user cannot tell; both are warned of'],
@@ -53,25 +45,18 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
 
 /** The text of docs/facts.md. */
 export function factsPage(): string {
-  const facts = FACTS.map((fact, index) => {
-    const { id, relies, source, wrong, fields, follows = [] } = fact;
-    const isAskedSoBefore = fact.nrql !== undefined && FACTS[index - 1]?.nrql === fact.nrql;
+  const facts = FACTS.map(({ id, relies, source, wrong, fields, asked }, index) => {
+    const isAskedSoBefore = FACTS[index - 1]?.asked === asked;
+    const question = asked.startsWith('SELECT') ? `\`${asked.replace(COUNT, '{count}')}\`` : asked;
     const notes = [
-      ...(fields === undefined ? [`Asked: ${isAskedSoBefore ? 'the same' : askedBy(fact)}`] : []),
-      ...(wrong.length === 0 ? [] : [`Wrong: ${wrong.map(named).join(', ')}`]),
-      ...(follows.length === 0 ? [] : [`With it may differ: ${follows.map(named).join(', ')}`]),
+      ...(fields === undefined ? [`Asked: ${isAskedSoBefore ? 'the same' : question}`] : []),
+      `Wrong: ${wrong.map(named).join(', ')}`,
       'Seen live: not yet',
     ];
-    const list = fields?.map((field) => `\`${field}\``).join(', ');
-    const what = list === undefined ? relies : relies.replace('the fields that the pack reads', list);
-    return `- \`${id}\`: ${[`${what} (${source})`, ...notes].join('. ')}.`;
+    return `- \`${id}\`: ${[`${relies} (${source})`, ...notes].join('. ')}.`;
   });
   const others = UNDECIDABLE.map(([what, why]) => `- ${what}: ${why}.`);
   return [INTRODUCTION, ...facts, '\n## What no call decides\n', ...others].join('\n');
-}
-
-function askedBy({ checkedBy, nrql = '' }: (typeof FACTS)[number]): string {
-  return checkedBy ?? `\`${nrql.replace(COUNT, '{count}')}\``;
 }
 
 /** A family, a setting or a fact as code; a part of the exporter in words stays so. */

@@ -10,7 +10,6 @@ import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities } from '../w
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
 import type { CallKind, FaultRule } from '../faults/faultRules.ts';
-import type { PlantedFacts } from '../simulatorSettings.ts';
 import {
   type NrqlCondition,
   type Value,
@@ -92,7 +91,7 @@ function apmSummary(world: World, now: number, application: SimulatedApplication
   };
 }
 
-function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTransaction, facts: PlantedFacts) {
+function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTransaction) {
   const { accountId } = world.options;
   const guid = guidOf(accountId, 'KEY_TRANSACTION', key.id);
   const reports = keyTransactionReports(key, now);
@@ -109,15 +108,15 @@ function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTrans
     reporting: isBare ? null : reports,
     tags: tags({
       accountId,
-      [facts.has('nerdgraph_key_transaction_id') ? 'keyTransaction' : 'keyTransactionId']: key.id,
+      keyTransactionId: key.id,
     }),
     alertSeverity: () => (isBare ? null : SEVERITY[health(reports, hasPolicy, keyTransactionSummary(world, key, now))]),
   };
 }
 
 /** The whole entity of a key transaction; its application is null when the key cannot see that. */
-export function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction, facts: PlantedFacts) {
-  const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key, facts);
+export function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction) {
+  const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key);
   const owner = world.application(key.applicationId);
   return {
     __typename: 'KeyTransactionEntity',
@@ -132,7 +131,7 @@ export function keyTransactionEntity(world: World, now: number, key: SimulatedKe
     browserApdexTarget: key.source.application.archetype.endUserApdexTarget,
     metricName: key.transactionName,
     application: {
-      guid: facts.has('nerdgraph_application_guid') ? PLANTED_GUID : owningApplicationGuid(accountId, key),
+      guid: owningApplicationGuid(accountId, key),
       entity: () => (owner === undefined ? null : applicationOutline(world, now, owner)),
     },
   };
@@ -151,8 +150,6 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity, fault
   };
 }
 
-/** A guid that holds no number. */
-const PLANTED_GUID = 'cGxhbnRlZC1ndWlk';
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
 /** Reads an entity search, whose LIKE finds its text anywhere in a value; undefined if it is empty. Throws an NrqlError. */
@@ -180,13 +177,7 @@ export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
  * The entities that a search finds, also when they do not report: applications first, then key transactions, then all others, each
  * in the order of their ids.
  */
-export function findEntities(
-  world: World,
-  now: number,
-  condition: NrqlCondition | undefined,
-  facts: PlantedFacts,
-  fault?: FaultRule,
-) {
+export function findEntities(world: World, now: number, condition: NrqlCondition | undefined, fault?: FaultRule) {
   // A search of another domain must not compute thousands of hosts.
   const mayHave = (attribute: string, value: string): boolean =>
     condition?.meets((each) => (each === attribute ? value : undefined)) !== false;
@@ -203,7 +194,7 @@ export function findEntities(
     })),
     ...(mayHave('type', 'KEY_TRANSACTION') ? world.keyTransactions() : []).map((key) => ({
       ...{ domain: 'EXT', type: 'KEY_TRANSACTION' },
-      outline: () => keyTransactionOutline(world, now, key, facts),
+      outline: () => keyTransactionOutline(world, now, key),
     })),
     ...others.map((entity) => ({
       ...{ domain: entity.domain, type: entity.type },

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, type GraphQLSchema, buildSchema, execute, GraphQLError, parse, validate } from 'graphql';
 import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
-import type { PlantedFacts } from '../simulatorSettings.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';
@@ -65,8 +64,6 @@ const MAX_GUIDS = 25;
 /** Limit for the calls in flight of one user, with all keys of the user together. */
 const MAX_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
-/** Number of entities on a page under the planted fact of shorter pages. */
-const PLANTED_PAGE_SIZE = 100;
 
 function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
   return { status, body: { errors: [{ message }] }, headers };
@@ -140,7 +137,7 @@ export class GraphqlService {
           kind === 'graphql_nrql' && !this.#identical.count(`${key} ${text}`, now);
         if (requested.some(isRepeated)) return refusal(429, 'Too many identical queries');
         if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
-        const field = answerRequests(requested, rule, this.#options.settings.facts);
+        const field = answerRequests(requested, rule);
         return { status: 200, body: await this.#execute(request, document, this.#root(field, key, rule)), headers: {} };
       },
     };
@@ -188,12 +185,10 @@ export class GraphqlService {
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
     const now = state.now();
 
-    const { facts } = settings;
     const nrqlOf =
       (world: World) =>
-      ({ query, timeout }: { readonly query: string; readonly timeout?: number | null }) =>
+      ({ query }: { readonly query: string }) =>
         field('graphql_nrql', query, (fault) => {
-          if (facts.has('nerdgraph_timeout') && timeout === 30) throw invalidInput('The timeout is out of range');
           if (!this.#queries.count(`${key ?? ''} ${world.options.accountId}`, now))
             throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
               extensions: { errorClass: 'TOO_MANY_REQUESTS' },
@@ -202,7 +197,6 @@ export class GraphqlService {
             world,
             now,
             snaps: settings.nrqlSnapping,
-            facts,
             truncate: (facetsFound) => truncated(fault, facetsFound),
           });
           const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
@@ -213,15 +207,13 @@ export class GraphqlService {
     const actor = {
       user: () =>
         field('graphql_user', '', () => ({
-          value: { id: facts.has('nerdgraph_user') ? null : this.#userOf(key ?? '') },
+          value: { id: this.#userOf(key ?? '') },
           rows: 1,
         })),
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
         // Where requests are only listed, any world does.
         const world = state.worldOf(id) ?? (key === undefined ? state.world : undefined);
-        if (world === undefined && facts.has('nerdgraph_foreign_account'))
-          throw new GraphQLError('An error occurred', { extensions: { errorClass: 'INTERNAL_SERVER_ERROR' } });
         if (world === undefined)
           throw new GraphQLError(`You are not authorized to query account ${id}`, {
             extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
@@ -236,11 +228,9 @@ export class GraphqlService {
         const text = search.query ?? '';
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
-          const found = worlds.flatMap((world) => findEntities(world, now, condition, facts, fault));
-          const most = facts.has('nerdgraph_entity_page') ? PLANTED_PAGE_SIZE : Infinity;
-          const limit = Math.min(search.options?.limit ?? Infinity, most);
+          const found = worlds.flatMap((world) => findEntities(world, now, condition, fault));
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
-            const { page, nextCursor } = pageOf(found, cursor, Number.isFinite(limit) ? limit : undefined, fault);
+            const { page, nextCursor } = pageOf(found, cursor, search.options?.limit ?? undefined, fault);
             return { entities: page.map(({ outline }) => outline()), nextCursor };
           };
           return { value: { count: found.length, types: () => entityTypes(found), results }, rows: found.length };
@@ -259,7 +249,7 @@ export class GraphqlService {
           );
           const found = guids.flatMap((wanted) => {
             const match = wanted === null ? undefined : known.get(unpadded(wanted));
-            return match === undefined ? [] : [keyTransactionEntity(match.world, now, match.each, facts)];
+            return match === undefined ? [] : [keyTransactionEntity(match.world, now, match.each)];
           });
           const value = found.slice(0, truncated(fault, found.length));
           return { value, rows: value.length };
@@ -282,7 +272,7 @@ export class GraphqlService {
 }
 
 /** Answers fields under the fault that applies to them, with null, an error, or data, and logs each field. */
-function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | undefined, facts: PlantedFacts): Field {
+function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | undefined): Field {
   return (kind, text, resolve) => {
     const one = requested.find(
       ({ entry }) =>
@@ -298,8 +288,6 @@ function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | un
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       if (one !== undefined) one.entry.error = error.message;
-      if (error instanceof NrqlError && facts.has('nerdgraph_syntax_error'))
-        throw new GraphQLError('An error occurred', { extensions: { errorClass: 'SERVER_ERROR' } });
       throw error instanceof NrqlError ? invalidInput(error.message) : error;
     }
   };

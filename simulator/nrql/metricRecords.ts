@@ -1,5 +1,3 @@
-import type { PlantedFacts } from '../simulatorSettings.ts';
-import { isRemoved, plantedName } from './plantedFacts.ts';
 import type { MetricDefinition } from '../world/agentMetrics.ts';
 import {
   hasHostAgent,
@@ -63,7 +61,7 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
  * The timeslices of applications that meet a condition: for each application the series that the instances of its hosts report. Browser
  * metrics have no host. Throws an NrqlError when the condition selects no existing application.
  */
-function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFacts) {
+function* timesliceSeries(world: World, where: NrqlCondition) {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
   const applications = hasSource ? world.applications() : [];
   const meant = applications.flatMap((application) => {
@@ -86,22 +84,17 @@ function* timesliceSeries(world: World, where: NrqlCondition, facts: PlantedFact
     const candidates = world.metrics(scope).flatMap((metric) => {
       const named = {
         ...common,
-        metricTimesliceName: plantedName(metric.name, facts),
+        metricTimesliceName: metric.name,
         host: metric.reach === 'browser' ? null : undefined,
       };
-      if (isMet(where, named) === false || isRemoved(metric.name, application.archetype.language, facts)) return [];
-      const planted = facts.has('nerdgraph_rollup_scope') && metric.name === 'HttpDispatcher';
-      const scopes = [
-        null,
-        ...(metric.scope === undefined ? [] : [metric.scope]),
-        ...(planted ? ['WebTransaction/planted'] : []),
-      ];
+      if (isMet(where, named) === false) return [];
+      const scopes = [null, ...(metric.scope === undefined ? [] : [metric.scope])];
       const record = recordOf(metric);
       return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
     });
     if (candidates.length === 0) continue;
     const seriesOf = (host: string): readonly Series[] => {
-      const shown = isShown(application, host) && !facts.has('nerdgraph_hosts') ? host : null;
+      const shown = isShown(application, host) ? host : null;
       return candidates
         .map(({ attributes, record }) => ({
           attributes: attributes['host'] === null ? attributes : { ...attributes, host: shown },
@@ -205,17 +198,14 @@ const HOUR_MINUTES = 60;
  * Adds the metric records of a query to its groups. The time of a record is the beginning of its minute; a range
  * that begins more than eight days ago finds only the records of whole hours, with the beginning of the hour.
  */
-export function collectMetrics(
-  groups: Groups,
-  { world, now, facts }: { readonly world: World; readonly now: number; readonly facts: PlantedFacts },
-): void {
+export function collectMetrics(groups: Groups, { world, now }: { readonly world: World; readonly now: number }): void {
   const { query, range } = groups;
   const complete = Math.floor(now / MINUTE);
   const unit = range.begin < now - HOURLY_AFTER_MINUTES * MINUTE ? HOUR_MINUTES : 1;
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
   const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
   const existenceIsEnough = range.buckets.length === 1 && query.functions.every((name) => name === 'uniques');
-  for (const { scope, seriesOf } of seriesFor(query.inputs)(world, query.where, facts)) {
+  for (const { scope, seriesOf } of seriesFor(query.inputs)(world, query.where)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
@@ -226,6 +216,7 @@ export function collectMetrics(
         const found = record(done);
         if (found === undefined) return true;
         group.isChosen ||= choosesFacet;
+        group.records += 1;
         const tallies = groups.tallies(group, bucket);
         for (const [index, read] of readers.entries()) {
           const tally = tallies[index];
@@ -264,7 +255,7 @@ function readerOf(
 ): ((record: StoredTimeslice, tally: Tally) => void) | undefined {
   const { attribute, field } = input;
   if (isMet(input.where, attributes) === false) return undefined;
-  if (attribute === undefined) return (_, tally) => tally.add(1, 1, 1, 1);
+  if (attribute === undefined) return ({ count }, tally) => tally.add(field === 'count' ? count : 1, 1, 1, 1);
   const value = attributes[attribute];
   if (typeof value !== 'string') return undefined;
   if (!METRIC_VALUES.includes(attribute)) return (_, tally) => tally.addValue(value, 0, input);

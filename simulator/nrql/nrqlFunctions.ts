@@ -42,6 +42,7 @@ export class Tally {
 /** The result of each function over the records of a row; `numbers` are the percentiles, or the most values of `uniques`. */
 export const FUNCTIONS = {
   count: ({ count }) => count,
+  datapointCount: ({ count }) => count,
   sum: ({ sum }) => sum,
   average: ({ count, sum }) => (count === 0 ? null : sum / count),
   min: ({ min }) => (min === Infinity ? null : min),

@@ -43,11 +43,13 @@ const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
 /** Functions that read every value, not only sums. */
 const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques']);
 /** Functions that can read records of metrics. */
-const METRIC_FUNCTIONS: ReadonlySet<string> = new Set(['count', 'sum', 'average', 'min', 'max', 'uniques']);
+const METRIC_FUNCTIONS: ReadonlySet<string> = new Set([
+  ...['count', 'datapointCount', 'sum', 'average', 'min', 'max', 'uniques'],
+]);
 
 /** The part of each record that a function reads. Functions with the same input share one. */
 export interface Input {
-  /** Undefined for `*`, which counts records. */
+  /** Undefined for `*`, which counts records, or with the field `count` what metrics count, and for datapointCount(). */
   readonly attribute: string | undefined;
   /** One number of a timeslice in place of the whole. */
   readonly field: (typeof FIELDS)[number] | undefined;
@@ -84,6 +86,8 @@ export interface NrqlQuery {
   }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
+  /** What chooses and sorts the facets, the greatest first; undefined without ORDER BY. */
+  readonly orderBy?: NrqlExpression['evaluate'] | undefined;
   /** The most facets in the result; `Infinity` for LIMIT MAX. */
   readonly limit?: number | undefined;
   /** Minutes per bucket of TIMESERIES. */
@@ -199,12 +203,16 @@ class QueryParser {
       seen.add(clause);
       if (reader.takeWord('WHERE')) query.where = parseCondition(reader);
       else if (reader.takeWord('FACET')) query.facets = this.#facets();
+      else if (reader.takeWord('ORDER')) query.orderBy = this.#order();
       else if (reader.takeWord('LIMIT'))
         query.limit = reader.takeWord('MAX') ? Infinity : this.#whole('a limit or MAX');
       else if (!isInner && reader.takeWord('SINCE')) query.since = this.#whole('milliseconds since 1970');
       else if (!isInner && reader.takeWord('UNTIL')) query.until = this.#whole('milliseconds since 1970');
       else if (!isInner && reader.takeWord('TIMESERIES')) query.bucketMinutes = this.#minutes();
-      else reader.fail(isInner ? 'WHERE, FACET or LIMIT' : 'WHERE, FACET, SINCE, UNTIL, LIMIT or TIMESERIES');
+      else
+        reader.fail(
+          isInner ? 'WHERE, FACET, ORDER BY or LIMIT' : 'WHERE, FACET, ORDER BY, SINCE, UNTIL, LIMIT or TIMESERIES',
+        );
     }
     return query;
   }
@@ -275,7 +283,7 @@ class QueryParser {
     reader.take();
     this.#functions.push(name);
     reader.expectSign('(');
-    const isAll = name === 'count' && reader.takeSign('*') !== undefined;
+    const isAll = name === 'datapointCount' || (name === 'count' && reader.takeSign('*') !== undefined);
     const isAverage = name === 'average';
     // `average(1 - x)`, and `average(convert(x, unit OR 's', 'ms'))`, whose records have no other unit than seconds.
     const isRest = isAverage && reader.peek().value === '1';
@@ -287,7 +295,9 @@ class QueryParser {
     if (isConverted) reader.expectSign('(');
     const attribute = isAll ? undefined : parseAttribute(reader);
     if (isConverted) this.#toMilliseconds();
-    const field = reader.takeSign('[') === undefined ? undefined : this.#field();
+    // Records of metrics have a count of their own, which count(*) sums up.
+    const whole = isAll && name === 'count' ? 'count' : undefined;
+    const field = reader.takeSign('[') === undefined ? whole : this.#field();
     const numbers = name === 'percentile' || name === 'uniques' ? this.#numbers(name) : [];
     reader.expectSign(')');
     const of = `${attribute ?? ''}${field === undefined ? '' : `['${field}']`}`;
@@ -362,6 +372,13 @@ class QueryParser {
       return { attribute, key: this.#alias() ?? attribute ?? 'if', valueOf: choice ?? plain };
     });
     return facets.length > MAX_FACETS ? reader.fail(`at most ${MAX_FACETS} attributes`) : facets;
+  }
+
+  #order(): NrqlExpression['evaluate'] {
+    this.#reader.expectWord('BY');
+    const { evaluate } = this.#sum();
+    this.#reader.takeWord('DESC');
+    return evaluate;
   }
 
   /** `(condition, value, value)` behind `if`: a value is an attribute or a text. */

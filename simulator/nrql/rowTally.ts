@@ -41,6 +41,9 @@ export function timeRange(
   };
 }
 
+/** The functions that choose the facets where they are the first one. */
+const CHOOSING: ReadonlySet<string> = new Set(['min', 'max', 'percentile', 'average', 'count']);
+
 /** The records that share the values of the FACET attributes. */
 interface FacetGroup {
   readonly facet: readonly string[];
@@ -48,6 +51,8 @@ interface FacetGroup {
   readonly buckets: (readonly Tally[] | undefined)[];
   /** True if one of its records has the attribute of the first function: other groups are not shown. */
   isChosen: boolean;
+  /** How many records it has. */
+  records: number;
 }
 
 /** One row of a result. */
@@ -66,7 +71,7 @@ export class Groups {
 
   group(facet: readonly string[]): FacetGroup {
     const key = facet.join('\u0000');
-    const group = this.#groups.get(key) ?? { facet, buckets: [], isChosen: false };
+    const group = this.#groups.get(key) ?? { facet, buckets: [], isChosen: false, records: 0 };
     this.#groups.set(key, group);
     return group;
   }
@@ -76,12 +81,15 @@ export class Groups {
     return (group.buckets[bucket] ??= this.query.inputs.map(() => new Tally()));
   }
 
-  /** The groups to show, in falling order of the first column. */
+  /** The groups to show, in falling order of what ORDER BY says, of the first function, or of the number of records. */
   ranked(): readonly FacetGroup[] {
-    const [first] = this.query.select;
+    const { select, functions, orderBy } = this.query;
+    const evaluate = orderBy ?? (CHOOSING.has(functions[0] ?? '') ? select[0]?.evaluate : undefined);
+    const rankOf = ({ buckets, records }: FacetGroup): number =>
+      evaluate === undefined ? records : rankBy(evaluate(this.#merge(buckets), 1));
     return [...this.#groups.values()]
       .filter(({ isChosen }) => isChosen)
-      .map((group) => ({ group, rank: rankBy(first?.evaluate(this.#merge(group.buckets), 1) ?? null) }))
+      .map((group) => ({ group, rank: rankOf(group) }))
       .sort((a, b) => b.rank - a.rank || (a.group.facet.join() < b.group.facet.join() ? -1 : 1))
       .map(({ group }) => group);
   }

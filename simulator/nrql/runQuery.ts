@@ -1,5 +1,3 @@
-import type { PlantedFacts } from '../simulatorSettings.ts';
-import { checkQuery, eventReader, plantedRows, stepOf, withCaseSensitiveLike } from './plantedFacts.ts';
 import type { StoredEvent } from '../world/accountEvents.ts';
 import { findEvents } from '../world/events.ts';
 import type { World } from '../world/world.ts';
@@ -16,11 +14,11 @@ interface NrqlContext {
   readonly now: number;
   /** Long ranges of metrics are moved to whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
-  readonly facts: PlantedFacts;
   /** The most facets to show of a given number, besides the LIMIT: a fault can lower it. */
   readonly truncate: (facets: number) => number;
 }
 
+const HOUR = 60 * MINUTE;
 const DEFAULT_FACETS = 10;
 const MAX_FACETS = 5000;
 const MAX_CHARACTERS = 10_000;
@@ -31,21 +29,23 @@ const TOO_BIG =
 
 /** The result of an NRQL query: the rows, the facets (undefined without FACET) and the range of the rows. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext) {
-  const { world, now, facts } = context;
-  if (text.length > (facts.has('nerdgraph_query_length') ? 5000 : MAX_CHARACTERS)) throw new NrqlError(TOO_BIG);
-  const query = parseNrql(withCaseSensitiveLike(text, facts));
-  checkQuery(text, query, (id) => world.application(Number(id)) !== undefined, facts);
-  const range = timeRange(query, now, (length) => (isOfMetrics(query) ? stepOf(length, context.snaps, facts) : 1));
+  if (text.length > MAX_CHARACTERS) throw new NrqlError(TOO_BIG);
+  const query = parseNrql(text);
+  const range = timeRange(query, context.now, (length) => (context.snaps && isOfMetrics(query) ? stepOf(length) : 1));
   const rows = run(query, range, context);
   const facets = query.facets.length === 0 ? undefined : query.facets.map(({ key }) => key);
   return {
     ...rows,
-    results: plantedRows(rows.results, query, facts),
-    otherResult: facts.has('nerdgraph_other_result') ? null : rows.otherResult,
     facets,
     since: range.since,
     until: range.until,
   };
+}
+
+/** The step, in milliseconds, to whose multiples both ends of a long range of metrics are moved, by its length. */
+function stepOf(length: number): number {
+  if (length >= 24 * HOUR) return 10 * MINUTE;
+  return length >= HOUR ? 5 * MINUTE : 1;
 }
 
 function isOfMetrics({ from }: NrqlQuery): boolean {
@@ -64,10 +64,8 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   } else {
     for (const type of query.from) collectEvents(type, groups, context);
   }
-  const isRising = context.facts.has('nerdgraph_first_function');
-  const ranked = isRising ? groups.ranked().toReversed() : groups.ranked();
-  const most = context.facts.has('nerdgraph_limit_max') ? 4000 : MAX_FACETS;
-  const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, most, context.truncate(ranked.length)));
+  const ranked = groups.ranked();
+  const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, MAX_FACETS, context.truncate(ranked.length)));
   if (shown.length * range.buckets.length > MAX_ROWS) throw new NrqlError(TOO_BIG);
   return groups.rows(shown);
 }
@@ -93,6 +91,7 @@ function addEvent(event: StoredEvent, type: string | undefined, groups: Groups):
   const group = groups.group(facet.map(String));
   const [first] = inputs;
   group.isChosen ||= first?.attribute === undefined || valueOf(first.attribute) !== null;
+  group.records += 1;
   const tallies = groups.tallies(group, groups.range.bucketOf(event.timestamp));
   for (const [index, input] of inputs.entries()) {
     const value = input.attribute === undefined ? true : valueOf(input.attribute);
@@ -100,7 +99,7 @@ function addEvent(event: StoredEvent, type: string | undefined, groups: Groups):
   }
 }
 
-function collectEvents(type: string, groups: Groups, { world, now, facts }: NrqlContext): void {
+function collectEvents(type: string, groups: Groups, { world, now }: NrqlContext): void {
   const { query, range } = groups;
   const found = findEvents(type, {
     world,
@@ -111,6 +110,5 @@ function collectEvents(type: string, groups: Groups, { world, now, facts }: Nrql
     mayMatch: (attributes) =>
       query.where.meets((attribute) => (attribute === EVENT_TYPE ? type : attributes[attribute])) !== false,
   });
-  const read = eventReader(type, facts);
-  for (const event of found) addEvent(read(event), type, groups);
+  for (const event of found) addEvent(event, type, groups);
 }

@@ -59,7 +59,7 @@ const decodeCursor = (cursor: string): string | null =>
  */
 export function paginate<Item>(
   items: readonly Item[],
-  { address, query, rule, settings }: RestCall,
+  { address, query, rule }: RestCall,
   size: number,
   byCursor = false,
 ): { readonly items: readonly Item[]; readonly link: string | undefined } {
@@ -69,7 +69,7 @@ export function paginate<Item>(
   const isEndless = rule?.effect === 'endless-pages';
   const links: string[] = [];
   const addLink = (rel: string, to: number, toCursor = encodeCursor(to)): void => {
-    const parameters = new URLSearchParams(settings.facts.has('rest_next_keeps_filters') ? '' : query);
+    const parameters = new URLSearchParams(query);
     parameters.delete('page');
     parameters.delete('cursor');
     parameters.set('page', String(to));

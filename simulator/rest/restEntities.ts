@@ -45,19 +45,18 @@ function summary(call: RestCall, figures: Readonly<Record<string, number>>): Jso
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-/** The member `application_summary`, where there are figures; in other units where a planted fact says so. */
+/** The member `application_summary`, where there are figures. */
 function webSummary(
   call: RestCall,
   figures: RollingFigures | undefined,
   apdex_target: number,
   counts: Readonly<Record<string, number>> = {},
 ): JsonObject {
-  const { facts } = call.settings;
   if (figures === undefined) return {};
   const members = {
-    response_time: figures.response_time / (facts.has('rest_response_time_unit') ? 1000 : 1),
-    throughput: figures.throughput / (facts.has('rest_throughput_unit') ? 60 : 1),
-    error_rate: figures.error_rate * (facts.has('rest_error_rate_scale') ? 100 : 1),
+    response_time: figures.response_time,
+    throughput: figures.throughput,
+    error_rate: figures.error_rate,
     apdex_target,
     apdex_score: figures.apdex_score,
     ...counts,
@@ -67,8 +66,7 @@ function webSummary(
 
 function endUserSummary(call: RestCall, figures: RollingFigures | undefined, target: number): JsonObject {
   if (figures === undefined) return {};
-  const { throughput, apdex_score } = figures;
-  const response_time = figures.response_time * (call.settings.facts.has('rest_end_user_unit') ? 1000 : 1);
+  const { response_time, throughput, apdex_score } = figures;
   return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
@@ -78,12 +76,11 @@ function lastReport({ now }: RestCall, application: SimulatedApplication): JsonO
 }
 
 function applicationRecord(call: RestCall, application: SimulatedApplication): JsonObject {
-  const { world, now, settings } = call;
+  const { world, now } = call;
   const { archetype: kind, alertPolicyId, amendment } = application;
   const reporting = isReporting(application, now);
   const scope = world.whole(application);
-  const minutes = settings.facts.has('rest_summary_window') ? 10 : 4;
-  const figures = rollingSummary(world, scope, now, 'web', minutes);
+  const figures = rollingSummary(world, scope, now, 'web', 4);
   const hosts = world.hosts(application, now).map(({ id }) => id);
   const instances = world.instances(application, now).map(({ id }) => id);
   // Summaries of older agents have fewer counts.
@@ -142,9 +139,8 @@ function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): Js
 }
 
 function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
-  const { world, now, settings } = call;
-  const minutes = settings.facts.has('rest_key_transaction_window') ? 4 : 10;
-  const figures = keyTransactionSummary(world, key, now, 'web', minutes);
+  const { world, now } = call;
+  const figures = keyTransactionSummary(world, key, now, 'web');
   const reporting = keyTransactionReports(key, now);
   const { application } = key.source;
   const status = {

@@ -1,5 +1,3 @@
-import { metricDefinitions } from '../world/agentMetrics.ts';
-import { ARCHETYPES } from '../world/archetypes.ts';
 import { fraction } from '../world/traffic.ts';
 import {
   firstIncompleteMinute,
@@ -107,12 +105,6 @@ function timestamp(query: URLSearchParams, name: string): number | 'bad' | undef
   return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
 }
 
-/** The names that at least one application can have. */
-const KNOWN: ReadonlySet<string> = new Set([
-  ...ARCHETYPES.flatMap((archetype) => [...metricDefinitions(archetype).keys()]),
-  ...['EndUserApdex', 'WebFrontend/QueueTime'],
-]);
-
 /** Metric timeslices of an application, host or instance. */
 export function metricTimeslices(call: RestCall): ServiceResponse {
   const scope = scopeOf(call);
@@ -120,10 +112,6 @@ export function metricTimeslices(call: RestCall): ServiceResponse {
   const { query, now } = call;
   const names = query.getAll('names[]').filter((name) => name !== '');
   if (names.length === 0) return failure(400, 'Bad Request', ['names[] is required']);
-  const { facts } = call.settings;
-  if (facts.has('rest_names_most') && names.length > 25) return failure(422, 'Invalid parameters', ['too many names']);
-  if (facts.has('rest_unknown_name') && !names.every((name) => KNOWN.has(name)))
-    return failure(422, 'Invalid parameters', ['unknown metric name']);
   const from = timestamp(query, 'from');
   const to = timestamp(query, 'to');
   if (from === 'bad' || to === 'bad') {
@@ -155,10 +143,8 @@ function metricData(
 ): JsonObject {
   const names = [...new Set(wanted.map((name) => OTHER_SPELLINGS.get(name) ?? name))];
   const metrics = names.map((name) => world.metric(scope, name)).filter((metric) => metric !== undefined);
-  const { facts } = settings;
-  const rounded = settings.rounding && (!isTrue(query, 'raw') || facts.has('rest_raw'));
+  const rounded = settings.rounding && !isTrue(query, 'raw');
   const end = firstIncompleteMinute(now);
-  const processes = scope.instances.length;
   const spans = range.spans.flatMap((span) => {
     const from = Math.max(span.from, end - RETENTION_MINUTES);
     const to = Math.min(span.to, end);
@@ -168,10 +154,6 @@ function metricData(
     .map((metric, index) => ({ metric, index }))
     .filter(({ index }) => spans.some(({ sums }) => sums[index]?.reported === true));
   const foundNames = new Set(found.map(({ metric }) => metric.name));
-  // Under this fact, Errors/all of an application without errors comes without values.
-  const bare = facts.has('rest_errors_absent')
-    ? names.filter((name) => name === 'Errors/all' && !foundNames.has(name))
-    : [];
   return {
     from: formatTimestamp(range.from),
     to: formatTimestamp(range.to),
@@ -179,22 +161,12 @@ function metricData(
       ? { metrics_not_found: names.filter((name) => !foundNames.has(name)), metrics_found: [...foundNames] }
       : {}),
     metrics: [
-      ...bare.map((name) => ({
-        name,
-        timeslices: [{ from: formatTimestamp(range.from), to: formatTimestamp(range.to), values: {} }],
-      })),
       ...found.map(({ metric, index }) => ({
         name: metric.name,
         timeslices: spans.flatMap(({ span, minutes, sums }) => {
           const sum = sums[index];
           if (sum === undefined) return [];
           const values = valuesOf(metric.kind, sum, minutes, query.getAll('values[]'));
-          const factor = facts.has('rest_memory_minutes')
-            ? minutes
-            : facts.has('rest_memory_hosts')
-              ? 1 / processes
-              : 1;
-          if (values['total_used_mb'] !== undefined) values['total_used_mb'] *= factor;
           return [
             {
               from: formatTimestamp(span.from * MINUTE),

@@ -1,13 +1,11 @@
 import { Option, type Command } from 'commander';
 import { readFile } from '../config/files.ts';
-import { suggest } from '../text/wording.ts';
 import { UsageError } from '../cli/process.ts';
 import { duration, parsed, parsedEach, wholeNumber } from '../cli/flags.ts';
 import { parseListenAddress } from '../web/server/listening.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../../simulator/simulator.ts';
-import { FACTS } from './facts/facts.ts';
 
 /** Reads a ratio from 0 to 1. Throws an Error whose message is a sentence. */
 export function parseRatio(text: string): number {
@@ -22,7 +20,7 @@ const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' }
 /** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
-  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'facts' | 'now' | 'accounts'
+  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'now' | 'accounts'
 > &
   Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
     readonly listenAddress: { readonly host: string; readonly port: number };
@@ -32,7 +30,6 @@ export type SimulatorFlags = Omit<
     readonly tlsCertFile?: string;
     readonly tlsKeyFile?: string;
     readonly fault?: readonly FaultRuleInput[];
-    readonly fact?: readonly string[];
   };
 
 /** A day is the longest latency, because the timers of Node.js overflow after 24.8 days. */
@@ -41,14 +38,6 @@ const parseLatency = duration('such as 200ms or 2s, at most 1d', (milliseconds) 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const { host = '0.0.0.0', port } = parseListenAddress(text);
   return { host, port };
-}
-
-function parseFact(text: string): string {
-  // The simulator cannot contradict this one: its schema allows no golden metric without its parts.
-  const ids: readonly string[] = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
-  const known = [...ids, 'many_rows', 'many_entities'];
-  if (!known.includes(text)) throw new Error(`must be one of ${known.join(', ')}${suggest(text, known)}`);
-  return text;
 }
 
 /** Adds the flags of the simulator to a command; `demo` has them too, with another default address. */
@@ -112,14 +101,13 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       0,
     )
     .option('--fault <rule>', 'a fault from the start, in the form below; repeatable', parsedEach(parseFault))
-    .option('--fact <id>', 'a fact that the simulator contradicts (docs/facts.md); repeatable', parsedEach(parseFact))
     .option('--no-control', 'do not serve /control/... on the loopback interface')
     .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);
 }
 
 /** The options of `startSimulator` from the flags. Throws a UsageError when a TLS file is missing or cannot be read. */
 export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
-  const { listenAddress, latency, accounts, apiKey, fault, fact, tlsCertFile, tlsKeyFile, ...others } = flags;
+  const { listenAddress, latency, accounts, apiKey, fault, tlsCertFile, tlsKeyFile, ...others } = flags;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {
     throw new UsageError('--tls-cert-file and --tls-key-file go together');
   }
@@ -135,7 +123,6 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
       ? {}
       : { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
     ...(fault === undefined ? {} : { faults: fault }),
-    ...(fact === undefined ? {} : { facts: new Set(fact) }),
   };
 }
 

@@ -5,32 +5,43 @@ import { FACTS } from '../../src/tools/facts/facts.ts';
 import { account } from '../e2e/support/config.ts';
 import { inFolder } from '../support/folder.ts';
 import { simulatorForFile } from '../support/simulator.ts';
+import { edit, startProxy } from '../api/nerdgraph/proxy.ts';
 import { commandsOn } from '../support/inProcess.ts';
 
-const simulator = await simulatorForFile({ facts: new Set(['rest_error_rate_scale'] as const) });
-const run = commandsOn(account(simulator, 'prod'), account(simulator, 'closed', { api_key: 'NRAK-WRONG' }));
-const facts = (...flags: readonly string[]) => run('check', ...flags);
+const simulator = await simulatorForFile();
+const factsOf =
+  (upstream: { readonly url: string }) =>
+  (...flags: readonly string[]) =>
+    commandsOn(account(upstream, 'prod'), account(simulator, 'closed', { api_key: 'NRAK-WRONG' }))('check', ...flags);
+const facts = factsOf(simulator);
 
 describe('check --live --facts', () => {
   it('prints the rows of the chosen account as one JSON document, and writes the file to share', () =>
     inFolder(async (folder) => {
       const output = join(folder, 'facts.json');
+      const withoutOthers = edit(
+        (answer) => {
+          answer.otherResult = null;
+        },
+        (nrql) => /^SELECT count.* LIMIT 5$/.test(nrql),
+      );
+      const changed = factsOf({ url: await startProxy(simulator, withoutOthers) });
       const flags = ['--live', '--facts', '--account=prod', `--output=${output}`, '--format=json'];
-      const { status, stdout, stderr } = await facts(...flags);
+      const { status, stdout, stderr } = await changed(...flags);
       const { accounts } = JSON.parse(stdout) as {
         accounts: { account: string; rows: { id: string; verdict: string }[] }[];
       };
       expect(accounts.map(({ account }) => account)).toEqual(['prod']);
       expect(accounts[0]?.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
       const differing = accounts[0]?.rows.filter(({ verdict }) => verdict === 'differs').map(({ id }) => id);
-      expect(differing).toEqual(['rest_error_rate_scale']);
+      expect(differing).toEqual(['nerdgraph_other_result']);
       expect(status).toBe(1);
       expect(stderr).toContain(`${output} is written: ${FACTS.length} rows without names. Next: attach it`);
       const shared = readFileSync(output, 'utf8');
       const shape = { program: 'newrelic-apm-exporter', accounts: [{ rows: expect.any(Array) as unknown }] };
       expect(JSON.parse(shared)).toMatchObject(shape);
       expect(shared).not.toContain('prod');
-      const again = await facts(...flags);
+      const again = await changed(...flags);
       expect([again.status, again.stdout]).toEqual([2, '']);
       expect(again.stderr).toContain('--force');
       expect(readFileSync(output, 'utf8')).toBe(shared);

@@ -1,15 +1,15 @@
 import { FAILURE_REASONS } from '../../api/upstreamError.ts';
-import { FACTS, type FactId } from './facts.ts';
+import { PACK_EVENTS } from './packFacts.ts';
 
 /** The quantities that are counted. */
-export const COUNTS = ['rows', 'hosts', 'pages', 'names'] as const;
+export const COUNTS = ['rows', 'hosts'] as const;
 
 /** The minutes after its end at which a minute is read again. */
 export const AGES = [2, 3, 5, 10] as const;
 
 /** The ratios that evidence may hold. */
 export const RATIOS = [
-  ...(['seen by expected', 'answered by asked', 'shift by asked', 'best fit'] as const),
+  ...(['seen by expected', 'answered by asked', 'shift by asked'] as const),
   ...AGES.map((age) => `of the final count after ${age} minutes` as const),
 ];
 
@@ -17,22 +17,16 @@ const words = (text: string): readonly string[] => text.split(/\s+/);
 
 /** The words that evidence may hold, by subject. Any other becomes `other`, so that no name of the account can appear. */
 export const WORDS = {
-  form: [
-    ...['3 minutes', '4 minutes', '10 minutes', '30 minutes', 'seconds', 'milliseconds', 'per second', 'per minute'],
-    ...['per hour', 'fraction', 'percent', 'sum of the minutes', 'mean of the minutes', 'all processes', 'other'],
-  ],
   shape: [
-    ...['absent', 'zeros', 'empty', 'present', 'number', 'text', 'list of texts', 'list', 'object', 'null'],
-    ...['key "75"', 'key "75.0"', 'rounded', 'unrounded', 'ascending', 'descending', 'unordered', 'cut', 'error'],
-    ...['without quotes', 'in quotes', 'filter kept', 'filter lost', 'other', 'no cursor'],
+    ...['absent', 'zeros', 'present', 'number', 'string', 'list of texts', 'list', 'object', 'null', 'undefined'],
+    ...['key "75"', 'key "75.0"', 'ascending', 'descending', 'unordered', 'by sum', 'by records', 'error'],
+    ...['without quotes', 'in quotes', 'sum of counts', 'number of points', 'no cursor'],
   ],
   failure: FAILURE_REASONS,
   'error class': words(`INVALID_INPUT SERVER_ERROR INTERNAL_SERVER_ERROR TIMEOUT TOO_MANY_REQUESTS BAD_API_KEY
     ACCESS_DENIED FORBIDDEN DataFetchingException NRDB:1102004 NRDB:1106924 NRDB:1101002 none`),
   language: words('c dotnet elixir go java nodejs php python ruby sdk'),
-  'database type': words(`ActiveRecord Cassandra Couchbase DynamoDB Elasticsearch Firestore JDBC MSSQL Memcached MongoDB
-    MySQL Neptune ODBC OpenSearch Oracle Postgres Redis SQLite Solr Valkey`),
-  field: [...FACTS.flatMap(({ fields = [] }) => fields), 'select', 'from', 'eventId'],
+  field: [...PACK_EVENTS.flatMap(({ fields }) => fields), 'select', 'from', 'eventId'],
   delay: ['2m', '3m', '5m', '10m', 'more than 10m'],
 } as const;
 
@@ -44,14 +38,11 @@ export type Seen =
 
 /** The reasons why an account cannot decide a fact. */
 export const REASONS = [
-  ...(['no reporting application', 'no host', 'no application with one to three hosts', 'no key transaction'] as const),
-  ...(['no second interface', 'no traffic', 'traffic hardly changes', 'no window fits', 'no errors'] as const),
-  ...(['no browser data', 'no application without errors'] as const),
-  ...(['no list of several pages', 'too few metric names', 'too few rows', 'too few entities'] as const),
-  ...(['too few events', 'no database', 'needs --wait', 'another fact differs', 'the call failed'] as const),
-  'the calls are spent',
-] as const;
-export type Reason = (typeof REASONS)[number];
+  ...(['no reporting application', 'no host', 'no key transaction', 'no traffic', 'traffic hardly changes'] as const),
+  ...(['too few rows', 'too few entities', 'too few events', 'needs --wait', 'another fact differs'] as const),
+  ...(['the call failed', 'the calls are spent'] as const),
+];
+type Reason = (typeof REASONS)[number];
 
 /** The verdict of an account on one fact, and what was observed. */
 export type Judged = { readonly seen: readonly Seen[] } & (
@@ -60,7 +51,7 @@ export type Judged = { readonly seen: readonly Seen[] } & (
       readonly verdict: 'not decidable here';
       readonly why: Reason;
       /** The fact that this one depends on, and that is not as assumed. */
-      readonly needs?: FactId;
+      readonly needs?: string;
     }
 );
 

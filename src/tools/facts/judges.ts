@@ -1,104 +1,166 @@
-import { isList, hasMembers, type Json } from '../../api/http/validation.ts';
-import type { RollingSummary } from '../../api/types.ts';
+import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
+import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
+import type { Application } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
 import { sumOf } from '../grouping.ts';
-import { AGES, holds, ratio, undecided, word, type Judged, type Reason, type Seen } from './evidence.ts';
+import { AGES, count, holds, ratio, undecided, word, type Judged, type Seen } from './evidence.ts';
 
-/** A minute of an application: its calls, and their total time. */
-export interface Minute {
-  readonly calls: number;
-  readonly seconds: number;
+/** The result of a query that succeeded, and what it was about. */
+export interface Answer {
+  readonly result: Json;
+  /** The objects among its results. */
+  readonly rows: readonly Json[];
+  /** The range that it says, and the requested one. */
+  readonly window: TimeRange | undefined;
+  readonly range: TimeRange;
+  readonly largest: readonly Application[];
 }
 
-/** A summary of New Relic with its request rate and response time, and the minutes of the same subject read at the same time. */
-export interface Summarized extends Pick<Partial<RollingSummary>, 'requestRate' | 'responseTime'> {
-  readonly minutes: readonly Minute[];
+/** The objects of a list; none where there is no list. */
+export function objectsIn(value: unknown): readonly Json[] {
+  return isList(value) ? value.filter(hasMembers) : [];
 }
 
-/** Lengths in minutes that the window of a summary may have, and minutes by which it may end before it was read. */
-const WINDOW_LENGTHS = [3, 4, 10, 30] as const;
-const WINDOW_DELAYS = [0, 1, 2, 3, 4, 5] as const;
-
-/** Relative difference up to which a window fits, rounding to three digits included. */
-const WINDOW_FITS = 0.02;
-/** Difference in error by which the best form must lead the best one with another verdict; otherwise nothing is decided. */
-const CLEAR_LEAD = 0.01;
-/** Factors between units in which an interface may give the same quantity. */
-const FACTORS = [1 / 1000, 1 / 100, 1 / 60, 1, 60, 100, 1000] as const;
-
-/** Decides for the form with the smallest error; `none` is the verdict where every error is above `maxError`. */
-function judgeForm(
-  forms: readonly { readonly name: string; readonly isAssumed: boolean; readonly error: number }[],
-  maxError: number,
-  none: Judged,
-  seen: Seen,
-): Judged {
-  const [best, ...others] = forms.toSorted((a, b) => a.error - b.error);
-  if (best === undefined || !(best.error <= maxError)) return none;
-  const rival = others.find(({ isAssumed }) => isAssumed !== best.isAssumed);
-  if (rival !== undefined && rival.error - best.error < CLEAR_LEAD) return undecided('traffic hardly changes');
-  return holds(best.isAssumed, word('form', best.name), seen);
+/** The number at a key of a row; 0 without one. */
+export function numberAt(row: unknown, key: string): number {
+  const value = hasMembers(row) ? row[key] : undefined;
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/**
- * Decides which form a value has by the sum of its readings: `forms` names each factor to the expected sum, of which the exporter
- * assumes 1. The sum may miss a form by `maxFactor`. Readings without a value, or with none expected, do not count.
- */
-export function judgeFactor(
-  pairs: readonly { readonly seen: number | undefined; readonly expected: number }[],
-  forms: Readonly<Record<number, string>>,
-  none: Reason,
-  maxFactor = 3,
-): Judged {
-  const known = pairs.filter(({ seen = 0, expected }) => seen > 0 && expected > 0);
-  if (known.length === 0) return undecided(none);
-  const part = sum(known.map(({ seen = 0 }) => seen)) / sum(known.map(({ expected }) => expected));
-  const named = Object.entries(forms).map(([factor, name]) => {
-    return { name, isAssumed: factor === '1', error: Math.abs(Math.log(part / Number(factor))) };
-  });
-  const seen = ratio('seen by expected', part);
-  return judgeForm(named, Math.log(maxFactor), holds(false, word('form', 'other'), seen), seen);
+export const facetsOf = ({ facet }: Json): readonly string[] => [facet].flat().map(String);
+const countsOf = (rows: readonly Json[]): readonly number[] => rows.map((row) => numberAt(row, 'c'));
+const tooFew = (rows: readonly unknown[]): Judged => undecided('too few rows', count('rows', rows.length));
+
+export function limitMax({ rows, result: { otherResult } }: Answer): Judged {
+  if (rows.length < 5_000 && numberAt(otherResult, 'c') === 0) return tooFew(rows);
+  return holds(rows.length === 5_000, count('rows', rows.length));
 }
 
-/** Decides the window of summaries: the length that fits all subjects, with the same end, in any unit. */
-export function judgeWindow(subjects: readonly Summarized[], assumed: readonly number[]): Judged {
-  const busy = subjects.filter(({ requestRate = 0, responseTime = 0 }) => requestRate > 0 && responseTime > 0);
-  if (busy.length === 0) return undecided('no traffic');
-  const forms = WINDOW_LENGTHS.map((length) => ({
-    name: `${length} minutes`,
-    isAssumed: assumed.includes(length),
-    error: Math.min(
-      ...WINDOW_DELAYS.map((delay) => Math.max(...busy.map((subject) => errorOfWindow(subject, length, delay)))),
-    ),
-  }));
-  const fit = 1 - Math.min(...forms.map(({ error }) => error));
-  return judgeForm(forms, WINDOW_FITS, undecided('no window fits'), ratio('best fit', fit));
+/** The query leaves rows out, because it has a limit of five. */
+export function otherResult({ rows, result }: Answer): Judged {
+  if (rows.length < 5) return tooFew(rows);
+  const others = result['otherResult'];
+  return holds(numberAt(others, 'c') > 0, word('shape', hasMembers(others) ? 'number' : 'absent'));
 }
 
-/** The difference between a summary and the window of `length` minutes that ended `delay` minutes before the last one. */
-function errorOfWindow(
-  { minutes, requestRate = 0, responseTime = 0 }: Summarized,
-  length: number,
-  delay: number,
-): number {
-  const part = minutes.slice(0, minutes.length - delay).slice(-length);
-  const calls = sum(part.map((minute) => minute.calls));
-  if (part.length < length || calls === 0) return Infinity;
-  const time = sum(part.map((minute) => minute.seconds));
-  const inAnyUnit = (a: number, b: number) => Math.min(...FACTORS.map((factor) => difference(a, b * factor)));
-  return Math.max(inAnyUnit(requestRate, calls / length / 60), inAnyUnit(responseTime, time / calls));
+export function order({ rows }: Answer): Judged {
+  const counts = countsOf(rows);
+  if (rows.length < 5 || new Set(counts).size < 2) return tooFew(rows);
+  const isFalling = counts.every((value, index) => value <= (counts[index - 1] ?? Infinity));
+  const isRising = counts.every((value, index) => value >= (counts[index - 1] ?? 0));
+  return holds(isFalling, word('shape', isFalling ? 'descending' : isRising ? 'ascending' : 'unordered'));
 }
 
-/** Decides whether values with raw=true have more than three digits; `rate` is one of them before any rounding. */
-export function judgeRaw(values: readonly number[], rate: number): Judged {
-  if (values.filter((value) => value !== 0).length < 3) return undecided('no traffic');
-  const isUnrounded = values.some(isLong);
-  // Values of traffic that never changes may have three digits or fewer before rounding, too.
-  if (!isUnrounded && !isLong(rate)) return undecided('traffic hardly changes');
-  return holds(isUnrounded, word('shape', isUnrounded ? 'unrounded' : 'rounded'));
+/** True if the kept facets are those of all that have the most of a column. */
+function areMost(kept: readonly Json[], all: readonly Json[], key: string): boolean {
+  const names = new Set(kept.map((row) => facetsOf(row).join()));
+  const [inside, outside] = [true, false].map((isIn) =>
+    all.filter((row) => names.has(facetsOf(row).join()) === isIn).map((row) => numberAt(row, key)),
+  );
+  return inside?.length === names.size && Math.min(...inside) >= Math.max(...(outside ?? []));
 }
 
-/** True for a number that rounding to three digits changes. */
-const isLong = (value: number): boolean => Number(value.toPrecision(3)) !== value;
+/** Which facets a limit keeps: those with the most records, as column `n` of all facets, or with the greatest sum, as `s`. */
+export function keptBy(assumed: 'by records' | 'by sum', { rows: kept }: Answer, { rows: all }: Answer): Judged {
+  if (kept.length === 0 || all.length <= kept.length) return tooFew(all);
+  const isBySum = areMost(kept, all, 's');
+  if (assumed === 'by sum') return holds(isBySum, word('shape', isBySum ? 'by sum' : 'unordered'));
+  const isByRecords = areMost(kept, all, 'n');
+  if (isByRecords && isBySum) return undecided('traffic hardly changes');
+  return holds(isByRecords, word('shape', isByRecords ? 'by records' : isBySum ? 'by sum' : 'unordered'));
+}
+
+/** `c` is count(*), `n` datapointCount(), `k` the count of the metric's own values. */
+export function countOfMetrics({ rows: [row] }: Answer): Judged {
+  const [all, points, own] = ['c', 'n', 'k'].map((key) => numberAt(row, key));
+  if (points === 0) return undecided('no traffic');
+  if (own === points) return undecided('traffic hardly changes');
+  return holds(
+    all === own,
+    word('shape', all === own ? 'sum of counts' : all === points ? 'number of points' : 'other'),
+  );
+}
+
+/** Each row has the id of an application at the index of `appId`, which is the first facet of the query. */
+export function facets({ rows, result: { metadata }, largest }: Answer): Judged {
+  if (rows.length === 0) return tooFew(rows);
+  const names = hasMembers(metadata) && isList(metadata['facets']) ? metadata['facets'] : [];
+  const position = Math.max(0, names.indexOf('appId'));
+  const ids = largest.map(({ id }) => String(id));
+  const areIds = rows.every(({ facet }) => isList(facet) && ids.includes(String(facet[position])));
+  const areTexts = areIds && rows.flatMap(({ facet }) => facet).every((each) => typeof each === 'string');
+  return holds(areTexts, word('shape', areTexts ? 'list of texts' : areIds ? 'list' : 'other'));
+}
+
+export function noRow(name: string, { rows }: Answer): Judged {
+  const isThere = rows.some((row) => facetsOf(row).includes(name));
+  return rows.length === 0 ? undecided('no traffic') : holds(!isThere, word('shape', isThere ? 'zeros' : 'absent'));
+}
+
+export function data({ rows }: Answer): Judged {
+  const hasData = countsOf(rows).some((value) => value > 0);
+  return holds(hasData, word('shape', hasData ? 'present' : 'absent'));
+}
+
+export function noData({ rows }: Answer): Judged {
+  const found = countsOf(rows).filter((value) => value > 0);
+  return holds(found.length === 0, count('rows', found.length));
+}
+
+/** Each end of the window may be at most `maxShift` seconds from the requested one. */
+export function windowOf(maxShift: number, { range, window }: Pick<Answer, 'range' | 'window'>): Judged {
+  if (window === undefined) return holds(false, word('shape', 'absent'));
+  const length = range.to - range.from;
+  const shift = Math.max(Math.abs(range.to - window.to), Math.abs(range.from - window.from));
+  const part = (window.to - window.from) / length;
+  return holds(shift <= maxShift, ratio('answered by asked', part), ratio('shift by asked', shift / length));
+}
+
+/** Tolerates differences, because two hosts may share a name, and one may have come or gone within the hour. */
+export function hosts({ rows, largest }: Answer): Judged {
+  const share = rows.length / sumOf(largest, ({ hosts: expected = 0 }) => expected);
+  if (share === Infinity || Number.isNaN(share)) return undecided('no host');
+  return holds(share > 0.75 && share < 1.34, count('hosts', rows.length), ratio('seen by expected', share));
+}
+
+export function wholeMinutes({ rows, range }: Answer): Judged {
+  const begins = rows.map((row) => numberAt(row, 'beginTimeSeconds'));
+  const isWhole = begins.every((begin) => begin % 60 === 0 && begin >= range.from && begin < range.to);
+  if (rows.length === 0) return undecided('no traffic');
+  return holds(isWhole && rows.length === (range.to - range.from) / 60, word('shape', isWhole ? 'number' : 'other'));
+}
+
+export function percentile({ rows: [row] }: Answer): Judged {
+  if (numberAt(row, 'n') === 0) return undecided('too few events');
+  const value = row?.['p'];
+  const shape = hasMembers(value) ? `key "${Object.keys(value).join()}"` : value === null ? 'null' : typeof value;
+  return holds(['key "75"', 'key "75.0"'].includes(shape), word('shape', shape));
+}
+
+/** Whether each field is on one of the events; fewer than `minEvents` may lack it by chance. */
+export function fieldsOf(fields: readonly string[], minEvents: number, { rows: [row] }: Pick<Answer, 'rows'>): Judged {
+  const events = numberAt(row, 'n');
+  const missing = fields.filter((_, index) => numberAt(row, `f${index}`) === 0);
+  if (events === 0 || (missing.length > 0 && events < minEvents)) return undecided('too few events');
+  return holds(missing.length === 0, ...missing.map((field) => word('field', field)));
+}
+
+const errorClassOf = (end: NrqlEnd): Seen =>
+  word('error class', (end instanceof UpstreamError ? end.failure.code : undefined) ?? 'none');
+
+/** A complaint about the query means that the fact differs, any other error is a failure of the call. */
+export function accepted(end: NrqlEnd): Judged {
+  if (typeof end !== 'string' && !(end instanceof UpstreamError)) return holds(true, word('shape', 'present'));
+  const reason = end instanceof UpstreamError ? end.failure.reason : 'other';
+  if (reason === 'other' || reason === 'invalid_response')
+    return holds(false, word('shape', 'error'), errorClassOf(end));
+  return undecided('the call failed', word('failure', reason), errorClassOf(end));
+}
+
+export function refusedAs(reason: 'other' | 'forbidden', end: NrqlEnd): Judged {
+  return holds(end instanceof UpstreamError && end.failure.reason === reason, errorClassOf(end));
+}
 
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
@@ -116,22 +178,4 @@ export function judgeLate(readings: readonly (readonly [age: number, calls: numb
   );
   const isComplete = enough <= Math.max(delayMinutes, AGES[0]);
   return holds(isComplete, ...seen, word('delay', delay === undefined ? 'more than 10m' : `${delay}m`));
-}
-
-/** |a - b| divided by the larger of both. */
-function difference(a: number, b: number): number {
-  return a === b ? 0 : Math.abs(a - b) / Math.max(Math.abs(a), Math.abs(b));
-}
-
-export const sum = (values: readonly number[]): number => sumOf(values, (value) => value);
-
-/** The objects of a list; none where there is no list. */
-export function objectsIn(value: unknown): readonly Json[] {
-  return isList(value) ? value.filter(hasMembers) : [];
-}
-
-/** The number at a key of a row; 0 without one. */
-export function numberAt(row: unknown, key: string): number {
-  const value = hasMembers(row) ? row[key] : undefined;
-  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }

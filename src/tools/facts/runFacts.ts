@@ -16,8 +16,8 @@ import {
   type ReadingOptions,
 } from '../upstream/session.ts';
 import { HOME, NAME, VERSION } from '../../cli/version.ts';
-import { checkAccount, type AccountFacts, type FactAccount, type Timing } from './checkAccount.ts';
-import { connectGraph, connectRest, CountedCalls } from './factConnections.ts';
+import { connect, type Timing } from './askedAccount.ts';
+import { checkAccount, type AccountFacts } from './checkAccount.ts';
 import { sentenceOf, shareable, type Judged } from './evidence.ts';
 
 /** The flags of `check --live --facts`. */
@@ -33,21 +33,19 @@ export interface FactsOptions extends ReadingOptions {
 export async function runFacts(options: FactsOptions): Promise<void> {
   const { output, force } = options;
   const run = async (session: LiveSession & CommandContext): Promise<void> => {
-    const accounts = openFactAccounts(session);
+    const { config, clientOptions } = session;
+    const connections = session.accounts.map((each) => connect(each, clientOptions(each.config, config)));
     const progress = showProgress('asking the account');
     const timing: Timing = {
       now: Date.now,
       sleep: (ms, signal) => sleep(ms, undefined, { signal }),
       waitMs: options.wait ?? 0,
-      delayMs: session.config.collection.delay,
+      delayMs: config.collection.delay,
     };
     let done = 0;
+    const update = (): void => progress.update((done += 1), connections.length * FACTS.length);
     try {
-      const found = await Promise.all(
-        accounts.map((account) =>
-          checkAccount(account, timing, (rows) => progress.update((done += rows), accounts.length * FACTS.length)),
-        ),
-      );
+      const found = await Promise.all(connections.map((each) => checkAccount(each, timing, update)));
       progress.stop();
       session.print(options.format === 'json' ? factsJson(found) : factsText(found));
       if (output !== undefined) {
@@ -58,14 +56,14 @@ export async function runFacts(options: FactsOptions): Promise<void> {
       if (found.some(({ problem, rows }) => problem !== undefined || rows.some(isDifferent))) throw new ExitStatus(1);
     } finally {
       progress.stop();
-      await Promise.allSettled(accounts.flatMap(({ rest, graph }) => [rest.close(), graph.close()]));
+      await Promise.allSettled(connections.map((each) => each.close()));
     }
   };
   await withAccounts(options, run, (config) => {
     if (output !== undefined) checkOutput(output, force);
     // An organisation may have a hundred accounts: what is not certain is the same in all.
     if (config.accounts.some(({ origin }) => origin !== undefined)) requireSingleAccount(config);
-    return throughBoth(config);
+    return throughNerdGraph(config);
   });
 }
 
@@ -73,36 +71,9 @@ type Row = AccountFacts['rows'][number];
 
 const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
 
-/** The configuration with each account twice, through its own interface first, then through the other one. */
-export function throughBoth(config: Config): Config {
-  const accounts = config.accounts.flatMap((each) => [
-    each,
-    accountThrough(each.api === 'rest' ? 'nerdgraph' : 'rest', each),
-  ]);
-  return { accounts, collection: { ...config.collection, raw_values: true } };
-}
-
-/** The accounts of a configuration made by `throughBoth`, each with a counter of its calls. */
-export function openFactAccounts({
-  accounts,
-  config,
-  clientOptions,
-}: LiveSession & Pick<CommandContext, 'clientOptions'>): readonly FactAccount[] {
-  return accounts.flatMap((own, index) => {
-    const other = index % 2 === 0 ? accounts[index + 1] : undefined;
-    if (other === undefined) return [];
-    const calls = new CountedCalls();
-    const [{ reader, config: ofRest, call }, graph] = own.reader.api === 'rest' ? [own, other] : [other, own];
-    return {
-      own,
-      calls,
-      rest: connectRest(reader, calls.through(call), clientOptions(ofRest, config)),
-      graph: connectGraph(graph.reader, calls.through(graph.call), {
-        ...clientOptions(graph.config, config),
-        accountId: graph.config.account_id,
-      }),
-    };
-  });
+/** The configuration with each account over NerdGraph, which the facts are about. */
+export function throughNerdGraph({ accounts, collection }: Config): Config {
+  return { accounts: accounts.map((each) => accountThrough('nerdgraph', each)), collection };
 }
 
 /** The observations of a row; an undecided one begins with its reason. */

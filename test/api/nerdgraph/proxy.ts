@@ -86,6 +86,20 @@ export async function startBetween(
   return between;
 }
 
+/** A server before a simulator that can answer in its place. Returns its address, without a path. */
+export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault): Promise<string> {
+  const server = createServer((request, response) => {
+    void text(request).then(async (body) => {
+      const { variables } = JSON.parse(body) as { variables: { nrql?: string } };
+      const good = await forward(target, body);
+      if (fault(response, { text: body, nrql: variables.nrql ?? '' }, good) !== true) json(response, good);
+    });
+  });
+  const { port, close } = await listen(server);
+  onTestFinished(close);
+  return `http://127.0.0.1:${port}`;
+}
+
 /** What the services of a world have answered to queries. Its time stands still, so each query is worked out once. */
 const answered = new WeakMap<SimulatorOptions, Map<string, Promise<string>>>();
 
@@ -97,7 +111,7 @@ function answerOnce(world: SimulatorOptions, body: string, simulator: Simulator)
   return answer;
 }
 
-async function forward({ url }: Simulator, body: string): Promise<string> {
+async function forward({ url }: Pick<Simulator, 'url'>, body: string): Promise<string> {
   const plain = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
   const headers = { ...plain, 'api-key': DEMO_API_KEY };
   const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body });

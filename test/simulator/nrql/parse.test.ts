@@ -53,7 +53,7 @@ describe('an NRQL query', () => {
   it.each([
     ['', 'expected SELECT'],
     ['SELECT', 'expected a function'],
-    [`SELECT nothing(${V}) FROM Metric`, 'expected one of count, sum'],
+    [`SELECT nothing(${V}) FROM Metric`, 'expected one of count, datapointCount, sum'],
     [`SELECT count(*) FROM Metric`, `unexpected '*'`],
     [`SELECT filter(count(${V})) FROM Metric`, `unexpected ')'`],
     [`SELECT filter(count(${V}), WHERE appId = 1) FROM Metric`, `unexpected '*' in a query of metrics`],

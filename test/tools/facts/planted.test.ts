@@ -1,14 +1,17 @@
 import { describe, expect, it, test } from 'vitest';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
+import { PACK_EVENTS } from '../../../src/tools/facts/packFacts.ts';
 import { factsText } from '../../../src/tools/facts/runFacts.ts';
+import { edit, say, startProxy, where, type Fault, type NrqlResponse } from '../../api/nerdgraph/proxy.ts';
 import { checkSimulator, idsOf } from './support.ts';
 
-/** The schema rules out another answer about golden metrics. */
-const ROWS = FACTS.map(({ id }) => id).filter((id) => id !== 'nerdgraph_golden_metrics');
+/** Three hosts make more rows than LIMIT MAX gives. */
+const MANY_ROWS = { applications: 16, hostsPerApplication: 3 };
+const MANY_ENTITIES = { applications: 60 };
 
 describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as assumed', (api) => {
   test('has no row that differs, and a reason for each that it cannot decide', async () => {
-    const found = await checkSimulator(api, ['many_rows'], { wait: 10 });
+    const found = await checkSimulator(api, { size: MANY_ROWS, wait: 10 });
     expect(found.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
     expect(idsOf(found, 'differs')).toEqual([]);
     expect(idsOf(found, 'not decidable here')).toEqual(['nerdgraph_entity_page']);
@@ -18,14 +21,9 @@ describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as ass
 });
 
 it('decides the pages of entities where there are enough', async () => {
-  const found = await checkSimulator('nerdgraph', ['many_entities']);
+  const found = await checkSimulator('nerdgraph', { size: MANY_ENTITIES });
   expect(idsOf(found, 'differs')).toEqual([]);
   expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
-});
-
-it('searches no more pages of applications in an account of many', async () => {
-  const [few, many] = [await checkSimulator('rest'), await checkSimulator('rest', [], { applications: 210 })];
-  expect(many.searches).toBe(few.searches);
 });
 
 it('asks no more than an hour of the account, a day of one application, and once of an account that cannot exist', async () => {
@@ -45,70 +43,150 @@ it('asks no more than an hour of the account, a day of one application, and once
   expect(Math.floor(hoursAgo)).toBe(4);
 });
 
-it('decides the windows of summaries though minutes pass while the lists are read', async () => {
-  const found = await checkSimulator('nerdgraph', [], { passing: 5_000 });
-  const windows = ['rest_summary_window', 'rest_key_transaction_window'];
-  expect(idsOf(found, 'as assumed').filter((id) => windows.includes(id))).toEqual(windows);
-});
-
-const followersOf = (id: string): readonly string[] => FACTS.find((fact) => fact.id === id)?.follows ?? [];
-const isRelated = (one: string, other: string): boolean =>
-  followersOf(one).includes(other) || followersOf(other).includes(one);
-
-/** Rows that would hide others that are planted with them. */
-const APART = [
-  ['nerdgraph_app_id'],
-  ['nerdgraph_syntax_error'],
-  ['nerdgraph_other_result', 'nerdgraph_entity_page'],
-  ['nerdgraph_limit_max', 'nerdgraph_facets'],
-  ['rest_end_user_unit', 'rest_next_keeps_filters', 'rest_memory_hosts'],
-  ['late_minutes'],
-];
-const GROUPS = [...APART, ...grouped(ROWS.filter((id) => !APART.flat().includes(id)))].map((ids) => ({ ids }));
-
-/** Groups of rows, none of which follows from another one of its group. */
-function grouped(ids: readonly string[]): readonly string[][] {
-  const groups: string[][] = [];
-  for (const id of ids) {
-    const group = groups.find((each) => each.every((other) => !isRelated(id, other)));
-    if (group === undefined) groups.push([id]);
-    else group.push(id);
-  }
-  return groups;
-}
-
-describe('planted differences', () => {
-  it.each(GROUPS)(
-    '$ids.length planted together, $ids.0 first, are named, and no other rows than those that follow from them',
-    async ({ ids }) => {
-      const found = await checkSimulator('rest', ids, { wait: ids.includes('late_minutes') ? 10 : 0 });
-      const different: readonly string[] = idsOf(found, 'differs');
-      const allowed = [...ids, ...ids.flatMap(followersOf)];
-      expect(ids.filter((id) => !different.includes(id))).toEqual([]);
-      expect(different.filter((each) => !allowed.includes(each))).toEqual([]);
-      expect(found.calls).toBeLessThanOrEqual(80);
-      const lines = factsText([found], 10_000).split('\n');
-      expect(lines[0]).toMatch(/^Account default: \d+ as assumed, \d+ differ, \d+ not decidable here$/);
-      const kinds = lines.slice(1, -3).map((line) => line.split(':', 1)[0]);
-      expect(kinds).toEqual(kinds.toSorted((a, b) => (a === b ? 0 : a === 'differs' ? -1 : 1)));
-      expect(lines.at(-2)).toMatch(/^All facts, .*\/docs\/facts\.md$/);
-      const text = lines.join(' ');
-      for (const { wrong } of FACTS.filter(({ id }) => ids.includes(id)))
-        for (const each of wrong) expect(text).toContain(each);
+/** Changes the rows of the queries that match. */
+const rows = (query: RegExp, change: (answer: NrqlResponse) => void): Fault => edit(change, (nrql) => query.test(nrql));
+const eachRow = (query: RegExp, change: (row: Record<string, unknown>) => void): Fault =>
+  rows(query, ({ results }) => {
+    for (const row of results) change(row);
+  });
+const refused = (query: RegExp, message = 'NRQL Syntax Error: planted'): Fault =>
+  where((nrql) => query.test(nrql), say(message, 'INVALID_INPUT'));
+/** Answers what is asked in calls that match with this error. */
+const failed =
+  (call: RegExp, errorClass: string): Fault =>
+  (response, asked, good) =>
+    call.test(asked.text) && say('An error occurred', errorClass)(response, asked, good);
+/** Replaces parts of the answers to calls that match. */
+const replaced =
+  (call: RegExp, part: RegExp, by: string): Fault =>
+  (response, { text }, good) => {
+    if (!call.test(text)) return false;
+    response.end(good.replaceAll(part, by));
+    return true;
+  };
+const moved = (seconds: number): Fault =>
+  edit(
+    ({ metadata: { timeWindow } }) => {
+      timeWindow.begin -= 1000 * 4 * 3600;
+    },
+    (nrql) => {
+      const [, since, until] = /^SELECT count.*MetricsReported\/count' SINCE (\d+) UNTIL (\d+)$/.exec(nrql) ?? [];
+      return Number(until) - Number(since) === 1000 * seconds;
     },
   );
+const zero = (column: string) => (row: Record<string, unknown>) => {
+  row[column] = 0;
+};
+
+/** A minute of which more calls arrive with each reading. */
+function late(): Fault {
+  let reading = 0;
+  const isMinute = (nrql: string): boolean => {
+    const [, since, until] = /HttpDispatcher' SINCE (\d+) UNTIL (\d+)$/.exec(nrql) ?? [];
+    return Number(until) - Number(since) === 60_000;
+  };
+  return edit(({ results }) => {
+    reading += 1;
+    for (const row of results) row['c'] = 100 * reading;
+  }, isMinute);
+}
+
+/** What is changed in the answers, so that one row differs. */
+const PLANTED: Readonly<Record<string, Fault>> = {
+  nerdgraph_app_id: eachRow(/appId = \d+ AND metricTimesliceName IN \('Agent/, zero('c')),
+  nerdgraph_limit_max: rows(/^SELECT count.*FACET appId, host, metricTimesliceName/, (answer) => {
+    answer.results.splice(100);
+    answer.otherResult = { c: 5 };
+  }),
+  nerdgraph_facets: eachRow(/^SELECT count.*FACET appId, host, metricTimesliceName/, (row) => {
+    const [id, ...others] = row['facet'] as string[];
+    row['facet'] = [Number(id), ...others];
+  }),
+  nerdgraph_other_result: rows(/^SELECT count.*LIMIT 5$/, (answer) => {
+    answer.otherResult = null;
+  }),
+  nerdgraph_first_function: rows(/^SELECT count.*LIMIT 5$/, ({ results }) => void results.reverse()),
+  nerdgraph_first_sum: eachRow(/sum\(duration\).*LIMIT MAX$/, (row) => {
+    row['n'] = row['s'];
+  }),
+  nerdgraph_order_by: eachRow(/^SELECT sum\(newrelic.timeslice.value\) AS s .*LIMIT MAX$/, (row) => {
+    row['s'] = -Number(row['s']);
+  }),
+  nerdgraph_metric_count: eachRow(/datapointCount\(\)/, (row) => {
+    row['c'] = row['n'];
+  }),
+  nerdgraph_no_row: rows(/NoSuchMetric'\) FACET/, ({ results }) => {
+    results.push({ facet: 'Exporter/Facts/NoSuchMetric', c: 0 });
+  }),
+  nerdgraph_half_hour: moved(1800),
+  nerdgraph_hour: moved(3600),
+  nerdgraph_day: moved(86_400),
+  nerdgraph_timeout: (response, asked, good) =>
+    asked.text.includes('"timeout":30') && say('The timeout is out of range', 'INVALID_INPUT')(response, asked, good),
+  nerdgraph_hosts: rows(/host IS NOT NULL/, ({ results }) => void results.splice(1)),
+  nerdgraph_host_query: refused(/totalExclusive/),
+  nerdgraph_sign_of_life: rows(/AND metricTimesliceName IN \('Agent.* FACET appId, metricTimesliceName/, (answer) => {
+    answer.results = answer.results.filter(({ facet }) => !String(facet).includes('Agent/'));
+  }),
+  nerdgraph_like: eachRow(/ LIKE /, zero('c')),
+  nerdgraph_in_list: refused(/IN \((\d+), '\1'\)/),
+  nerdgraph_unmatched: refused(/, 1\) AND/, 'No application was matched (did you specify appId?)'),
+  nerdgraph_query_length: refused(/.{5000}/, 'that query is a little too big'),
+  nerdgraph_names: refused(/uniques\(/),
+  nerdgraph_rollup_scope: rows(/scope IS NOT NULL/, ({ results }) => {
+    results.push({ facet: 'HttpDispatcher', c: 5 });
+  }),
+  nerdgraph_series: eachRow(/TIMESERIES/, (row) => {
+    row['beginTimeSeconds'] = Number(row['beginTimeSeconds']) + 30;
+  }),
+  nerdgraph_syntax_error: failed(/FACET"/, 'SERVER_ERROR'),
+  nerdgraph_foreign_account: failed(/2147483647/, 'INTERNAL_SERVER_ERROR'),
+  nerdgraph_percentile: eachRow(/percentile\(/, (row) => {
+    row['p'] = 0.5;
+  }),
+  nerdgraph_entity_page: replaced(/"search":"accountId/, /"nextCursor":"[^"]*"/g, '"nextCursor":null'),
+  nerdgraph_key_transaction_id: replaced(/KEY_TRANSACTION'/, /"keyTransactionId"/g, '"keyTransaction"'),
+  nerdgraph_application_guid: replaced(/metricName/, /"guid":"[^"]*"\}/g, '"guid":"cGxhbnRlZC1ndWlk"}'),
+  nerdgraph_user: replaced(/user \{ id \}/, /"id":\d+/g, '"id":null'),
+  ...Object.fromEntries(
+    PACK_EVENTS.map(({ id, from }) => [id, eachRow(new RegExp(`AS n, count\\(.* FROM ${from} `), zero('f0'))]),
+  ),
+  nerdgraph_golden_metrics: replaced(/goldenMetrics/, /"select":"[^"]*"/g, '"select":null'),
+  nerdgraph_golden_query: refused(/ AS m0/),
+  late_minutes: late(),
+};
+
+test('a difference is planted for every row', () => {
+  expect(Object.keys(PLANTED)).toEqual(FACTS.map(({ id }) => id));
+});
+
+it.each(Object.entries(PLANTED))('%s alone differs where the answers to it are others', async (id, fault) => {
+  const size = id === 'nerdgraph_entity_page' ? MANY_ENTITIES : undefined;
+  const found = await checkSimulator('nerdgraph', {
+    ...(size && { size }),
+    wait: id === 'late_minutes' ? 9 : 0,
+    through: (url) => startProxy({ url }, fault),
+  });
+  expect(idsOf(found, 'differs')).toEqual([id]);
+  const lines = factsText([found], 10_000).split('\n');
+  expect(lines[0]).toMatch(/^Account default: \d+ as assumed, 1 differ, \d+ not decidable here$/);
+  expect(lines[1]).toContain(`differs: ${id}: we rely on this`);
+  for (const each of FACTS.find((fact) => fact.id === id)?.wrong ?? []) expect(lines[1]).toContain(each);
+  expect(lines.slice(2, -3).map((line) => line.split(':', 1)[0])).not.toContain('differs');
+  expect(lines.at(-2)).toMatch(/^All facts, .*\/docs\/facts\.md$/);
 });
 
 it('reads a late minute once more at the end of a wait below ten minutes, and takes that for the final count', async () => {
-  const { rows } = await checkSimulator('rest', ['late_minutes'], { wait: 9 });
-  const { seen = [] } = rows.find(({ id }) => id === 'late_minutes')?.judged ?? {};
-  expect(seen[2]).toMatchObject({ of: 'of the final count after 5 minutes' });
-  expect(seen[2]).not.toHaveProperty('ratio', 1);
+  const { rows: all } = await checkSimulator('rest', { wait: 9, through: (url) => startProxy({ url }, late()) });
+  const { seen = [] } = all.find(({ id }) => id === 'late_minutes')?.judged ?? {};
+  expect(seen[2]).toEqual({ of: 'of the final count after 5 minutes', ratio: 0.75 });
 });
 
 describe('what fails', () => {
   it('is the trouble of its own row, and of the rows that need it, which name it', async () => {
-    const found = await checkSimulator('rest', ['nerdgraph_app_id']);
+    const fault = PLANTED['nerdgraph_app_id'];
+    const through = (url: string) => startProxy({ url }, fault ?? (() => false));
+    const found = await checkSimulator('rest', { through });
     const needing = found.rows.find(({ id }) => id === 'nerdgraph_like')?.judged;
     expect(needing).toMatchObject({
       verdict: 'not decidable here',
@@ -120,26 +198,17 @@ describe('what fails', () => {
   it('is no difference where New Relic times out on a query that it should refuse', async () => {
     const paths = ['* FACET', '*, 1) AND*FACET appId SINCE*'];
     const faults = paths.map((path) => ({ effect: 'graphql-error', class: 'TIMEOUT', path }) as const);
-    const found = await checkSimulator('rest', [], { faults });
+    const found = await checkSimulator('rest', { faults });
     expect(idsOf(found, 'differs')).toEqual([]);
-    const failed = found.rows.filter(({ judged }) => 'why' in judged && judged.why === 'the call failed');
-    // The probe of timeouts gives its call six seconds, which a loaded machine may need.
-    const ids = failed.map(({ id }) => id).filter((id) => id !== 'nerdgraph_timeout');
+    const failing = found.rows.filter(({ judged }) => 'why' in judged && judged.why === 'the call failed');
+    // The fact of timeouts gives its call six seconds, which a loaded machine may need.
+    const ids = failing.map(({ id }) => id).filter((id) => id !== 'nerdgraph_timeout');
     expect(ids).toEqual(['nerdgraph_unmatched', 'nerdgraph_syntax_error']);
   });
 
   it('is every row where the account cannot be read', async () => {
-    const found = await checkSimulator('rest', [], { faults: [{ effect: 'status', status: 403 }] });
+    const found = await checkSimulator('rest', { faults: [{ effect: 'status', status: 403 }] });
     expect(found.problem).toContain('403');
     expect(idsOf(found, 'not decidable here')).toHaveLength(FACTS.length);
-  });
-
-  it('is the second interface, which leaves the rows of the other one', async () => {
-    const faults = [{ effect: 'status', status: 403, on: 'graphql_applications' }] as const;
-    const found = await checkSimulator('rest', [], { faults });
-    expect(idsOf(found, 'differs')).toEqual([]);
-    expect(idsOf(found, 'as assumed').filter((id) => !id.startsWith('rest_'))).toEqual([]);
-    expect(idsOf(found, 'as assumed').length).toBeGreaterThan(12);
-    expect(found.problem).toBeUndefined();
   });
 });

@@ -48,7 +48,7 @@ it.each([
 ] as const)(
   'the file of an account over %s holds no text of the account (all texts marked: %s)',
   async (api, isWhole) => {
-    const found = await checkSimulator(api, [], {
+    const found = await checkSimulator(api, {
       through: (target) => marking(isWhole, target),
       account: `${MARK}-account`,
     });

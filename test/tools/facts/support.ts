@@ -1,21 +1,20 @@
 import { afterAll } from 'vitest';
 import { checkAccount, type AccountFacts } from '../../../src/tools/facts/checkAccount.ts';
-import { openFactAccounts, throughBoth } from '../../../src/tools/facts/runFacts.ts';
+import { connect } from '../../../src/tools/facts/askedAccount.ts';
+import { throughNerdGraph } from '../../../src/tools/facts/runFacts.ts';
 import { clientOptions, openReader } from '../../../src/cli/createReader.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
 import type { Api } from '../../../src/api/upstreamReader.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 import type { FaultRuleInput } from '../../../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
-import { sizeFor, startSimulator, type Simulator } from '../../../simulator/simulator.ts';
+import { startSimulator, type SimulatorOptions, type Simulator } from '../../../simulator/simulator.ts';
 import { SILENT } from '../../api/support/silent.ts';
 import { configOf } from '../../config/reading.ts';
 
 /** A busy hour, half a minute past it. */
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 30);
 let now = NOW;
-/** Milliseconds that pass with each look of the simulator at its clock. */
-let tick = 0;
 
 /** The facts of one account over a simulator, and the calls they took beyond the lists. */
 export interface CheckedSimulator extends AccountFacts {
@@ -28,22 +27,16 @@ export interface CheckedSimulator extends AccountFacts {
 }
 
 /** One simulator for each size of world, because the simulator computes the alert events of a world only once. */
-const simulators = new Map<string, { readonly simulator: Simulator; readonly facts: Set<string> }>();
-afterAll(() => Promise.all([...simulators.values()].map(({ simulator }) => simulator.close())));
+const simulators = new Map<string, Simulator>();
+afterAll(() => Promise.all([...simulators.values()].map((simulator) => simulator.close())));
 
-async function simulatorWith(
-  planted: readonly string[],
-  faults: readonly FaultRuleInput[],
-  applications: number,
-): Promise<Simulator> {
-  const size = sizeFor(new Set(planted), { applications });
-  const key = JSON.stringify([size, applications]);
-  const facts = simulators.get(key)?.facts ?? new Set<string>();
-  facts.clear();
-  for (const fact of planted) facts.add(fact);
-  const options = { facts, now: () => (now += tick), nrqlPerMinute: 0, identicalPerMinute: 0, applications };
-  const { simulator } = simulators.get(key) ?? { simulator: await startSimulator(options) };
-  simulators.set(key, { simulator, facts });
+type Size = Pick<SimulatorOptions, 'applications' | 'hostsPerApplication'>;
+
+async function simulatorWith(size: Size, faults: readonly FaultRuleInput[]): Promise<Simulator> {
+  const key = JSON.stringify(size);
+  const options = { ...size, now: () => now, nrqlPerMinute: 0, identicalPerMinute: 0 };
+  const simulator = simulators.get(key) ?? (await startSimulator(options));
+  simulators.set(key, simulator);
   simulator.requests.clear();
   simulator.faults.clear();
   for (const fault of faults) simulator.faults.add(fault);
@@ -53,33 +46,28 @@ async function simulatorWith(
 /** Asks a simulator whose clock moves only while something is waited for. */
 export async function checkSimulator(
   api: Api,
-  facts: readonly string[] = [],
   {
     wait = 0,
-    applications = 16,
+    size = { applications: 16 },
     faults = [],
     account: name = 'default',
-    passing = 0,
     through,
   }: {
     /** Minutes of `--wait`. */
     readonly wait?: number;
-    readonly applications?: number;
+    readonly size?: Size;
     readonly faults?: readonly FaultRuleInput[];
     readonly account?: string;
-    /** Milliseconds that pass with each look of the simulator at its clock; none by default. */
-    readonly passing?: number;
     /** Gives the address to call in place of that of the simulator. */
     readonly through?: (target: string) => Promise<string>;
   } = {},
 ): Promise<CheckedSimulator> {
   now = NOW;
-  tick = passing;
-  const simulator = await simulatorWith(facts, faults, applications);
+  const simulator = await simulatorWith(size, faults);
   const ending = api === 'rest' ? 'v2' : 'graphql';
   const url = (await through?.(simulator.url)) ?? simulator.url;
   const text = `accounts: [{name: ${name}, api_key: ${DEMO_API_KEY}, base_url: "${url}/${ending}", api: ${api}, account_id: 1234567}]\n`;
-  const config = throughBoth(configOf(text));
+  const config = throughNerdGraph(configOf(text));
   const { signal } = new AbortController();
   const surroundings = { secrets: new Secrets(), environment: {}, observer: () => SILENT, keyProblem: () => undefined };
   const accounts = openAccounts({
@@ -87,14 +75,9 @@ export async function checkSimulator(
     signal,
     openReader: (account, from) => openReader(account, from, surroundings),
   });
-  const opened = openFactAccounts({
-    accounts,
-    config,
-    signal,
-    clientOptions: (account, from) => clientOptions(account, from, surroundings),
-  });
-  const [account] = opened;
-  if (account === undefined) throw new Error('there is no account');
+  const [live] = accounts;
+  if (live === undefined) throw new Error('there is no account');
+  const account = connect(live, clientOptions(live.config, config, surroundings));
   try {
     const found = await checkAccount(account, {
       now: () => now,
@@ -110,7 +93,7 @@ export async function checkSimulator(
     const queries = operations.filter(({ kind }) => kind === 'graphql_nrql').map(({ text: query }) => query);
     return { ...found, calls: account.calls.made, queries, searches, requests: simulator.requests.count() };
   } finally {
-    await Promise.all([...accounts, account.rest, account.graph].map((each) => each.close()));
+    await Promise.all([...accounts, account].map((each) => each.close()));
   }
 }
 
