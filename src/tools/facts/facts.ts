@@ -10,7 +10,7 @@ import * as documents from './documentFacts.ts';
 import { AGES, holds, undecided, word, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
 import { facetsOf, numberAt, objectsIn, type Answer } from './judges.ts';
-import { PACK_EVENTS, packQuery } from './packFacts.ts';
+import { PACK_EVENTS, packQuery, type PackEvents } from './packFacts.ts';
 
 /** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
 export interface Fact {
@@ -168,46 +168,40 @@ export const APP_ID = 'nerdgraph_app_id';
 /** The fact that `--wait` decides. */
 export const LATE_MINUTES = 'late_minutes';
 
-/** All facts, in the order of the output. */
-export const FACTS: readonly Fact[] = [
-  {
-    id: APP_ID,
+/** The facts but those of packs, by id. */
+const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
+  [APP_ID]: {
     relies: 'appId in a condition is a number, without quotes',
     source: 'both forms stand in pages of New Relic',
     wrong: WINDOW,
     asked: 'the largest application by its number, and by its number in quotes where that finds nothing',
     check: appId,
   },
-  {
-    id: 'nerdgraph_limit_max',
+  nerdgraph_limit_max: {
     relies: 'LIMIT MAX gives 5,000 rows',
     source: `${REFERENCE}; one public project was cut at 4,899`,
     wrong: WINDOW,
     ...query(ALL_METRICS, judge.limitMax),
   },
-  {
-    id: 'nerdgraph_facets',
+  nerdgraph_facets: {
     relies: 'the values of several facets are a list of texts, in the order of metadata.facets',
     source: 'a published body',
     wrong: WINDOW,
     ...query(ALL_METRICS, judge.facets),
   },
-  {
-    id: 'nerdgraph_other_result',
+  nerdgraph_other_result: {
     relies: 'what a LIMIT leaves out is summed up in otherResult',
     source: `${REFERENCE}; public code`,
     wrong: [...WINDOW, 'queries'],
     ...query(FIVE_METRICS, judge.otherResult),
   },
-  {
-    id: 'nerdgraph_first_function',
+  nerdgraph_first_function: {
     relies: 'a LIMIT keeps the facets with the most of a first count()',
     source: REFERENCE,
     wrong: ['queries'],
     ...query(FIVE_METRICS, judge.order),
   },
-  {
-    id: 'nerdgraph_first_sum',
+  nerdgraph_first_sum: {
     relies: 'behind a first sum(), a LIMIT keeps the facets with the most records, not with the greatest sums',
     source: REFERENCE,
     wrong: ['queries'],
@@ -217,8 +211,7 @@ export const FACTS: readonly Fact[] = [
       return judge.keptBy('by records', await ask(account, asked[0]), await ask(account, asked[1]));
     },
   },
-  {
-    id: 'nerdgraph_order_by',
+  nerdgraph_order_by: {
     relies: 'ORDER BY says which facets a LIMIT keeps',
     source: REFERENCE,
     wrong: ['newrelic_transaction_*', 'queries'],
@@ -228,8 +221,7 @@ export const FACTS: readonly Fact[] = [
       return judge.keptBy('by sum', few, await ask(account, `${TIMES_BY_METRIC} {time} LIMIT MAX`));
     },
   },
-  {
-    id: 'nerdgraph_metric_count',
+  nerdgraph_metric_count: {
     relies: 'count(*) of Metric sums the counts of the metrics, and datapointCount() counts their points',
     source: "New Relic's news of March 2025",
     wrong: ENTITIES,
@@ -238,8 +230,7 @@ export const FACTS: readonly Fact[] = [
       judge.countOfMetrics,
     ),
   },
-  {
-    id: 'nerdgraph_no_row',
+  nerdgraph_no_row: {
     relies: 'a metric without data has no row',
     source: 'inferred',
     wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_apdex_requests'],
@@ -248,37 +239,32 @@ export const FACTS: readonly Fact[] = [
       (answer) => judge.noRow(NO_METRIC, answer),
     ),
   },
-  {
-    id: 'nerdgraph_half_hour',
+  nerdgraph_half_hour: {
     relies: 'a range of 30 minutes is answered to the minute',
     source: TIME_RANGES,
     wrong: WINDOW,
     ...isAnsweredOver(HOUR_S / 2, 0),
   },
-  {
-    id: 'nerdgraph_hour',
+  nerdgraph_hour: {
     relies: 'a range of an hour is cut by at most 5 minutes',
     source: TIME_RANGES,
     wrong: LONG_RANGES,
     ...isAnsweredOver(HOUR_S, 300),
   },
-  {
-    id: 'nerdgraph_day',
+  nerdgraph_day: {
     relies: 'a range of a day is cut by at most 10 minutes',
     source: TIME_RANGES,
     wrong: ['queries'],
     ...isAnsweredOver(DAY_S, 600),
   },
-  {
-    id: 'nerdgraph_timeout',
+  nerdgraph_timeout: {
     relies: 'the argument timeout takes 5 to 30 seconds',
     source: "New Relic's client library",
     wrong: ['limits.request_timeout'],
     asked: ALIVE_OF_LARGEST,
     check: timeouts,
   },
-  {
-    id: 'nerdgraph_hosts',
+  nerdgraph_hosts: {
     relies: 'rows of an application have its hosts, as many as apmSummary.hostCount',
     source: "New Relic's page on timeslice data; the equality is inferred",
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
@@ -286,8 +272,7 @@ export const FACTS: readonly Fact[] = [
       over: HOUR_S,
     }),
   },
-  {
-    id: 'nerdgraph_host_query',
+  nerdgraph_host_query: {
     relies: "sum of value['totalExclusive'] by application, host and metric is legal",
     source: 'each part is documented, the whole was never seen',
     wrong: ['newrelic_host_*'],
@@ -295,16 +280,14 @@ export const FACTS: readonly Fact[] = [
       `SELECT sum(newrelic.timeslice.value['totalExclusive']) AS e FROM Metric WHERE appId = {app} AND ${ALIVE} FACET appId, host, metricTimesliceName {time} LIMIT MAX`,
     ),
   },
-  {
-    id: 'nerdgraph_sign_of_life',
+  nerdgraph_sign_of_life: {
     relies: 'agents of every language send Agent/MetricsReported/count',
     source: "queries that New Relic's alerting generates; every language is inferred",
     wrong: ['newrelic_application_memory_used_bytes', ...WINDOW],
     asked: 'up to three applications of each language that have other data',
     check: signOfLife,
   },
-  {
-    id: 'nerdgraph_like',
+  nerdgraph_like: {
     relies: 'LIKE ignores case',
     source: REFERENCE,
     wrong: ['custom_metrics'],
@@ -313,22 +296,19 @@ export const FACTS: readonly Fact[] = [
       judge.data,
     ),
   },
-  {
-    id: 'nerdgraph_in_list',
+  nerdgraph_in_list: {
     relies: 'a list of numbers and texts is legal in IN',
     source: 'inferred',
     wrong: ENTITIES,
     ...attempt(`${COUNT} appId IN ({app}, '{app}') AND ${ALIVE} {time}`),
   },
-  {
-    id: 'nerdgraph_unmatched',
+  nerdgraph_unmatched: {
     relies: 'an application without data does not spoil a query of several',
     source: "New Relic's page on chart errors does not say; queries are halved where it does",
     wrong: ['the calls that plan counts for application_metrics'],
     ...attempt(`${COUNT} appId IN ({app}, 1) AND ${ALIVE} FACET appId {time} LIMIT MAX`),
   },
-  {
-    id: 'nerdgraph_query_length',
+  nerdgraph_query_length: {
     relies: 'a query may have 8,000 characters',
     source: 'inferred: a limit exists, its figure is not documented',
     wrong: WINDOW,
@@ -336,8 +316,7 @@ export const FACTS: readonly Fact[] = [
       asked: 'a query of that length, made of metric names',
     }),
   },
-  {
-    id: 'nerdgraph_names',
+  nerdgraph_names: {
     relies: 'uniques() gives up to 10,000 metric names',
     source: REFERENCE,
     wrong: ['custom_metrics'],
@@ -347,8 +326,7 @@ export const FACTS: readonly Fact[] = [
       { over: DAY_S },
     ),
   },
-  {
-    id: 'nerdgraph_rollup_scope',
+  nerdgraph_rollup_scope: {
     relies: 'sums such as HttpDispatcher are not stored again for single transactions',
     source: 'inferred',
     wrong: WINDOW,
@@ -357,22 +335,19 @@ export const FACTS: readonly Fact[] = [
       judge.noData,
     ),
   },
-  {
-    id: 'nerdgraph_series',
+  nerdgraph_series: {
     relies: 'TIMESERIES 1 minute gives whole minutes',
     source: "New Relic's page on time ranges",
     wrong: ['counters', 'backfill'],
     ...query(`${OF_LARGEST} metricTimesliceName = '${METRIC.web}' {time} TIMESERIES 1 minute`, judge.wholeMinutes),
   },
-  {
-    id: 'nerdgraph_syntax_error',
+  nerdgraph_syntax_error: {
     relies: 'a syntax error is told from a failure of New Relic',
     source: "New Relic's IDE extension: errorClass INVALID_INPUT",
     wrong: [FAILURES, 'queries'],
     ...attempt(`${OF_LARGEST} metricTimesliceName = '${METRIC.web}' FACET`, (end) => judge.refusedAs('other', end)),
   },
-  {
-    id: 'nerdgraph_foreign_account',
+  nerdgraph_foreign_account: {
     relies: 'an account that the key does not see is told as forbidden',
     source: "New Relic's IDE extension: SERVER_ERROR with DataFetchingException",
     wrong: [FAILURES],
@@ -382,8 +357,7 @@ export const FACTS: readonly Fact[] = [
       return judge.refusedAs('forbidden', await account.tryQuery(text, FOREIGN_ACCOUNT));
     },
   },
-  {
-    id: 'nerdgraph_percentile',
+  nerdgraph_percentile: {
     relies: 'percentile(x, 75) is an object with the key "75" or "75.0"',
     source: 'both were seen in public code',
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', 'queries'],
@@ -393,67 +367,68 @@ export const FACTS: readonly Fact[] = [
       { over: HOUR_S },
     ),
   },
-  {
-    id: 'nerdgraph_entity_page',
+  nerdgraph_entity_page: {
     relies: 'a page of entitySearch has 200 entities, and nextCursor leads to others',
     source: "New Relic's client library and command line",
     wrong: ['newrelic_up', 'newrelic_application_*'],
     asked: 'two pages of all entities of the account',
     check: documents.entityPage,
   },
-  {
-    id: 'nerdgraph_key_transaction_id',
+  nerdgraph_key_transaction_id: {
     relies: 'the tag keyTransactionId holds the number of a key transaction',
     source: "New Relic's Terraform provider",
     wrong: ['newrelic_key_transaction_*'],
     asked: 'the first page of key transactions',
     check: documents.keyTransactionIds,
   },
-  {
-    id: 'nerdgraph_application_guid',
+  nerdgraph_application_guid: {
     relies: 'the guid of the owning application holds its id',
     source: 'inferred from published guids',
     wrong: ['newrelic_key_transaction_*'],
     asked: 'the details of 25 key transactions',
     check: documents.ownerGuids,
   },
-  {
-    id: 'nerdgraph_user',
+  nerdgraph_user: {
     relies: 'actor { user { id } } says whose key it is',
     source: "New Relic's schema",
     wrong: ['limits.max_concurrent_requests'],
     asked: 'that document',
     check: documents.userId,
   },
-  ...PACK_EVENTS.map((events): Fact => {
-    const { id, source, wrong, from, fields, minEvents = 10, over = HOUR_S, delay } = events;
-    const types = from.replace(/, (?=\w+$)/, ' and ');
-    const relies = `${types} ${from.includes(',') ? 'have' : 'has'} ${fields.map((field) => `\`${field}\``).join(', ')}`;
-    const counted = query(packQuery(events), (answer) => judge.fieldsOf(fields, minEvents, answer), { over, delay });
-    return { id, source, wrong, fields, relies, ...counted };
-  }),
-  {
-    id: 'nerdgraph_golden_metrics',
+  nerdgraph_golden_metrics: {
     relies: 'an entity lists its golden metrics with select, from, where, eventId and eventObjectId',
     source: "New Relic's schema; that they are filled is inferred",
     wrong: ENTITIES,
     asked: 'three entities that report of each of up to five types, those of APM first',
     check: documents.goldenDefinitions,
   },
-  {
-    id: 'nerdgraph_golden_query',
+  nerdgraph_golden_query: {
     relies: 'the golden metrics of a type are read by one query, and have values',
     source: 'inferred from the definitions; timeslice data do not mix with others',
     wrong: ENTITIES,
     asked: 'a query of the golden metrics of the same entities for each type',
     check: documents.goldenValues,
   },
-  {
-    id: LATE_MINUTES,
+  [LATE_MINUTES]: {
     relies: 'a minute is complete after collection.delay',
     source: "New Relic's alerting waits for 2 minutes",
     wrong: ['collection.delay', ...WINDOW],
     asked: 'with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end',
     check: lateMinutes,
   },
+};
+
+/** What a pack reads as a fact. */
+function packFact(events: PackEvents): Fact {
+  const { id, source, wrong, from, fields, minEvents = 10, over = HOUR_S, delay } = events;
+  const types = from.replace(/, (?=\w+$)/, ' and ');
+  const relies = `${types} ${from.includes(',') ? 'have' : 'has'} ${fields.map((field) => `\`${field}\``).join(', ')}`;
+  const counted = query(packQuery(events), (answer) => judge.fieldsOf(fields, minEvents, answer), { over, delay });
+  return { id, source, wrong, fields, relies, ...counted };
+}
+
+/** All facts, in the order of the output. */
+export const FACTS: readonly Fact[] = [
+  ...Object.entries(TABLE).map(([id, fact]) => ({ id, ...fact })),
+  ...PACK_EVENTS.map(packFact),
 ];
