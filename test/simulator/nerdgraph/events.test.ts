@@ -162,3 +162,31 @@ describe('the events of the world', () => {
     expect(kinds.map(({ facet }) => facet).sort()).toEqual(['ChangeTrackingEvent', 'Deployment']);
   });
 });
+
+describe('the facets that a limit keeps', () => {
+  const BY_NAME = "FROM Transaction WHERE transactionType = 'Web' FACET appName";
+  const firstBy = (all: readonly Row[], key: string) =>
+    all.toSorted((a, b) => number(b, key) - number(a, key))[0]!['facet'];
+
+  it('are those with the most records behind a first sum, and those that ORDER BY names', async () => {
+    const all = await rows(`SELECT sum(duration) AS s, count(*) AS n ${BY_NAME}`);
+    expect(firstBy(all, 's')).not.toBe(firstBy(all, 'n'));
+    const [bySum] = await rows(`SELECT sum(duration) AS s ${BY_NAME}`, 30, '1');
+    const [byOrder] = await rows(`SELECT sum(duration) AS s ${BY_NAME} ORDER BY sum(duration)`, 30, '1');
+    const [byCount] = await rows(`SELECT count(*) AS n ${BY_NAME}`, 30, '1');
+    expect([bySum, byOrder, byCount].map((row) => row!['facet'])).toEqual([
+      firstBy(all, 'n'),
+      firstBy(all, 's'),
+      firstBy(all, 'n'),
+    ]);
+  });
+});
+
+it('counts with count(*) of metrics what they count, and with datapointCount() their points', async () => {
+  const [row] = await rows(
+    `SELECT count(*) AS c, datapointCount() AS n, count(http.server.requests) AS k
+     FROM Metric WHERE http.server.requests IS NOT NULL`,
+  );
+  expect(row!['c']).toBe(row!['k']);
+  expect(number(row, 'n')).toBeLessThan(number(row, 'k'));
+});
