@@ -1,5 +1,5 @@
 import { Client } from '../../api/http/client.ts';
-import { type Json } from '../../api/http/validation.ts';
+import type { Json } from '../../api/http/validation.ts';
 import { AccountMemory } from '../../api/nerdgraph/accountMemory.ts';
 import type { Document } from '../../api/nerdgraph/documents.ts';
 import { NerdGraphAccount } from '../../api/nerdgraph/nerdGraphAccount.ts';
@@ -7,31 +7,14 @@ import { Transport, type NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { Application } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
-import type { RateLimiter } from '../../api/upstreamReader.ts';
 import type { LiveAccount } from '../upstream/session.ts';
-
-/** Limit for the calls to an account for the facts, beyond the calls that read its lists. */
-export const MAX_CALLS = 80;
-
-/** Thrown instead of a call when an account has used up its calls. */
-export class CallsSpent extends Error {
-  override readonly name = 'CallsSpent';
-}
+import { objectsIn } from './judges.ts';
 
 export type Connection = ReturnType<typeof connect>;
 
-/** Connects an account for requests outside its reader. It counts them, and makes none beyond `calls.limit`. */
+/** Connects an account for requests outside its reader, each of which is made once. Its reads reject with an UpstreamError. */
 export function connect(live: LiveAccount, options: RestReaderOptions) {
-  const calls = { made: 0, limit: MAX_CALLS };
-  const limiter: RateLimiter = {
-    acquire: async (signal) => {
-      if (calls.made >= calls.limit) throw new CallsSpent('the calls are spent');
-      calls.made += 1;
-      return live.call.limiter.acquire(signal);
-    },
-  };
-  // Slow calls are not repeated, because every call counts.
-  const call = { signal: live.call.signal, limiter, patient: false };
+  const call = { ...live.call, patient: false };
   const ofReader = { ...options, detailsMs: options.refusedNamesMs, accountId: live.config.account_id };
   // The memory is not the reader's, because a refusal that a fact expects is no failure of the account.
   const memory = new AccountMemory(options.monotonic);
@@ -39,30 +22,18 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
   const transport = new Transport(http, ofReader);
   const account = new NerdGraphAccount(transport, memory, ofReader);
   const policy = { group: 'queries', retries: 'none' } as const;
-  const answers = new Map<string, Promise<Json>>();
-  /** Several facts ask the same: it is asked once. */
-  const once = (what: string, ask: () => Promise<Json>): Promise<Json> => {
-    const answer = answers.get(what) ?? ask();
-    answers.set(what, answer);
-    return answer;
-  };
-  /** The result of a query that should succeed; no rows where no application has data. */
-  const freshResult = async (nrql: string): Promise<Json> =>
-    (await transport.whole({ ...policy, account: await account.id(call), query: nrql }, call)) ?? { results: [] };
   return {
     live,
-    calls,
-    freshResult,
-    /** The result as above, of a query that may have been sent before. Rejects with an UpstreamError. */
-    result: (nrql: string) => once(nrql, () => freshResult(nrql)),
     accountId: () => account.id(call),
     types: async () => (await live.reader.entities?.types(call)) ?? [],
-    /** Reads entities, or the user. Rejects with an UpstreamError. */
-    read: (document: Document, variables: Json): Promise<Json> =>
-      once(
-        document.text + JSON.stringify(variables),
-        async () => (await transport.read('entities', document, variables, call, { retries: 'none' })).found,
-      ),
+    /** Reads entities, or the user. */
+    read: async (document: Document, variables: Json): Promise<Json> =>
+      (await transport.read('entities', document, variables, call, { retries: 'none' })).found,
+    /** The result of a query that should succeed; it has no rows where no application has data. */
+    result: async (nrql: string): Promise<Json & { readonly results: readonly Json[] }> => {
+      const result = await transport.whole({ ...policy, account: await account.id(call), query: nrql }, call);
+      return { ...result, results: objectsIn(result?.['results']) };
+    },
     /** Runs a query that New Relic may refuse, of an account, with a timeout in seconds. Rejects for any other failure. */
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
       // The transport sends New Relic a timeout one second shorter than that of its own request.
@@ -93,7 +64,7 @@ export interface Timing {
 /** The account whose facts are checked, and the contents of its lists. */
 export interface AskedAccount extends Connection {
   readonly listed: readonly Application[];
-  /** The reporting applications whose values are read, at least one, the busiest first. */
+  /** The reporting applications whose values are read, at least one, those with the most hosts first. */
   readonly largest: readonly Application[];
   /** The end of the newest minute with complete data, in Unix seconds. */
   readonly to: number;

@@ -1,88 +1,20 @@
-import type { Json } from '../../api/http/validation.ts';
-import { rowsOf } from '../../api/nerdgraph/nrql.ts';
-import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
-import { DAY_S, HOUR_S, MINUTE_MS } from '../../formulas/units.ts';
+import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { sumOf } from '../grouping.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import * as documents from './documentFacts.ts';
 import { AGES, holds, undecided, word, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
-import { facetsOf, numberAt, objectsIn, type Answer } from './judges.ts';
-import { PACK_EVENTS, packQuery, type PackEvents } from './packFacts.ts';
+import { facetsOf, numberAt } from './judges.ts';
+import { PACK_FACTS } from './packFacts.ts';
+import { ask, attempt, keeps, query, written, type Fact } from './queries.ts';
 
-/** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
-export interface Fact {
-  readonly id: string;
-  readonly relies: string;
-  readonly source: string;
-  /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
-  readonly wrong: readonly string[];
-  /** The query, or how the account is asked where it takes more than one. */
-  readonly asked: string;
-  /** The fields that a pack reads. */
-  readonly fields?: readonly string[];
-  /** Rejects with an UpstreamError, or with CallsSpent. */
-  readonly check: (account: AskedAccount) => Promise<Judged>;
-}
-
-interface QueryOptions {
-  /** The length of the range in seconds; ten minutes by default. */
-  readonly over?: number | undefined;
-  /** Seconds by which the range ends before the newest complete minute. */
-  readonly delay?: number | undefined;
-  /** The range ends at a minute that is on none of the steps to which New Relic may cut a range. */
-  readonly isOffStep?: boolean;
-  /** What to say of a query in place of its text. */
-  readonly asked?: string;
-}
-
-const OFF_MINUTE = 27;
-
-/** The statement of a query, about the account's applications, and its range. */
-function written(nrql: string, { largest, to }: Pick<AskedAccount, 'largest' | 'to'>, options: QueryOptions = {}) {
-  const { over = 600, delay = 0, isOffStep = false } = options;
-  const end = isOffStep ? to - ((to - OFF_MINUTE * 60) % HOUR_S) : to - delay;
-  const text = nrql
-    .replaceAll('{app}', String(largest[0]?.id))
-    .replaceAll('{apps}', largest.map(({ id }) => id).join(', '))
-    .replaceAll('{time}', `SINCE ${(end - over) * 1000} UNTIL ${end * 1000}`);
-  return { text, range: { from: end - over, to: end } };
-}
-
-async function ask(account: AskedAccount, nrql: string, options?: QueryOptions): Promise<Answer> {
-  const { text, range } = written(nrql, account, options);
-  const result = await account.result(text);
-  const { window } = rowsOf(result);
-  return { result, rows: objectsIn(result['results']), window, range, largest: account.largest };
-}
-
-/** The rows of a query over the last ten minutes. */
-export async function rowsFor(account: Pick<AskedAccount, 'result' | 'largest' | 'to'>, nrql: string) {
-  return objectsIn((await account.result(written(nrql, account).text))['results']);
-}
-
-/** A fact that the result of one query decides. */
-const query = (nrql: string, judged: (answer: Answer) => Judged, options: QueryOptions = {}) => ({
-  asked: nrql,
-  check: async (account: AskedAccount) => judged(await ask(account, nrql, options)),
-});
-
-/** A fact that is about whether New Relic accepts a query. */
-const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged = judge.accepted, options: QueryOptions = {}) => ({
-  asked: options.asked ?? nrql,
-  check: async (account: AskedAccount) => judged(await account.tryQuery(written(nrql, account, options).text)),
-});
-
-/** A metric name that no agent sends. */
-const NO_METRIC = 'Exporter/Facts/NoSuchMetric';
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
 const WINDOW = ['newrelic_application_*', 'newrelic_host_*'];
-const LONG_RANGES = ['collection.window', 'queries', 'backfill'];
 const REFERENCE = "New Relic's NRQL reference";
-const TIME_RANGES = "New Relic's page on time ranges has no figure";
+const KEY_TRANSACTIONS = ['newrelic_key_transaction_*'];
 const ENTITIES = ['newrelic_<domain>_<type>_<metric> (entities)'];
 const FAILURES = 'newrelic_exporter_api_failures_total';
 
@@ -92,28 +24,33 @@ const OF_LARGEST = `${COUNT} appId = {app} AND`;
 const ALIVE = `metricTimesliceName = '${SIGN_OF_LIFE}'`;
 const ALIVE_OF_LARGEST = `${OF_LARGEST} ${ALIVE} {time}`;
 const ALL_METRICS = `${COUNT} appId IN ({apps}) FACET appId, host, metricTimesliceName {time} LIMIT MAX`;
-const FIVE_METRICS = `${OF_LARGEST} newrelic.timeslice.value IS NOT NULL FACET metricTimesliceName {time} LIMIT 5`;
-const BY_TRANSACTION =
-  'SELECT sum(duration) AS s, count(*) AS n FROM Transaction WHERE appId = {app} FACET name {time}';
-const TIMES = 'sum(newrelic.timeslice.value)';
-const TIMES_BY_METRIC = `SELECT ${TIMES} AS s FROM Metric WHERE appId = {app} AND newrelic.timeslice.value IS NOT NULL FACET metricTimesliceName`;
+const SUM = 'sum(newrelic.timeslice.value)';
+const HAS_VALUE = 'appId = {app} AND newrelic.timeslice.value IS NOT NULL';
+const SUMS = `SELECT ${SUM} AS s FROM Metric WHERE ${HAS_VALUE} FACET metricTimesliceName`;
+const BY_NAME = 'SELECT sum(duration) AS s, count(*) AS n FROM Transaction WHERE appId = {app} FACET name {time}';
 /** A metric of OpenTelemetry, which has a count of its own. */
 const REQUESTS = 'http.server.requests';
 /** Metrics that show that an application has data. */
 const SIGNS = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${METRIC.nonWeb}', '${METRIC.memory}')`;
-/** Sums over a whole application: none of their rows should have a scope, which is a single transaction. */
-const SUMS = [METRIC.web, METRIC.nonWeb, METRIC.errors, METRIC.apdex, METRIC.memory, METRIC.cpu];
-/** Names that fill a query to the length of the longest one that the exporter writes. */
-const MANY_NAMES = Array.from({ length: 220 }, (_, index) => `${NO_METRIC}/${index}`);
 
-const quoted = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ');
+/** The minute of an hour at which a range ends, which is on none of the steps to which New Relic may cut it. */
+const OFF_MINUTE = 27;
 
-const isAnsweredOver = (over: number, maxShift: number) =>
-  query(ALIVE_OF_LARGEST, (answer) => judge.windowOf(maxShift, answer), { over, isOffStep: true });
+/** The fact that a range, in seconds, is answered with a window of which each end moved by at most `maxShift` seconds. */
+const answered = (relies: string, wrong: readonly string[], over: number, maxShift: number) => ({
+  relies,
+  source: "New Relic's page on time ranges has no figure",
+  wrong,
+  asked: ALIVE_OF_LARGEST,
+  check: async (account: AskedAccount) => {
+    const delay = (account.to - OFF_MINUTE * MINUTE_S) % HOUR_S;
+    return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
+  },
+});
 
 async function appId(account: AskedAccount): Promise<Judged> {
   const hasData = async (id: string): Promise<boolean> =>
-    (await rowsFor(account, `${COUNT} appId = ${id} AND ${SIGNS} {time}`)).some((row) => numberAt(row, 'c') > 0);
+    (await ask(account, `${COUNT} appId = ${id} AND ${SIGNS} {time}`)).rows.some((row) => numberAt(row, 'c') > 0);
   if (await hasData('{app}')) return holds(true, word('shape', 'without quotes'));
   return (await hasData("'{app}'")) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
 }
@@ -128,7 +65,7 @@ async function signOfLife(account: AskedAccount): Promise<Judged> {
   }
   const ids = [...languages.values()].flatMap((chosen) => [...chosen]).join(', ');
   const asked = `${COUNT} appId IN (${ids}) AND ${SIGNS} FACET appId, metricTimesliceName {time} LIMIT MAX`;
-  const found = (await rowsFor(account, asked)).map(facetsOf);
+  const found = (await ask(account, asked)).rows.map(facetsOf);
   const isFound = (chosen: ReadonlySet<number>, name?: string): boolean =>
     found.some(([id, metric]) => chosen.has(Number(id)) && (name === undefined || name === metric));
   const alive = [...languages].filter(([, chosen]) => isFound(chosen));
@@ -154,10 +91,9 @@ async function lateMinutes(account: AskedAccount): Promise<Judged> {
   const last = Math.floor((started + waitMs - end) / MINUTE_MS);
   const readings: (readonly [age: number, calls: number])[] = [];
   const nrql = `${OF_LARGEST} metricTimesliceName = '${METRIC.web}' {time}`;
-  const { text } = written(nrql, { largest: account.largest, to: end / 1000 }, { over: 60 });
   for (const age of [...AGES.filter((each) => each < last), last]) {
     await sleep(Math.max(0, end + age * MINUTE_MS - now()), account.live.call.signal);
-    const rows: readonly Json[] = objectsIn((await account.freshResult(text))['results']);
+    const { rows } = await ask({ ...account, to: end / 1000 }, nrql, MINUTE_S);
     readings.push([age, sumOf(rows, (row) => numberAt(row, 'c'))]);
   }
   return judge.judgeLate(readings, delayMs / MINUTE_MS);
@@ -165,8 +101,6 @@ async function lateMinutes(account: AskedAccount): Promise<Judged> {
 
 /** The fact that all queries of an application's metrics need: a wrong form of its id would leave them empty. */
 export const APP_ID = 'nerdgraph_app_id';
-/** The fact that `--wait` decides. */
-export const LATE_MINUTES = 'late_minutes';
 
 /** The facts but those of packs, by id. */
 const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
@@ -193,33 +127,19 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
     relies: 'what a LIMIT leaves out is summed up in otherResult',
     source: `${REFERENCE}; public code`,
     wrong: [...WINDOW, 'queries'],
-    ...query(FIVE_METRICS, judge.otherResult),
-  },
-  nerdgraph_first_function: {
-    relies: 'a LIMIT keeps the facets with the most of a first count()',
-    source: REFERENCE,
-    wrong: ['queries'],
-    ...query(FIVE_METRICS, judge.order),
+    ...query(`${COUNT} ${HAS_VALUE} FACET metricTimesliceName {time} LIMIT 5`, judge.otherResult),
   },
   nerdgraph_first_sum: {
     relies: 'behind a first sum(), a LIMIT keeps the facets with the most records, not with the greatest sums',
     source: REFERENCE,
     wrong: ['queries'],
-    asked: `${BY_TRANSACTION} LIMIT 1`,
-    check: async (account) => {
-      const asked = [`${BY_TRANSACTION} LIMIT 1`, `${BY_TRANSACTION} LIMIT MAX`] as const;
-      return judge.keptBy('by records', await ask(account, asked[0]), await ask(account, asked[1]));
-    },
+    ...keeps('by records', `${BY_NAME} LIMIT 1`, `${BY_NAME} LIMIT MAX`),
   },
   nerdgraph_order_by: {
     relies: 'ORDER BY says which facets a LIMIT keeps',
     source: REFERENCE,
     wrong: ['newrelic_transaction_*', 'queries'],
-    asked: `${TIMES_BY_METRIC} ORDER BY ${TIMES} {time} LIMIT 5`,
-    check: async (account) => {
-      const few = await ask(account, `${TIMES_BY_METRIC} ORDER BY ${TIMES} {time} LIMIT 5`);
-      return judge.keptBy('by sum', few, await ask(account, `${TIMES_BY_METRIC} {time} LIMIT MAX`));
-    },
+    ...keeps('by sum', `${SUMS} ORDER BY ${SUM} {time} LIMIT 5`, `${SUMS} {time} LIMIT MAX`),
   },
   nerdgraph_metric_count: {
     relies: 'count(*) of Metric sums the counts of the metrics, and datapointCount() counts their points',
@@ -230,33 +150,14 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
       judge.countOfMetrics,
     ),
   },
-  nerdgraph_no_row: {
-    relies: 'a metric without data has no row',
-    source: 'inferred',
-    wrong: ['newrelic_*_component_time_seconds', 'newrelic_*_apdex_requests'],
-    ...query(
-      `${OF_LARGEST} metricTimesliceName IN (${quoted([METRIC.web, SIGN_OF_LIFE, NO_METRIC])}) FACET metricTimesliceName {time} LIMIT MAX`,
-      (answer) => judge.noRow(NO_METRIC, answer),
-    ),
-  },
-  nerdgraph_half_hour: {
-    relies: 'a range of 30 minutes is answered to the minute',
-    source: TIME_RANGES,
-    wrong: WINDOW,
-    ...isAnsweredOver(HOUR_S / 2, 0),
-  },
-  nerdgraph_hour: {
-    relies: 'a range of an hour is cut by at most 5 minutes',
-    source: TIME_RANGES,
-    wrong: LONG_RANGES,
-    ...isAnsweredOver(HOUR_S, 300),
-  },
-  nerdgraph_day: {
-    relies: 'a range of a day is cut by at most 10 minutes',
-    source: TIME_RANGES,
-    wrong: ['queries'],
-    ...isAnsweredOver(DAY_S, 600),
-  },
+  nerdgraph_half_hour: answered('a range of 30 minutes is answered to the minute', WINDOW, HOUR_S / 2, 0),
+  nerdgraph_hour: answered(
+    'a range of an hour is cut by at most 5 minutes',
+    ['collection.window', 'queries', 'backfill'],
+    HOUR_S,
+    300,
+  ),
+  nerdgraph_day: answered('a range of a day is cut by at most 10 minutes', ['queries'], DAY_S, 600),
   nerdgraph_timeout: {
     relies: 'the argument timeout takes 5 to 30 seconds',
     source: "New Relic's client library",
@@ -268,17 +169,7 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
     relies: 'rows of an application have its hosts, as many as apmSummary.hostCount',
     source: "New Relic's page on timeslice data; the equality is inferred",
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
-    ...query(`${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`, judge.hosts, {
-      over: HOUR_S,
-    }),
-  },
-  nerdgraph_host_query: {
-    relies: "sum of value['totalExclusive'] by application, host and metric is legal",
-    source: 'each part is documented, the whole was never seen',
-    wrong: ['newrelic_host_*'],
-    ...attempt(
-      `SELECT sum(newrelic.timeslice.value['totalExclusive']) AS e FROM Metric WHERE appId = {app} AND ${ALIVE} FACET appId, host, metricTimesliceName {time} LIMIT MAX`,
-    ),
+    ...query(`${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`, judge.hosts, HOUR_S),
   },
   nerdgraph_sign_of_life: {
     relies: 'agents of every language send Agent/MetricsReported/count',
@@ -302,44 +193,11 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
     wrong: ENTITIES,
     ...attempt(`${COUNT} appId IN ({app}, '{app}') AND ${ALIVE} {time}`),
   },
-  nerdgraph_unmatched: {
-    relies: 'an application without data does not spoil a query of several',
-    source: "New Relic's page on chart errors does not say; queries are halved where it does",
-    wrong: ['the calls that plan counts for application_metrics'],
-    ...attempt(`${COUNT} appId IN ({app}, 1) AND ${ALIVE} FACET appId {time} LIMIT MAX`),
-  },
-  nerdgraph_query_length: {
-    relies: 'a query may have 8,000 characters',
-    source: 'inferred: a limit exists, its figure is not documented',
-    wrong: WINDOW,
-    ...attempt(`${OF_LARGEST} metricTimesliceName IN (${quoted([METRIC.web, ...MANY_NAMES])}) {time}`, undefined, {
-      asked: 'a query of that length, made of metric names',
-    }),
-  },
   nerdgraph_names: {
     relies: 'uniques() gives up to 10,000 metric names',
     source: REFERENCE,
     wrong: ['custom_metrics'],
-    ...attempt(
-      'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}',
-      undefined,
-      { over: DAY_S },
-    ),
-  },
-  nerdgraph_rollup_scope: {
-    relies: 'sums such as HttpDispatcher are not stored again for single transactions',
-    source: 'inferred',
-    wrong: WINDOW,
-    ...query(
-      `${OF_LARGEST} metricTimesliceName IN (${quoted(SUMS)}) AND scope IS NOT NULL FACET metricTimesliceName {time} LIMIT MAX`,
-      judge.noData,
-    ),
-  },
-  nerdgraph_series: {
-    relies: 'TIMESERIES 1 minute gives whole minutes',
-    source: "New Relic's page on time ranges",
-    wrong: ['counters', 'backfill'],
-    ...query(`${OF_LARGEST} metricTimesliceName = '${METRIC.web}' {time} TIMESERIES 1 minute`, judge.wholeMinutes),
+    ...attempt('SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}'),
   },
   nerdgraph_syntax_error: {
     relies: 'a syntax error is told from a failure of New Relic',
@@ -353,7 +211,7 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
     wrong: [FAILURES],
     asked: `account ${FOREIGN_ACCOUNT}, once`,
     check: async (account) => {
-      const { text } = written(`${COUNT} appId = 1 AND ${ALIVE} {time}`, account, { over: 60 });
+      const { text } = written(`${COUNT} appId = 1 AND ${ALIVE} {time}`, account, MINUTE_S);
       return judge.refusedAs('forbidden', await account.tryQuery(text, FOREIGN_ACCOUNT));
     },
   },
@@ -364,7 +222,7 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
     ...query(
       'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}',
       judge.percentile,
-      { over: HOUR_S },
+      HOUR_S,
     ),
   },
   nerdgraph_entity_page: {
@@ -377,14 +235,14 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
   nerdgraph_key_transaction_id: {
     relies: 'the tag keyTransactionId holds the number of a key transaction',
     source: "New Relic's Terraform provider",
-    wrong: ['newrelic_key_transaction_*'],
+    wrong: KEY_TRANSACTIONS,
     asked: 'the first page of key transactions',
     check: documents.keyTransactionIds,
   },
   nerdgraph_application_guid: {
     relies: 'the guid of the owning application holds its id',
     source: 'inferred from published guids',
-    wrong: ['newrelic_key_transaction_*'],
+    wrong: KEY_TRANSACTIONS,
     asked: 'the details of 25 key transactions',
     check: documents.ownerGuids,
   },
@@ -395,21 +253,14 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
     asked: 'that document',
     check: documents.userId,
   },
-  nerdgraph_golden_metrics: {
-    relies: 'an entity lists its golden metrics with select, from, where, eventId and eventObjectId',
-    source: "New Relic's schema; that they are filled is inferred",
-    wrong: ENTITIES,
-    asked: 'three entities that report of each of up to five types, those of APM first',
-    check: documents.goldenDefinitions,
-  },
   nerdgraph_golden_query: {
-    relies: 'the golden metrics of a type are read by one query, and have values',
+    relies: 'the golden metrics of a type have select, from and eventId, are read by one query, and have values',
     source: 'inferred from the definitions; timeslice data do not mix with others',
     wrong: ENTITIES,
-    asked: 'a query of the golden metrics of the same entities for each type',
+    asked: 'a query for three entities that report of each of up to five types, those of APM first',
     check: documents.goldenValues,
   },
-  [LATE_MINUTES]: {
+  late_minutes: {
     relies: 'a minute is complete after collection.delay',
     source: "New Relic's alerting waits for 2 minutes",
     wrong: ['collection.delay', ...WINDOW],
@@ -418,17 +269,8 @@ const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
   },
 };
 
-/** What a pack reads as a fact. */
-function packFact(events: PackEvents): Fact {
-  const { id, source, wrong, from, fields, minEvents = 10, over = HOUR_S, delay } = events;
-  const types = from.replace(/, (?=\w+$)/, ' and ');
-  const relies = `${types} ${from.includes(',') ? 'have' : 'has'} ${fields.map((field) => `\`${field}\``).join(', ')}`;
-  const counted = query(packQuery(events), (answer) => judge.fieldsOf(fields, minEvents, answer), { over, delay });
-  return { id, source, wrong, fields, relies, ...counted };
-}
-
 /** All facts, in the order of the output. */
-export const FACTS: readonly Fact[] = [
-  ...Object.entries(TABLE).map(([id, fact]) => ({ id, ...fact })),
-  ...PACK_EVENTS.map(packFact),
-];
+export const FACTS: readonly Fact[] = Object.entries({ ...TABLE, ...PACK_FACTS }).map(([id, fact]) => ({
+  id,
+  ...fact,
+}));

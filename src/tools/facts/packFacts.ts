@@ -1,12 +1,10 @@
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
+import { fieldsOf } from './judges.ts';
+import { query, type Fact } from './queries.ts';
 
-/** The events of a pack, of which each field that the pack reads should be on at least one. */
-export interface PackEvents {
-  readonly id: string;
-  readonly source: string;
-  readonly wrong: readonly string[];
-  readonly from: string;
-  readonly fields: readonly string[];
+/** Which events are counted. */
+interface Choice {
+  /** A condition for them. */
   readonly where?: string;
   /** Only events with this attribute count. */
   readonly counted?: string;
@@ -17,78 +15,81 @@ export interface PackEvents {
   readonly minEvents?: number;
 }
 
+/**
+ * The fact that each field that a pack reads is on at least one event. Its query counts the events as `n`, and those with each
+ * field as `f0`, `f1`, ...
+ */
+function has(types: string, fields: readonly string[], choice: Choice = {}) {
+  const { where, counted = '*', over = HOUR_S, delay, minEvents = 10 } = choice;
+  const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
+  const from = `${types}${where === undefined ? '' : ` WHERE ${where}`}`;
+  const names = fields.map((field) => `\`${field}\``).join(', ');
+  const relies = `${types.replace(/, (?=\w+$)/, ' and ')} ${types.includes(',') ? 'have' : 'has'} ${names}`;
+  const nrql = `SELECT count(${counted}) AS n, ${columns} FROM ${from} {time}`;
+  return { relies, fields, ...query(nrql, (answer) => fieldsOf(fields, minEvents, answer), over, delay) };
+}
+
 const MONTH = 30 * DAY_S;
 const CONSUMPTION = 'newrelic.resourceConsumption';
 const DEFINITIONS = "New Relic's entity definitions";
 const LIMITS = "New Relic's page on limits";
+const ALERTS = ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'muted'];
+const BROWSER = ['appName', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'];
+const DATA = ['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'];
+const USERS = ['FullPlatformUsersBillable', 'CoreUsersBillable'];
 
 /** What each pack reads. */
-export const PACK_EVENTS: readonly PackEvents[] = [
-  {
-    ...{ id: 'pack_alert_events', source: 'public queries', wrong: ['newrelic_alert_events_*'], over: MONTH },
-    from: 'NrAiIncident',
-    fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'muted'],
+export const PACK_FACTS: Readonly<Record<string, Omit<Fact, 'id'>>> = {
+  pack_alert_events: {
+    source: 'public queries',
+    wrong: ['newrelic_alert_events_*'],
+    ...has('NrAiIncident', ALERTS, { over: MONTH }),
   },
-  {
-    ...{ id: 'pack_service_levels', source: DEFINITIONS, wrong: ['newrelic_service_level_*'] },
-    from: 'ServiceLevelSnapshot',
-    fields: ['sliCompliance', 'remainingErrorBudget', 'entity.guid', 'entity.name'],
+  pack_service_levels: {
+    source: DEFINITIONS,
+    wrong: ['newrelic_service_level_*'],
+    ...has('ServiceLevelSnapshot', ['sliCompliance', 'remainingErrorBudget', 'entity.guid', 'entity.name']),
   },
-  {
-    ...{ id: 'pack_deployments', source: "New Relic's migration guide", over: MONTH },
+  pack_deployments: {
+    source: "New Relic's migration guide",
     wrong: ['newrelic_deployment_timestamp_seconds'],
-    from: 'ChangeTrackingEvent, Deployment',
-    fields: ['timestamp', 'version', 'entity.guid', 'entity.name'],
+    ...has('ChangeTrackingEvent, Deployment', ['timestamp', 'version', 'entity.guid', 'entity.name'], { over: MONTH }),
   },
-  {
-    ...{
-      id: 'pack_transactions',
-      source: "New Relic's data dictionary",
-      wrong: ['newrelic_transaction_*'],
-      over: DAY_S,
-    },
-    from: 'Transaction',
-    fields: ['duration', 'transactionType', 'appName', 'appId'],
-    where: 'appId = {app}',
+  pack_transactions: {
+    source: "New Relic's data dictionary",
+    wrong: ['newrelic_transaction_*'],
+    ...has('Transaction', ['duration', 'transactionType', 'appName', 'appId'], { where: 'appId = {app}', over: DAY_S }),
   },
-  {
-    ...{ id: 'pack_browser', source: DEFINITIONS, wrong: ['newrelic_browser_*'] },
-    from: 'PageView, PageViewTiming, JavaScriptError',
-    fields: ['appName', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
+  pack_browser: {
+    source: DEFINITIONS,
+    wrong: ['newrelic_browser_*'],
+    ...has('PageView, PageViewTiming, JavaScriptError', BROWSER),
   },
-  {
-    ...{ id: 'pack_synthetics', source: DEFINITIONS, wrong: ['newrelic_synthetics_*'] },
-    from: 'SyntheticCheck',
-    fields: ['result', 'duration', 'monitorName', 'locationLabel'],
+  pack_synthetics: {
+    source: DEFINITIONS,
+    wrong: ['newrelic_synthetics_*'],
+    ...has('SyntheticCheck', ['result', 'duration', 'monitorName', 'locationLabel']),
   },
-  {
-    ...{ id: 'pack_limits', source: LIMITS },
+  pack_limits: {
+    source: LIMITS,
     wrong: ['newrelic_limit_used_per_minute', 'newrelic_limit_allowed_per_minute'],
-    from: 'Metric',
-    fields: [`${CONSUMPTION}.limitValue`, 'limitName', 'limitTimeInterval'],
-    where: `${CONSUMPTION}.currentValue IS NOT NULL OR ${CONSUMPTION}.limitValue IS NOT NULL`,
-    counted: `${CONSUMPTION}.currentValue`,
+    ...has('Metric', [`${CONSUMPTION}.limitValue`, 'limitName', 'limitTimeInterval'], {
+      where: `${CONSUMPTION}.currentValue IS NOT NULL OR ${CONSUMPTION}.limitValue IS NOT NULL`,
+      counted: `${CONSUMPTION}.currentValue`,
+    }),
   },
-  {
-    ...{ id: 'pack_limits_reached', source: LIMITS, wrong: ['newrelic_limit_incidents'], minEvents: 1 },
-    from: 'NrIntegrationError',
-    fields: ['limitName'],
-    where: "category IN ('RateLimit', 'ResourceLimit')",
+  pack_limits_reached: {
+    source: LIMITS,
+    wrong: ['newrelic_limit_incidents'],
+    ...has('NrIntegrationError', ['limitName'], {
+      where: "category IN ('RateLimit', 'ResourceLimit')",
+      minEvents: 1,
+    }),
   },
-  {
-    ...{ id: 'pack_usage', source: "New Relic's page on usage queries", wrong: ['newrelic_usage_*'], minEvents: 1 },
-    from: 'NrConsumption, NrMTDConsumption',
-    fields: [
-      ...['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
-      ...['FullPlatformUsersBillable', 'CoreUsersBillable'],
-    ],
+  pack_usage: {
+    source: "New Relic's page on usage queries",
+    wrong: ['newrelic_usage_*'],
     // New Relic notes usage about three hours late.
-    delay: 4 * HOUR_S,
+    ...has('NrConsumption, NrMTDConsumption', [...DATA, ...USERS], { minEvents: 1, delay: 4 * HOUR_S }),
   },
-];
-
-/** The query that counts the events of a pack as `n`, and those with each field as `f0`, `f1`, ... */
-export function packQuery({ fields, from, where, counted = '*' }: PackEvents): string {
-  const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
-  return `SELECT count(${counted}) AS n, ${columns} FROM ${from}${where === undefined ? '' : ` WHERE ${where}`} {time}`;
-}
+};

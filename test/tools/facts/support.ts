@@ -16,13 +16,11 @@ import { configOf } from '../../config/reading.ts';
 const NOW = Date.UTC(2026, 10, 20, 14, 7, 30);
 let now = NOW;
 
-/** The facts of one account over a simulator, and the calls they took beyond the lists. */
+/** The facts of one account over a simulator. */
 export interface CheckedSimulator extends AccountFacts {
-  readonly calls: number;
   /** The texts of all NRQL queries. */
   readonly queries: readonly string[];
-  /** Calls that search for applications. */
-  readonly searches: number;
+  /** All calls, those for lists too. */
   readonly requests: number;
 }
 
@@ -89,9 +87,8 @@ export async function checkSimulator(
       delayMs: config.collection.delay,
     });
     const operations = simulator.requests.all().flatMap(({ operations: checkedBy = [] }) => checkedBy);
-    const searches = operations.filter(({ kind }) => kind === 'graphql_applications').length;
     const queries = operations.filter(({ kind }) => kind === 'graphql_nrql').map(({ text: query }) => query);
-    return { ...found, calls: account.calls.made, queries, searches, requests: simulator.requests.count() };
+    return { ...found, queries, requests: simulator.requests.count() };
   } finally {
     await Promise.all([...accounts, account].map((each) => each.close()));
   }

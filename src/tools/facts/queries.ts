@@ -1,0 +1,57 @@
+import { rowsOf } from '../../api/nerdgraph/nrql.ts';
+import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
+import type { AskedAccount } from './askedAccount.ts';
+import type { Judged } from './evidence.ts';
+import { accepted, keptBy, type Answer } from './judges.ts';
+
+/** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
+export interface Fact {
+  readonly id: string;
+  readonly relies: string;
+  readonly source: string;
+  /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
+  readonly wrong: readonly string[];
+  /** The query, or how the account is asked where it takes more than one. */
+  readonly asked: string;
+  /** The fields that a pack reads. */
+  readonly fields?: readonly string[];
+  /** Rejects with an UpstreamError. */
+  readonly check: (account: AskedAccount) => Promise<Judged>;
+}
+
+/** The statement of a query, about the account's applications, over a range that ends `delay` seconds before `to`. */
+export function written(nrql: string, { largest, to }: Pick<AskedAccount, 'largest' | 'to'>, over = 600, delay = 0) {
+  const range = { from: to - delay - over, to: to - delay };
+  const text = nrql
+    .replaceAll('{app}', String(largest[0]?.id))
+    .replaceAll('{apps}', largest.map(({ id }) => id).join(', '))
+    .replaceAll('{time}', `SINCE ${range.from * 1000} UNTIL ${range.to * 1000}`);
+  return { text, range };
+}
+
+type Asked = Pick<AskedAccount, 'result' | 'largest' | 'to'>;
+
+/** Runs a query; `over` and `delay` are in seconds. Rejects with an UpstreamError. */
+export async function ask(account: Asked, nrql: string, over?: number, delay?: number): Promise<Answer> {
+  const { text, range } = written(nrql, account, over, delay);
+  const result = await account.result(text);
+  return { result, rows: result.results, window: rowsOf(result).window, range, largest: account.largest };
+}
+
+/** A fact that the result of one query decides. */
+export const query = (nrql: string, judged: (answer: Answer) => Judged, over?: number, delay?: number) => ({
+  asked: nrql,
+  check: async (account: AskedAccount) => judged(await ask(account, nrql, over, delay)),
+});
+
+/** A fact that is about whether New Relic accepts a query. */
+export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged = accepted) => ({
+  asked: nrql,
+  check: async (account: AskedAccount) => judged(await account.tryQuery(written(nrql, account).text)),
+});
+
+/** Which facets the LIMIT of a query keeps of those that another one lists. */
+export const keeps = (assumed: 'by records' | 'by sum', few: string, all: string) => ({
+  asked: few,
+  check: async (account: AskedAccount) => keptBy(assumed, await ask(account, few), await ask(account, all)),
+});
