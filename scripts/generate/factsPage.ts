@@ -45,7 +45,7 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
 
 /** The text of docs/facts.md. */
 export function factsPage(): string {
-  const facts = FACTS.map(({ id, relies, source, wrong, fields, asked }, index) => {
+  const facts = FACTS.map(({ id, relies, wrong, fields, asked }, index) => {
     const isAskedSoBefore = FACTS[index - 1]?.asked === asked;
     const question = asked.startsWith('SELECT') ? `\`${asked.replace(COUNT, '{count}')}\`` : asked;
     const notes = [
@@ -53,7 +53,7 @@ export function factsPage(): string {
       `Wrong: ${wrong.map(named).join(', ')}`,
       'Seen live: not yet',
     ];
-    return `- \`${id}\`: ${[`${relies} (${source})`, ...notes].join('. ')}.`;
+    return `- \`${id}\`: ${[relies, ...notes].join('. ')}.`;
   });
   const others = UNDECIDABLE.map(([what, why]) => `- ${what}: ${why}.`);
   return [INTRODUCTION, ...facts, '\n## What no call decides\n', ...others].join('\n');

@@ -63,8 +63,9 @@ export interface Timing {
 
 /** The account whose facts are checked, and the contents of its lists. */
 export interface AskedAccount extends Connection {
-  readonly listed: readonly Application[];
-  /** The reporting applications whose values are read, at least one, those with the most hosts first. */
+  /** The applications that report, those with the most hosts first. */
+  readonly reporting: readonly Application[];
+  /** Those whose values are read, at least one. */
   readonly largest: readonly Application[];
   /** The end of the newest minute with complete data, in Unix seconds. */
   readonly to: number;

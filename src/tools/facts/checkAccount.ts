@@ -19,26 +19,24 @@ export interface AccountFacts {
 const LARGEST = 5;
 
 /** Checks all facts on an account; `done` hears of each. Rejects only with the reason of the signal. */
-export async function checkAccount(
-  connection: Connection,
-  timing: Timing,
-  done: () => void = () => undefined,
-): Promise<AccountFacts> {
+export async function checkAccount(connection: Connection, timing: Timing, done?: () => void): Promise<AccountFacts> {
   const { live } = connection;
   const account = live.config.name;
   const allAre = (judged: Judged) => FACTS.map((fact) => ({ ...fact, judged }));
   try {
     const listed = await live.reader.listApplications({}, live.call);
     const to = Math.floor((timing.now() - timing.delayMs) / MINUTE_MS) * MINUTE_S;
-    const reporting = listed.filter((application) => application.reporting !== false);
-    const largest = reporting.toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0)).slice(0, LARGEST);
+    const reporting = listed
+      .filter((application) => application.reporting !== false)
+      .toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0));
+    const largest = reporting.slice(0, LARGEST);
     if (largest.length === 0) return { account, rows: allAre(undecided('no reporting application')) };
     const rows: Row[] = [];
     for (const fact of FACTS) {
       const needed = fact.asked.includes('{app') ? rows.find(({ id }) => id === APP_ID)?.judged : undefined;
-      const check = () => fact.check({ ...connection, listed, largest, to, timing });
+      const check = () => fact.check({ ...connection, reporting, largest, to, timing });
       rows.push({ ...fact, judged: unmetNeed(needed) ?? (await check().catch(ofFailure)) });
-      done();
+      done?.();
     }
     return { account, rows };
   } catch (error) {

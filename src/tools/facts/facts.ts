@@ -1,14 +1,14 @@
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { sumOf } from '../grouping.ts';
+import { grouped, sumOf } from '../grouping.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import * as documents from './documentFacts.ts';
 import { AGES, holds, undecided, word, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
 import { facetsOf, numberAt } from './judges.ts';
 import { PACK_FACTS } from './packFacts.ts';
-import { ask, attempt, keeps, query, written, type Fact } from './queries.ts';
+import { ask, attempt, keeps, probe, query, written, type About, type Fact, type Row } from './queries.ts';
 
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
@@ -16,6 +16,7 @@ const WINDOW = ['newrelic_application_*', 'newrelic_host_*'];
 const REFERENCE = "New Relic's NRQL reference";
 const KEY_TRANSACTIONS = ['newrelic_key_transaction_*'];
 const ENTITIES = ['newrelic_<domain>_<type>_<metric> (entities)'];
+const TIME_RANGES = "New Relic's page on time ranges has no figure";
 const FAILURES = 'newrelic_exporter_api_failures_total';
 
 /** The calls of metrics, as the column `c`. */
@@ -24,29 +25,36 @@ const OF_LARGEST = `${COUNT} appId = {app} AND`;
 const ALIVE = `metricTimesliceName = '${SIGN_OF_LIFE}'`;
 const ALIVE_OF_LARGEST = `${OF_LARGEST} ${ALIVE} {time}`;
 const ALL_METRICS = `${COUNT} appId IN ({apps}) FACET appId, host, metricTimesliceName {time} LIMIT MAX`;
-const SUM = 'sum(newrelic.timeslice.value)';
 const HAS_VALUE = 'appId = {app} AND newrelic.timeslice.value IS NOT NULL';
+const FIVE_METRICS = `${COUNT} ${HAS_VALUE} FACET metricTimesliceName {time} LIMIT 5`;
+const SUM = 'sum(newrelic.timeslice.value)';
 const SUMS = `SELECT ${SUM} AS s FROM Metric WHERE ${HAS_VALUE} FACET metricTimesliceName`;
 const BY_NAME = 'SELECT sum(duration) AS s, count(*) AS n FROM Transaction WHERE appId = {app} FACET name {time}';
-/** A metric of OpenTelemetry, which has a count of its own. */
+/** About a metric of OpenTelemetry, which has a count of its own. */
 const REQUESTS = 'http.server.requests';
+const POINTS = `SELECT count(*) AS c, datapointCount() AS n, count(${REQUESTS}) AS k FROM Metric WHERE ${REQUESTS} IS NOT NULL {time}`;
+const LIKES = [SIGN_OF_LIFE, METRIC.web].map((name) => `metricTimesliceName LIKE '${name.toLowerCase()}'`);
+const LOWER_CASE = `${OF_LARGEST} (${LIKES.join(' OR ')}) {time}`;
+const NO_FACET = `${OF_LARGEST} ${ALIVE} FACET`;
+const BY_HOST = `${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`;
+const NAMES = 'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}';
+const PERCENTILE = 'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}';
 /** Metrics that show that an application has data. */
 const SIGNS = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${METRIC.nonWeb}', '${METRIC.memory}')`;
 
 /** The minute of an hour at which a range ends, which is on none of the steps to which New Relic may cut it. */
 const OFF_MINUTE = 27;
 
-/** The fact that a range, in seconds, is answered with a window of which each end moved by at most `maxShift` seconds. */
-const answered = (relies: string, wrong: readonly string[], over: number, maxShift: number) => ({
-  relies,
-  source: "New Relic's page on time ranges has no figure",
-  wrong,
-  asked: ALIVE_OF_LARGEST,
-  check: async (account: AskedAccount) => {
-    const delay = (account.to - OFF_MINUTE * MINUTE_S) % HOUR_S;
-    return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
-  },
-});
+/** The row of a range, in seconds: its answer has a window of which each end moved by at most `maxShift` seconds. */
+const moves = (over: number, maxShift: number, row: About) =>
+  probe(
+    ALIVE_OF_LARGEST,
+    async (account) => {
+      const delay = (account.to - OFF_MINUTE * MINUTE_S) % HOUR_S;
+      return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
+    },
+    row,
+  );
 
 async function appId(account: AskedAccount): Promise<Judged> {
   const hasData = async (id: string): Promise<boolean> =>
@@ -57,22 +65,23 @@ async function appId(account: AskedAccount): Promise<Judged> {
 
 /** Decides whether applications of each language have the sign of life, where they have any data. */
 async function signOfLife(account: AskedAccount): Promise<Judged> {
-  const languages = new Map<string, Set<number>>();
-  const reporting = account.listed.filter(({ reporting: reports }) => reports !== false);
-  for (const { id, language = '' } of [...account.largest, ...reporting]) {
-    const chosen = languages.get(language) ?? new Set();
-    if (chosen.size < 3) languages.set(language, chosen.add(id));
-  }
-  const ids = [...languages.values()].flatMap((chosen) => [...chosen]).join(', ');
+  const alike = grouped(account.reporting, ({ language = '' }) => language);
+  const chosen = [...alike.values()].flatMap((applications) => applications.slice(0, 3));
+  const ids = chosen.map(({ id }) => id).join(', ');
   const asked = `${COUNT} appId IN (${ids}) AND ${SIGNS} FACET appId, metricTimesliceName {time} LIMIT MAX`;
   const found = (await ask(account, asked)).rows.map(facetsOf);
-  const isFound = (chosen: ReadonlySet<number>, name?: string): boolean =>
-    found.some(([id, metric]) => chosen.has(Number(id)) && (name === undefined || name === metric));
-  const alive = [...languages].filter(([, chosen]) => isFound(chosen));
-  const without = alive.filter(([, chosen]) => !isFound(chosen, SIGN_OF_LIFE));
-  if (alive.length === 0) return undecided('no traffic');
-  const shown = without.length === 0 ? alive : without;
-  return holds(without.length === 0, ...shown.map(([language]) => word('language', language)));
+  const languagesOf = (rows: readonly (readonly string[])[]) =>
+    new Set(chosen.filter(({ id }) => rows.some(([app]) => app === String(id))).map(({ language = '' }) => language));
+  const [alive, sending] = [languagesOf(found), languagesOf(found.filter(([, metric]) => metric === SIGN_OF_LIFE))];
+  const without = [...alive].filter((language) => !sending.has(language));
+  if (alive.size === 0) return undecided('no traffic');
+  const shown = without.length === 0 ? [...alive] : without;
+  return holds(without.length === 0, ...shown.map((language) => word('language', language)));
+}
+
+async function foreignAccount(account: AskedAccount): Promise<Judged> {
+  const { text } = written(`${COUNT} appId = 1 AND ${ALIVE} {time}`, account, MINUTE_S);
+  return judge.refusedAs('forbidden')(await account.tryQuery(text, FOREIGN_ACCOUNT));
 }
 
 async function timeouts(account: AskedAccount): Promise<Judged> {
@@ -81,7 +90,7 @@ async function timeouts(account: AskedAccount): Promise<Judged> {
   return shortest.verdict === 'as assumed' ? judge.accepted(await account.tryQuery(text, undefined, 30)) : shortest;
 }
 
-/** Reads how many requests the largest application had in one minute, repeatedly while the data of that minute arrives. */
+/** Reads the requests of the largest application in one minute, repeatedly while the data of that minute arrives. */
 async function lateMinutes(account: AskedAccount): Promise<Judged> {
   const { now, sleep, waitMs, delayMs } = account.timing;
   if (waitMs === 0) return undecided('needs --wait');
@@ -103,170 +112,115 @@ async function lateMinutes(account: AskedAccount): Promise<Judged> {
 export const APP_ID = 'nerdgraph_app_id';
 
 /** The facts but those of packs, by id. */
-const TABLE: Readonly<Record<string, Omit<Fact, 'id'>>> = {
-  [APP_ID]: {
-    relies: 'appId in a condition is a number, without quotes',
-    source: 'both forms stand in pages of New Relic',
+const TABLE: Readonly<Record<string, Row>> = {
+  [APP_ID]: probe('the largest application by its number, else by its number in quotes', appId, {
+    relies: 'appId in a condition is a number, without quotes (both forms stand in pages of New Relic)',
     wrong: WINDOW,
-    asked: 'the largest application by its number, and by its number in quotes where that finds nothing',
-    check: appId,
-  },
-  nerdgraph_limit_max: {
-    relies: 'LIMIT MAX gives 5,000 rows',
-    source: `${REFERENCE}; one public project was cut at 4,899`,
+  }),
+  nerdgraph_limit_max: query(ALL_METRICS, judge.limitMax, {
+    relies: `LIMIT MAX gives 5,000 rows (${REFERENCE}; one public project was cut at 4,899)`,
     wrong: WINDOW,
-    ...query(ALL_METRICS, judge.limitMax),
-  },
-  nerdgraph_facets: {
-    relies: 'the values of several facets are a list of texts, in the order of metadata.facets',
-    source: 'a published body',
+  }),
+  nerdgraph_facets: query(ALL_METRICS, judge.facets, {
+    relies: 'the values of several facets are a list of texts, in the order of metadata.facets (a published body)',
     wrong: WINDOW,
-    ...query(ALL_METRICS, judge.facets),
-  },
-  nerdgraph_other_result: {
-    relies: 'what a LIMIT leaves out is summed up in otherResult',
-    source: `${REFERENCE}; public code`,
+  }),
+  nerdgraph_other_result: query(FIVE_METRICS, judge.otherResult, {
+    relies: `what a LIMIT leaves out is summed up in otherResult (${REFERENCE}; public code)`,
     wrong: [...WINDOW, 'queries'],
-    ...query(`${COUNT} ${HAS_VALUE} FACET metricTimesliceName {time} LIMIT 5`, judge.otherResult),
-  },
-  nerdgraph_first_sum: {
-    relies: 'behind a first sum(), a LIMIT keeps the facets with the most records, not with the greatest sums',
-    source: REFERENCE,
+  }),
+  nerdgraph_first_sum: keeps('by records', `${BY_NAME} LIMIT 1`, `${BY_NAME} LIMIT MAX`, {
+    relies: `behind a first sum(), a LIMIT keeps the facets with the most records (${REFERENCE})`,
     wrong: ['queries'],
-    ...keeps('by records', `${BY_NAME} LIMIT 1`, `${BY_NAME} LIMIT MAX`),
-  },
-  nerdgraph_order_by: {
-    relies: 'ORDER BY says which facets a LIMIT keeps',
-    source: REFERENCE,
+  }),
+  nerdgraph_order_by: keeps('by sum', `${SUMS} ORDER BY ${SUM} {time} LIMIT 5`, `${SUMS} {time} LIMIT MAX`, {
+    relies: `ORDER BY says which facets a LIMIT keeps (${REFERENCE})`,
     wrong: ['newrelic_transaction_*', 'queries'],
-    ...keeps('by sum', `${SUMS} ORDER BY ${SUM} {time} LIMIT 5`, `${SUMS} {time} LIMIT MAX`),
-  },
-  nerdgraph_metric_count: {
-    relies: 'count(*) of Metric sums the counts of the metrics, and datapointCount() counts their points',
-    source: "New Relic's news of March 2025",
+  }),
+  nerdgraph_metric_count: query(POINTS, judge.countOfMetrics, {
+    relies: "count(*) of Metric sums counts, datapointCount() counts points (New Relic's news of March 2025)",
     wrong: ENTITIES,
-    ...query(
-      `SELECT count(*) AS c, datapointCount() AS n, count(${REQUESTS}) AS k FROM Metric WHERE ${REQUESTS} IS NOT NULL {time}`,
-      judge.countOfMetrics,
-    ),
-  },
-  nerdgraph_half_hour: answered('a range of 30 minutes is answered to the minute', WINDOW, HOUR_S / 2, 0),
-  nerdgraph_hour: answered(
-    'a range of an hour is cut by at most 5 minutes',
-    ['collection.window', 'queries', 'backfill'],
-    HOUR_S,
-    300,
-  ),
-  nerdgraph_day: answered('a range of a day is cut by at most 10 minutes', ['queries'], DAY_S, 600),
-  nerdgraph_timeout: {
-    relies: 'the argument timeout takes 5 to 30 seconds',
-    source: "New Relic's client library",
+  }),
+  nerdgraph_half_hour: moves(HOUR_S / 2, 0, {
+    relies: `a range of 30 minutes is answered to the minute (${TIME_RANGES})`,
+    wrong: WINDOW,
+  }),
+  nerdgraph_hour: moves(HOUR_S, 300, {
+    relies: `a range of an hour is cut by at most 5 minutes (${TIME_RANGES})`,
+    wrong: ['collection.window', 'queries', 'backfill'],
+  }),
+  nerdgraph_day: moves(DAY_S, 600, {
+    relies: `a range of a day is cut by at most 10 minutes (${TIME_RANGES})`,
+    wrong: ['queries'],
+  }),
+  nerdgraph_timeout: probe(ALIVE_OF_LARGEST, timeouts, {
+    relies: "the argument timeout takes 5 to 30 seconds (New Relic's client library)",
     wrong: ['limits.request_timeout'],
-    asked: ALIVE_OF_LARGEST,
-    check: timeouts,
-  },
-  nerdgraph_hosts: {
-    relies: 'rows of an application have its hosts, as many as apmSummary.hostCount',
-    source: "New Relic's page on timeslice data; the equality is inferred",
+  }),
+  nerdgraph_hosts: query(BY_HOST, judge.hosts, {
+    over: HOUR_S,
+    relies: "rows have as many hosts as apmSummary.hostCount (inferred from New Relic's page on timeslice data)",
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
-    ...query(`${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`, judge.hosts, HOUR_S),
-  },
-  nerdgraph_sign_of_life: {
-    relies: 'agents of every language send Agent/MetricsReported/count',
-    source: "queries that New Relic's alerting generates; every language is inferred",
+  }),
+  nerdgraph_sign_of_life: probe('up to three applications of each language that have other data', signOfLife, {
+    relies: "agents of every language send Agent/MetricsReported/count (inferred from queries of New Relic's alerting)",
     wrong: ['newrelic_application_memory_used_bytes', ...WINDOW],
-    asked: 'up to three applications of each language that have other data',
-    check: signOfLife,
-  },
-  nerdgraph_like: {
-    relies: 'LIKE ignores case',
-    source: REFERENCE,
+  }),
+  nerdgraph_like: query(LOWER_CASE, judge.data, {
+    relies: `LIKE ignores case (${REFERENCE})`,
     wrong: ['custom_metrics'],
-    ...query(
-      `${OF_LARGEST} (metricTimesliceName LIKE '${SIGN_OF_LIFE.toLowerCase()}' OR metricTimesliceName LIKE '${METRIC.web.toLowerCase()}') {time}`,
-      judge.data,
-    ),
-  },
-  nerdgraph_in_list: {
-    relies: 'a list of numbers and texts is legal in IN',
-    source: 'inferred',
+  }),
+  nerdgraph_in_list: attempt(`${COUNT} appId IN ({app}, '{app}') AND ${ALIVE} {time}`, judge.accepted, {
+    relies: 'a list of numbers and texts is legal in IN (inferred)',
     wrong: ENTITIES,
-    ...attempt(`${COUNT} appId IN ({app}, '{app}') AND ${ALIVE} {time}`),
-  },
-  nerdgraph_names: {
-    relies: 'uniques() gives up to 10,000 metric names',
-    source: REFERENCE,
+  }),
+  nerdgraph_names: attempt(NAMES, judge.accepted, {
+    relies: `uniques() gives up to 10,000 metric names (${REFERENCE})`,
     wrong: ['custom_metrics'],
-    ...attempt('SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}'),
-  },
-  nerdgraph_syntax_error: {
-    relies: 'a syntax error is told from a failure of New Relic',
-    source: "New Relic's IDE extension: errorClass INVALID_INPUT",
+  }),
+  nerdgraph_syntax_error: attempt(NO_FACET, judge.refusedAs('other'), {
+    relies: "a syntax error is told from a failure of New Relic (New Relic's IDE extension: errorClass INVALID_INPUT)",
     wrong: [FAILURES, 'queries'],
-    ...attempt(`${OF_LARGEST} metricTimesliceName = '${METRIC.web}' FACET`, (end) => judge.refusedAs('other', end)),
-  },
-  nerdgraph_foreign_account: {
-    relies: 'an account that the key does not see is told as forbidden',
-    source: "New Relic's IDE extension: SERVER_ERROR with DataFetchingException",
+  }),
+  nerdgraph_foreign_account: probe(`account ${FOREIGN_ACCOUNT}, once`, foreignAccount, {
+    relies:
+      "an account that the key does not see is told as forbidden (DataFetchingException in New Relic's IDE extension)",
     wrong: [FAILURES],
-    asked: `account ${FOREIGN_ACCOUNT}, once`,
-    check: async (account) => {
-      const { text } = written(`${COUNT} appId = 1 AND ${ALIVE} {time}`, account, MINUTE_S);
-      return judge.refusedAs('forbidden', await account.tryQuery(text, FOREIGN_ACCOUNT));
-    },
-  },
-  nerdgraph_percentile: {
-    relies: 'percentile(x, 75) is an object with the key "75" or "75.0"',
-    source: 'both were seen in public code',
+  }),
+  nerdgraph_percentile: query(PERCENTILE, judge.percentile, {
+    over: HOUR_S,
+    relies: 'percentile(x, 75) is an object with the key "75" or "75.0" (both were seen in public code)',
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', 'queries'],
-    ...query(
-      'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}',
-      judge.percentile,
-      HOUR_S,
-    ),
-  },
-  nerdgraph_entity_page: {
-    relies: 'a page of entitySearch has 200 entities, and nextCursor leads to others',
-    source: "New Relic's client library and command line",
+  }),
+  nerdgraph_entity_page: probe('two pages of all entities of the account', documents.entityPage, {
+    relies: "a page of entitySearch has 200 entities, and nextCursor leads to others (New Relic's command line)",
     wrong: ['newrelic_up', 'newrelic_application_*'],
-    asked: 'two pages of all entities of the account',
-    check: documents.entityPage,
-  },
-  nerdgraph_key_transaction_id: {
-    relies: 'the tag keyTransactionId holds the number of a key transaction',
-    source: "New Relic's Terraform provider",
+  }),
+  nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.keyTransactionIds, {
+    relies: "the tag keyTransactionId holds the number of a key transaction (New Relic's Terraform provider)",
     wrong: KEY_TRANSACTIONS,
-    asked: 'the first page of key transactions',
-    check: documents.keyTransactionIds,
-  },
-  nerdgraph_application_guid: {
-    relies: 'the guid of the owning application holds its id',
-    source: 'inferred from published guids',
+  }),
+  nerdgraph_application_guid: probe('the details of 25 key transactions', documents.ownerGuids, {
+    relies: 'the guid of the owning application holds its id (inferred from published guids)',
     wrong: KEY_TRANSACTIONS,
-    asked: 'the details of 25 key transactions',
-    check: documents.ownerGuids,
-  },
-  nerdgraph_user: {
-    relies: 'actor { user { id } } says whose key it is',
-    source: "New Relic's schema",
+  }),
+  nerdgraph_user: probe('that document', documents.userId, {
+    relies: "actor { user { id } } says whose key it is (New Relic's schema)",
     wrong: ['limits.max_concurrent_requests'],
-    asked: 'that document',
-    check: documents.userId,
-  },
-  nerdgraph_golden_query: {
-    relies: 'the golden metrics of a type have select, from and eventId, are read by one query, and have values',
-    source: 'inferred from the definitions; timeslice data do not mix with others',
-    wrong: ENTITIES,
-    asked: 'a query for three entities that report of each of up to five types, those of APM first',
-    check: documents.goldenValues,
-  },
-  late_minutes: {
-    relies: 'a minute is complete after collection.delay',
-    source: "New Relic's alerting waits for 2 minutes",
+  }),
+  nerdgraph_golden_query: probe(
+    'a query for three entities of each of up to five types, those of APM first',
+    documents.goldenValues,
+    {
+      relies:
+        'golden metrics of a type have all members, share a query, and have values (inferred from the definitions)',
+      wrong: ENTITIES,
+    },
+  ),
+  late_minutes: probe('with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end', lateMinutes, {
+    relies: "a minute is complete after collection.delay (New Relic's alerting waits for 2 minutes)",
     wrong: ['collection.delay', ...WINDOW],
-    asked: 'with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end',
-    check: lateMinutes,
-  },
+  }),
 };
 
 /** All facts, in the order of the output. */

@@ -125,9 +125,8 @@ export function accepted(end: NrqlEnd): Judged {
   return isError || typeof end === 'string' ? holds(false, errorClassOf(end)) : holds(true);
 }
 
-export function refusedAs(reason: 'other' | 'forbidden', end: NrqlEnd): Judged {
-  return holds(end instanceof UpstreamError && end.failure.reason === reason, errorClassOf(end));
-}
+export const refusedAs = (reason: 'other' | 'forbidden') => (end: NrqlEnd) =>
+  holds(end instanceof UpstreamError && end.failure.reason === reason, errorClassOf(end));
 
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;

@@ -2,22 +2,31 @@ import { rowsOf } from '../../api/nerdgraph/nrql.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import type { Judged } from './evidence.ts';
-import { accepted, keptBy, type Answer } from './judges.ts';
+import { keptBy, type Answer } from './judges.ts';
 
 /** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
-export interface Fact {
+export interface Fact extends About {
   readonly id: string;
-  readonly relies: string;
-  readonly source: string;
-  /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
-  readonly wrong: readonly string[];
   /** The query, or how the account is asked where it takes more than one. */
   readonly asked: string;
-  /** The fields that a pack reads. */
-  readonly fields?: readonly string[];
   /** Rejects with an UpstreamError. */
   readonly check: (account: AskedAccount) => Promise<Judged>;
 }
+
+/** What a fact says. */
+export interface About {
+  /** What we rely on, and where that comes from. */
+  readonly relies: string;
+  /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
+  readonly wrong: readonly string[];
+  /** The fields that a pack reads. */
+  readonly fields?: readonly string[];
+  /** The length of the range in seconds, and by how much it ends before the newest complete minute. */
+  readonly over?: number;
+  readonly delay?: number;
+}
+
+export type Row = Omit<Fact, 'id'>;
 
 /** The statement of a query, about the account's applications, over a range that ends `delay` seconds before `to`. */
 export function written(nrql: string, { largest, to }: Pick<AskedAccount, 'largest' | 'to'>, over = 600, delay = 0) {
@@ -38,20 +47,16 @@ export async function ask(account: Asked, nrql: string, over?: number, delay?: n
   return { result, rows: result.results, window: rowsOf(result).window, range, largest: account.largest };
 }
 
+export const probe = (asked: string, check: Fact['check'], row: About): Row => ({ asked, check, ...row });
+
 /** A fact that the result of one query decides. */
-export const query = (nrql: string, judged: (answer: Answer) => Judged, over?: number, delay?: number) => ({
-  asked: nrql,
-  check: async (account: AskedAccount) => judged(await ask(account, nrql, over, delay)),
-});
+export const query = (nrql: string, judged: (answer: Answer) => Judged, row: About): Row =>
+  probe(nrql, async (account) => judged(await ask(account, nrql, row.over, row.delay)), row);
 
 /** A fact that is about whether New Relic accepts a query. */
-export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged = accepted) => ({
-  asked: nrql,
-  check: async (account: AskedAccount) => judged(await account.tryQuery(written(nrql, account).text)),
-});
+export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged, row: About): Row =>
+  probe(nrql, async (account) => judged(await account.tryQuery(written(nrql, account).text)), row);
 
 /** Which facets the LIMIT of a query keeps of those that another one lists. */
-export const keeps = (assumed: 'by records' | 'by sum', few: string, all: string) => ({
-  asked: few,
-  check: async (account: AskedAccount) => keptBy(assumed, await ask(account, few), await ask(account, all)),
-});
+export const keeps = (assumed: 'by records' | 'by sum', few: string, all: string, row: About): Row =>
+  probe(few, async (account) => keptBy(assumed, await ask(account, few), await ask(account, all)), row);
