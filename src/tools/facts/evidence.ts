@@ -7,7 +7,7 @@ const split = (text: string): readonly string[] => text.split(/\s+/);
 
 type Subject = 'shape' | 'failure' | 'error class' | 'language' | 'field' | 'delay';
 
-/** The words that evidence may hold, by subject; of fields also those that a pack reads. */
+/** The words that evidence may hold, by subject; of fields, also what a pack reads. */
 export const WORDS: Readonly<Record<Subject, readonly string[]>> = {
   shape: [
     ...['absent', 'number', 'string', 'list of texts', 'list', 'object', 'null', 'undefined', 'key "75"', 'key "75.0"'],

@@ -28,8 +28,10 @@ export interface About {
 
 export type Row = Omit<Fact, 'id'>;
 
+type Asked = Pick<AskedAccount, 'result' | 'largest' | 'to'>;
+
 /** The statement of a query, about the account's applications, over a range that ends `delay` seconds before `to`. */
-export function written(nrql: string, { largest, to }: Pick<AskedAccount, 'largest' | 'to'>, over = 600, delay = 0) {
+export function written(nrql: string, { largest, to }: Pick<Asked, 'largest' | 'to'>, over = 600, delay = 0) {
   const range = { from: to - delay - over, to: to - delay };
   const text = nrql
     .replaceAll('{app}', String(largest[0]?.id))
@@ -37,8 +39,6 @@ export function written(nrql: string, { largest, to }: Pick<AskedAccount, 'large
     .replaceAll('{time}', `SINCE ${range.from * 1000} UNTIL ${range.to * 1000}`);
   return { text, range };
 }
-
-type Asked = Pick<AskedAccount, 'result' | 'largest' | 'to'>;
 
 /** Runs a query; `over` and `delay` are in seconds. Rejects with an UpstreamError. */
 export async function ask(account: Asked, nrql: string, over?: number, delay?: number): Promise<Answer> {
@@ -57,6 +57,6 @@ export const query = (nrql: string, judged: (answer: Answer) => Judged, row: Abo
 export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged, row: About): Row =>
   probe(nrql, async (account) => judged(await account.tryQuery(written(nrql, account).text)), row);
 
-/** Which facets the LIMIT of a query keeps of those that another one lists. */
+/** Which facets the LIMIT of a query keeps, of all that another query lists. */
 export const keeps = (assumed: 'by records' | 'by sum', few: string, all: string, row: About): Row =>
   probe(few, async (account) => keptBy(assumed, await ask(account, few), await ask(account, all)), row);
