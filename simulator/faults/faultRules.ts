@@ -47,6 +47,10 @@ const effect = <const Name extends string, Parameters extends z.core.$ZodLooseSh
   parameters: Parameters,
 ) => z.strictObject({ ...MATCHER, effect: z.literal(name), ...parameters });
 
+/** New Relic's words for a subquery with more results than it takes (its page "Use subqueries for linking multiple queries"). */
+const SUBQUERY_LIMIT =
+  'Subquery may have reached the maximum result member limit, which may cause an incomplete result.';
+
 /** A fault rule; docs/simulator.md describes the effects. The short form can give an effect's first parameter as `status=503`. */
 export const FAULT_RULE = z.discriminatedUnion('effect', [
   effect('status', {
@@ -83,6 +87,7 @@ export const FAULT_RULE = z.discriminatedUnion('effect', [
   }),
   effect('null-alias', { level: z.enum(['field', 'account', 'actor']).default('field') }),
   effect('truncate', { rows: z.int().positive().optional() }),
+  effect('message', { text: z.string().min(1).default(SUBQUERY_LIMIT) }),
   z.strictObject({
     ...MATCHER,
     effect: z.enum([
@@ -111,7 +116,7 @@ export type FaultRule = z.infer<typeof FAULT_RULE>;
 export type FaultRuleInput = z.input<typeof FAULT_RULE>;
 
 /** The effects that only GraphQL calls have. */
-const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate']);
+const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate', 'message']);
 
 /** The parameter that the value of `EFFECT=VALUE` sets, by effect; undefined where the effect takes no value. */
 const MAIN_PARAMETER = new Map<string, string | undefined>(

@@ -200,7 +200,8 @@ export class GraphqlService {
             truncate: (facetsFound) => truncated(fault, facetsFound),
           });
           const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
-          const metadata = { facets: facets ?? null, messages: [], timeWindow };
+          const messages = fault?.effect === 'message' ? [fault.text] : [];
+          const metadata = { facets: facets ?? null, messages, timeWindow };
           return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
         });
 

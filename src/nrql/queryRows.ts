@@ -1,4 +1,5 @@
 import { Facets, hasOthers, MAX_FACETS } from './facets.ts';
+import { incompleteWords } from './incompleteResult.ts';
 
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
@@ -26,6 +27,8 @@ export interface QueryRows {
   readonly facets: readonly string[];
   /** New Relic's totals for the rows that it left out. */
   readonly otherResult: unknown;
+  /** New Relic's messages about the result; none by default. */
+  readonly messages?: readonly string[];
 }
 
 /** The series of a result, and the number of rows that gave none. */
@@ -48,6 +51,9 @@ export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 /** The label of the numbers of `percentile()`. */
 export const PERCENTILE_LABEL = 'percentile';
 
+/** Limit for the characters of New Relic's words in a failure. */
+const LONGEST_QUOTED = 120;
+
 const RESERVED_MEMBERS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
 
 /** Thrown when the rows of a result cannot be interpreted; the message says what is wrong. */
@@ -56,13 +62,18 @@ export class UnreadableRows extends Error {
 }
 
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
-export function whyIncomplete({ rows, otherResult }: QueryRows, { limit, failAt }: RowRules): string | undefined {
+export function whyIncomplete(
+  { rows, otherResult, messages = [] }: QueryRows,
+  { limit, failAt }: RowRules,
+): string | undefined {
   if (limit === undefined && rows.length >= MAX_FACETS) {
     return `the result has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
   }
   if (limit === undefined && hasOthers(otherResult)) {
     return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';
   }
+  const words = incompleteWords(messages, limit !== undefined);
+  if (words !== undefined) return `the result is not whole, says New Relic: ${words.slice(0, LONGEST_QUOTED)}`;
   if (failAt === undefined || rows.length === 0) return undefined;
   const numbers = rows.map((row) => (isRecord(row) ? row[failAt.value] : undefined)).filter((each) => isNumber(each));
   if (numbers.length === 0) throw new UnreadableRows('no row has a number in the column that "fail_at" names');

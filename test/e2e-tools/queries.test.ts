@@ -5,7 +5,7 @@ import { account } from '../e2e/support/config.ts';
 import { exporterForTest } from '../e2e/support/forTest.ts';
 import { SAME_WINDOW } from '../e2e/support/movedClock.ts';
 import { commandsOn } from '../support/inProcess.ts';
-import { simulatorForFile } from '../support/simulator.ts';
+import { simulatorForFile, simulatorForTest } from '../support/simulator.ts';
 
 const simulator = await simulatorForFile({ applications: 3, hostsPerApplication: 1 });
 
@@ -105,6 +105,31 @@ describe('check --live and plan', () => {
     const checked = await commandsOn(rest({ queries }))('check', '--live');
     expect(checked.stdout).toContain('query bad: problem: graphql:queries');
     expect(checked.status).toBe(1);
+  });
+});
+
+describe('a query of which New Relic says that its result is not whole', () => {
+  const queries = [
+    { name: 'all', nrql: COUNT, labels: ['app'], metrics: [{ name: 'shop_events', value: 'events' }] },
+    { name: 'some', nrql: COUNT, labels: ['app'], metrics: [{ name: 'shop_some', value: 'events' }], limit: 2 },
+  ];
+
+  it.each([
+    ['a subquery that reached its limit', { effect: 'message' }, []],
+    ['more facets than were asked for', { effect: 'message', text: 'Too many facets' }, ['shop_some']],
+    ['anything else', { effect: 'message', text: 'The query was rolled up' }, ['shop_events', 'shop_some']],
+  ] as const)('publishes nothing that it concerns: %s', async (_, fault, published) => {
+    const service = await simulatorForTest({ applications: 3, hostsPerApplication: 1, faults: [fault] });
+    const accounts = [account(service, 'shop', { account_id: 1_234_567, api: 'rest', queries })];
+    const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts } });
+    const families = await exporter.scrape('/metrics?collect[]=queries');
+    expect(families.map(({ name }) => name)).toEqual(published);
+    const status = JSON.parse(await exporter.text('/api/status')) as {
+      readonly accounts: readonly { readonly queries: readonly { readonly problem?: string }[] }[];
+    };
+    const problems = status.accounts[0]!.queries.flatMap(({ problem }) => problem ?? []);
+    expect(problems).toHaveLength(2 - published.length);
+    for (const problem of problems) expect(problem).toMatch(/says New Relic: .* \(reason too_large\)$/);
   });
 });
 

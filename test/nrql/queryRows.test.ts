@@ -171,6 +171,17 @@ describe('a result that is not whole', () => {
     },
   );
 
+  it('is one of which a message says so, unless it is about the rows that "limit" leaves out', () => {
+    const saying = (message: string): QueryRows => ({ ...resultOf(rows(3)), messages: ['rolled up', message] });
+    const partial = saying('Only partial results are available');
+    const cut = saying('Results limited to 5000 rows');
+    expect(whyIncomplete(partial, one)).toContain('says New Relic: Only partial results are available');
+    expect(whyIncomplete(partial, { ...one, limit: 20 })).toContain('partial');
+    expect(whyIncomplete(cut, one)).toContain('5000 rows');
+    expect(whyIncomplete(cut, { ...one, limit: 20 })).toBeUndefined();
+    expect(whyIncomplete(saying('cached'), one)).toBeUndefined();
+  });
+
   it('has as much in the column of fail_at, in all rows together', () => {
     const failAt = { value: 'incidents', at_least: 20 };
     expect(whyIncomplete(resultOf(rows(19)), { ...one, failAt })).toBeUndefined();

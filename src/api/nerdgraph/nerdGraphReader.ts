@@ -20,6 +20,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
+import { messagesIn } from '../../nrql/incompleteResult.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
 /**
@@ -88,7 +89,7 @@ async function runQuery(
 function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
   const given = rowsOf(result);
   const { rows, facets } = given;
-  const response = { rows, facets, otherResult: result['otherResult'] };
+  const response = { rows, facets, otherResult: result['otherResult'], messages: messagesIn(result) };
   try {
     const incomplete = whyIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);

@@ -2,6 +2,7 @@ import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MAX_FACETS, hasOthers } from '../../nrql/facets.ts';
+import { incompleteWords, messagesIn } from '../../nrql/incompleteResult.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
@@ -90,8 +91,8 @@ const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 const MAX_FACET_NAMES = 100;
 
 /**
- * The rows of a response; undefined where rows are missing, which New Relic does not report: there are as many as its limit
- * allows, or `otherResult` has data.
+ * The rows of a response; undefined where rows or data are missing: there are as many rows as New Relic's limit allows,
+ * `otherResult` has data, or a message says that the result is not whole.
  */
 export function completeRowsOf(
   result: Json,
@@ -103,7 +104,8 @@ export function completeRowsOf(
   const isFull = bucketed
     ? rows.length >= MAX_BUCKET_ROWS || countFacets(rows, facets) >= MAX_FACETS
     : rows.length >= MAX_FACETS;
-  return facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES)) ? undefined : response;
+  const isCut = facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES));
+  return isCut || incompleteWords(messagesIn(result), false) !== undefined ? undefined : response;
 }
 
 /** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */

@@ -3,7 +3,8 @@ import { NRQL, type Document } from './documents.ts';
 import type { Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/response.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
-import { isList, hasMembers, type Json, type Discarded } from '../http/validation.ts';
+import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
+import { messagesIn } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
@@ -15,8 +16,8 @@ type CallGroup = Group | 'accounts';
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
 
+/** Limit for the messages in one line of the log. */
 const MAX_MESSAGES = 5;
-const LONGEST_MESSAGE = 10_000;
 
 export interface NrqlRead {
   readonly group: CallGroup;
@@ -146,17 +147,7 @@ function endpointOf(group: CallGroup): string {
   return `graphql:${group}`;
 }
 
-/** New Relic's messages about the result, in one line for the log. */
+/** New Relic's first messages about the result, in one line for the log. */
 function messagesOf(result: Json): string | undefined {
-  const { metadata } = result;
-  const messages = hasMembers(metadata) ? metadata['messages'] : undefined;
-  if (!isList(messages)) return undefined;
-  const texts = messages.slice(0, MAX_MESSAGES).filter((each) => typeof each === 'string');
-  const plain = texts.map((each) =>
-    each
-      .slice(0, LONGEST_MESSAGE)
-      .replace(/[\s\p{C}]+/gu, ' ')
-      .trim(),
-  );
-  return plain.join('; ') || undefined;
+  return messagesIn(result).slice(0, MAX_MESSAGES).join('; ') || undefined;
 }

@@ -88,6 +88,20 @@ describe('a query for many applications', () => {
     expect(between.notes.failures).toEqual([]);
   });
 
+  it('of which a message says that it is not whole is read in parts until none says so', async () => {
+    const between = await startBetween(WORLD);
+    const [whole, hosts] = [await readAll(between), await readHosts(between)];
+    between.fault = edit((response) => {
+      if (response.results.length <= 10) return;
+      response.results = response.results.slice(0, 10);
+      response.metadata.messages = ['rolled up', 'Results limited to 10 rows'];
+    });
+    expect(await readAll(between)).toEqual(whole);
+    expect(await readHosts(between)).toEqual(hosts);
+    expect(new Set(between.notes.splits)).toEqual(new Set(['truncated']));
+    expect(between.notes.failures).toEqual([]);
+  });
+
   it('for the hosts of one application, or for a single host, that times out is tried again', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const { reader, call, notes } = between;

@@ -210,6 +210,7 @@ const AT_ONCE: readonly (readonly [what: string, reason: FailureReason, fault: F
 const TOO_BIG: readonly (readonly [what: string, fault: Fault])[] = [
   ['the words of New Relic', say('that query is a little too big')],
   ['rows that are left out', edit((answer) => (answer.otherResult = { c: 0.5 }))],
+  ['a message', edit((answer) => (answer.metadata.messages = ['Results may be incomplete']))],
 ];
 
 const STOPPING: readonly (readonly [reason: FailureReason, fault: Fault])[] = [

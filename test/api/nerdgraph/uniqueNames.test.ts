@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { json } from '../support/testServer.ts';
 import { RANGE } from './nerdGraphReading.ts';
-import { startBetween } from './proxy.ts';
+import { edit, startBetween } from './proxy.ts';
 import type { Between } from './proxy.ts';
 import { readAll } from '../support/reading.ts';
 
@@ -120,6 +120,15 @@ describe('more metric names than one query gives', () => {
       failure: { reason: 'too_large' },
     });
   });
+});
+
+it('a list of metric names of which a message says that it is not whole is a failure', async () => {
+  const between = await startBetween(WORLD);
+  between.fault = edit((answer) => (answer.metadata.messages = ['Only partial results are available']));
+  await expect(between.reader.listMetricNames({ applicationId: APPLICATION }, between.call)).rejects.toMatchObject({
+    failure: { reason: 'too_large' },
+  });
+  expect(between.asked).toHaveLength(1);
 });
 
 describe('the names of custom metrics', () => {

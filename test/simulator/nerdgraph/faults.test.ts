@@ -94,6 +94,17 @@ describe('a fault on a GraphQL call', () => {
     expect([found.count, found.results.entities.length]).toEqual([16, 3]);
   });
 
+  it('message is beside the rows of a result', async () => {
+    const { results } = await nrql(simulator, BOTH);
+    rule({ effect: 'message', times: 1 });
+    const told = await nrql(simulator, BOTH);
+    expect(told.results).toEqual(results);
+    expect(told.metadata.messages).toEqual([expect.stringContaining('maximum result member limit')]);
+    rule({ effect: 'message', text: 'rolled up', times: 1 });
+    expect((await nrql(simulator, BOTH)).metadata.messages).toEqual(['rolled up']);
+    expect((await nrql(simulator, BOTH)).metadata.messages).toEqual([]);
+  });
+
   it('endless-pages, repeat-next and repeat-ids lead a search astray', async () => {
     rule({ effect: 'endless-pages', times: 2 });
     const first = (await search(simulator, APPLICATIONS)).results;
