@@ -25,17 +25,29 @@ export type Meaning = keyof typeof MEANINGS;
 /**
  * The first row that fits an error decides its meaning. Codes are exact, so they come before words, and rows that fit many
  * errors come last. `database` is a code of the database behind NRQL, in `extensions` or in the message. A `classification`
- * alone says too little, so the message must match `and`. `source`: what shows New Relic returning the error.
+ * alone says too little, so the message must match `and`. Of the message, only New Relic's own words are compared, without what
+ * it quotes of a query. `source`: what shows New Relic returning the error.
  */
 export const TABLE: readonly {
   readonly mark:
     | { readonly database: string }
     | { readonly classification: string; readonly and: RegExp }
     | { readonly code: string }
+    | { readonly begins: RegExp }
     | { readonly words: RegExp };
   readonly meaning: Meaning;
   readonly source: string;
 }[] = [
+  {
+    mark: { begins: /^\s*NRQL Syntax Error/i },
+    meaning: 'other',
+    source: 'the page "Troubleshooting chart errors"; such a message repeats words of the query',
+  },
+  {
+    mark: { database: 'NRDB:1107005' },
+    meaning: 'other',
+    source: 'public reports: a refused query, of class SERVER_ERROR',
+  },
   { mark: { database: 'NRDB:1106924' }, meaning: 'rate_limited', source: 'public programs: limit of queries' },
   { mark: { database: 'NRDB:1101002' }, meaning: 'timeout', source: 'public programs: query duration' },
   {
@@ -51,6 +63,11 @@ export const TABLE: readonly {
   { mark: { code: 'SERVER_ERROR' }, meaning: 'server', source: 'newrelic-client-go, errors it retries' },
   { mark: { code: 'INTERNAL_SERVER_ERROR' }, meaning: 'server', source: 'newrelic-client-go, errors it retries' },
   {
+    mark: { words: /unknown function|syntax error/i },
+    meaning: 'other',
+    source: 'the page "Troubleshooting chart errors"; public reports',
+  },
+  {
     mark: { words: /too big|due to complexity|characters exceeded/i },
     meaning: 'too_big',
     source: 'nr1-cloud-optimize, issue 17; the page of NRQL on LIMIT MAX',
@@ -61,7 +78,7 @@ export const TABLE: readonly {
     source: 'the page "Troubleshooting chart errors"',
   },
   {
-    mark: { words: /query limit|too many concurrent|maximum number of requests/i },
+    mark: { words: /query limit|too many concurrent|too many requests|maximum number of requests/i },
     meaning: 'rate_limited',
     source: 'the pages of rate limits of NRQL and of NerdGraph',
   },
@@ -80,8 +97,16 @@ export const TABLE: readonly {
     source: 'the page "Troubleshooting chart errors"',
   },
   { mark: { code: 'INVALID_INPUT' }, meaning: 'other', source: 'CodeStream: the query was not liked' },
+  {
+    mark: { words: /execution resulted in 400/i },
+    meaning: 'other',
+    source: 'the page "Troubleshooting chart errors"',
+  },
   { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
+
+/** A quotation, or a function with its brackets; the apostrophe within a word ("we're") begins none. */
+const QUOTED = /(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|\b\w+\(\)/g;
 
 /** The members of `extensions` that may contain a code, the most precise first. */
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
@@ -159,12 +184,14 @@ function verdictOn(error: unknown, status: number): NonNullable<ReturnType<typeo
 
 function meaningOf(error: unknown): Meaning {
   const codes = codesOf(error);
-  const words = wordsOf(error);
+  const message = wordsOf(error);
+  const words = message.replace(QUOTED, ' ');
   const extensions = hasMembers(error) ? error['extensions'] : undefined;
   const classification = hasMembers(extensions) ? extensions['classification'] : undefined;
   const row = TABLE.find(({ mark }) => {
     if ('database' in mark) return codes.includes(mark.database) || words.includes(mark.database);
     if ('classification' in mark) return classification === mark.classification && mark.and.test(words);
+    if ('begins' in mark) return mark.begins.test(message);
     return 'code' in mark ? codes.includes(mark.code) : mark.words.test(words);
   });
   return row?.meaning ?? 'invalid_response';

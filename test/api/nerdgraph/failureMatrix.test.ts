@@ -197,6 +197,12 @@ const PLACES: Readonly<Record<string, Place>> = {
 };
 
 const UNREADABLE = edit(({ results }) => results.push({ c: 1, t: 1, x: 1, mn: 1, mx: 1 }));
+const REFUSED: Fault = (response) => {
+  const extensions = { errorClass: 'SERVER_ERROR', errorCode: 'NRDB:1107005' };
+  response.end(JSON.stringify({ data: null, errors: [{ message: 'Unknown function access()', extensions }] }));
+  return true;
+};
+
 const AT_ONCE: readonly (readonly [what: string, reason: FailureReason, fault: Fault])[] = [
   ['a connection that breaks', 'network', (response) => (response.destroy(), true)],
   ['an error of the server', 'server', say('oops', 'SERVER_ERROR')],
@@ -204,6 +210,7 @@ const AT_ONCE: readonly (readonly [what: string, reason: FailureReason, fault: F
   ['a refusal', 'forbidden', say('no', 'ACCESS_DENIED')],
   ['an odd error', 'invalid_response', say('odd')],
   ['a complaint about the query', 'other', say('no such function', 'INVALID_INPUT')],
+  ['a refused query', 'other', REFUSED],
   ['a row without a readable facet', 'invalid_response', UNREADABLE],
 ];
 

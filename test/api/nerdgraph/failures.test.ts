@@ -31,6 +31,7 @@ describe('the body of a response', () => {
     ['too_big', 'that query is a little too big. If using TIMESERIES, try fewer buckets'],
     ['other', 'TIMESERIES query supports a maximum of 366 buckets'],
     ['other', 'Syntax error in query near LIMIT'],
+    ['rate_limited', 'API is receiving too many requests'],
     ['timeout', 'x', { errorClass: 'TIMEOUT' }],
     ['timeout', 'x', { errorCode: 'NRDB:1101002' }],
     ['timeout', 'NRDB query duration exceeded the set timeout'],
@@ -50,6 +51,60 @@ describe('the body of a response', () => {
     expect(overload !== undefined).toBe(meaning === 'rate_limited');
     expect(retriable).toBe(['timeout', 'server', 'transient'].includes(meaning));
     expect(isTransient).toBe(meaning === 'transient');
+  });
+
+  /** Words of a user's query that mean something else where New Relic itself says them. */
+  const QUOTED = [
+    ...['key', 'access', 'permission', 'authorized', 'access denied', 'not authorized', 'query limit', 'too big'],
+    ...[
+      'too many requests',
+      'exceeded the set timeout',
+      'no application was matched',
+      'short-circuited',
+      'NRDB:1106924',
+    ],
+  ];
+
+  /** Codes that may come with a complaint about a query; with the first two the words do not matter. */
+  const EXTENSIONS: readonly [string, unknown][] = [
+    ['the code of a refused query', { errorCode: 'NRDB:1107005', errorClass: 'SERVER_ERROR' }],
+    ['that code alone', { errorCode: 'NRDB:1107005' }],
+    ['a class that names none', { errorClass: 'INVALID_INPUT' }],
+    ['no extensions', undefined],
+  ];
+
+  describe.each(EXTENSIONS)('with %s', (_, extensions) => {
+    it.each([
+      (quoted: string) => `NRQL Syntax Error: Error at line 1 position 15, unexpected '${quoted}'`,
+      (quoted: string) => `NRQL Syntax Error: unexpected ${quoted}`,
+      (quoted: string) => `Unknown function ${quoted.replaceAll(' ', '_')}()`,
+      (quoted: string) => `Unknown function '${quoted}'`,
+      (quoted: string) => `External Service 'NRDB' execution resulted in 400 - cause: no attribute "${quoted}"`,
+      (quoted: string) => `Syntax error near \`${quoted}\``,
+    ])('is a complaint about the query whatever words of it are repeated', (wordsOf) => {
+      for (const quoted of QUOTED) {
+        const message = wordsOf(quoted);
+        const verdict = judge({ errors: errors(message, extensions) }, 200, { root: ROOT });
+        expect([message, verdict?.meaning]).toEqual([message, 'other']);
+        expect(verdict?.failure.circumstances.retriable).toBeUndefined();
+      }
+    });
+  });
+
+  it.each(QUOTED)('is a complaint about a function also where fetching its data failed: %s', (quoted) => {
+    const both = { errorCode: 'NRDB:1107005', errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' };
+    for (const message of [`Unknown function '${quoted}'`, `NRQL Syntax Error: ${quoted}`, quoted]) {
+      const verdict = judge({ errors: errors(message, both) }, 200, { root: ROOT });
+      expect([message, verdict?.meaning]).toEqual([message, 'other']);
+    }
+    const fetching = { classification: 'DataFetchingException' };
+    const verdict = judge({ errors: errors(`Unknown function "${quoted}"`, fetching) }, 200, { root: ROOT });
+    expect(verdict?.meaning).toBe('other');
+  });
+
+  it('has apostrophes that quote nothing', () => {
+    const message = "We're sorry, but that query is a little too big. It's limited";
+    expect(judge({ errors: errors(message) }, 200, { root: ROOT })?.meaning).toBe('too_big');
   });
 
   it.each<[string, Record<string, unknown>, string | undefined]>([
