@@ -56,6 +56,8 @@ export class CallFailure extends Error {
     /** True if the same call may succeed when it is repeated. */
     readonly retriable?: boolean;
     readonly overload?: Overload | undefined;
+    /** True for an overload that may last for hours, so that no caller waits for its end. */
+    readonly isLasting?: boolean;
   };
 
   constructor(reason: FailureReason, words: string, circumstances: CallFailure['circumstances'] = {}) {

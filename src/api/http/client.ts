@@ -144,7 +144,8 @@ export class Client {
         failures += 1;
       } else {
         // The limiter admits the next attempt only after the pause.
-        if (call.patient !== true || overloads >= MAX_OVERLOADS) throw failed;
+        const { isLasting } = result.circumstances;
+        if (call.patient !== true || isLasting === true || overloads >= MAX_OVERLOADS) throw failed;
         overloads += 1;
       }
       await sleep(delay, call.signal);

@@ -62,13 +62,18 @@ export async function decodeText(response: RawResponse, maxBytes: number): Promi
   }
 }
 
+/** The account's plan refuses the call, or a compute limit that is used up. */
+const PAYMENT_REQUIRED = 402;
+
 /**
  * The overload that a response reports, if any: 429 always, 503 when it has `Retry-After` (docs/errors.md, "Pauses"). Its
- * length is the longest of the headers that tell one; a time in the past is ignored.
+ * length is the longest of the headers that tell one; a time in the past is ignored. 402, which may last for a day or a month,
+ * is one of unknown length.
  *
  * @param now Unix milliseconds of the wall clock
  */
 export function overloadOf(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
+  if (status === PAYMENT_REQUIRED) return { waitMs: undefined };
   if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;
   return announced(headers, now);
 }
@@ -107,6 +112,9 @@ function reasonOf(status: number): FailureReason {
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
 }
 
+const USED_UP =
+  "the account's plan, or a compute limit of the key's user, refuses the call; New Relic's page Compute Budgets says which";
+
 /** Server errors may be transient, except 501 (not supported) and an overload, which has its own time to wait. */
 function statusFailure(
   { address, status, headers }: ReceivedResponse,
@@ -121,8 +129,10 @@ function statusFailure(
     return new CallFailure(reason, words, { status });
   }
   const retriable = reason === 'server' && status !== 501 && overload === undefined;
-  const words = `status ${status}${title === undefined ? '' : `: ${title}`}`;
-  return new CallFailure(reason, words, { status, retriable, overload });
+  const isUsedUp = status === PAYMENT_REQUIRED;
+  const parts = [title, isUsedUp ? USED_UP : undefined].filter((part) => part !== undefined);
+  const words = [`status ${status}`, ...parts].join(': ');
+  return new CallFailure(reason, words, { status, retriable, overload, isLasting: isUsedUp });
 }
 
 /** The failure that a body reports, which is possible even with status 200. */

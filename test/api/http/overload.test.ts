@@ -18,6 +18,7 @@ describe('overloadOf', () => {
     ['503 with Retry-After', 503, { 'retry-after': '5' }, 5000],
     ['503 with a Retry-After of no meaning', 503, { 'retry-after': 'soon' }, undefined],
     ['429 without a header', 429, {}, undefined],
+    ['402, whatever its headers say', 402, { 'retry-after': '30' }, undefined],
     ['a reset that has passed', 429, { 'x-ratelimit-reset': '1454313600' }, undefined],
     ['a negative time', 429, { 'retry-after': '-5' }, undefined],
     ['words', 429, { 'retry-after': 'soon', 'x-ratelimit-reset': 'NaN' }, undefined],

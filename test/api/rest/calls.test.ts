@@ -252,7 +252,7 @@ describe('a failed status', () => {
       const delays = [250, 500].slice(0, attempts - 1);
       expect(notes.waits).toEqual(delays.map((ms) => ({ ms, places: 0 })));
       expect(notes.retries).toEqual(delays.map((delay) => ({ reason, delay })));
-      expect([notes.entered, notes.overloads.length]).toEqual([attempts, status === 429 ? 1 : 0]);
+      expect([notes.entered, notes.overloads.length]).toEqual([attempts, [402, 429].includes(status) ? 1 : 0]);
     },
   );
 
@@ -312,6 +312,19 @@ describe('a failed status', () => {
     expect(failure.reason).toBe('timeout');
     expect(notes.entered).toBe(attempts);
   });
+
+  it.each([true, false])(
+    '402 pauses for a time that no header tells, and nobody waits it out: patient %s',
+    async (patient) => {
+      const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, 402), {
+        maxRetries: 3,
+      });
+      const { failure, message } = await failureOf(reader.listApplications({}, { ...call, patient }));
+      expect(failure.reason).toBe('other');
+      expect(message).toMatch(/status 402: the account's plan, or a compute limit of the key's user, refuses the call/);
+      expect([notes.overloads, notes.entered]).toEqual([[{ waitMs: undefined }], 1]);
+    },
+  );
 
   it('is not waited out for ever, by a patient caller either', async () => {
     const { reader, call, notes } = await serve((response) => json(response, '{}', {}, 429), { maxRetries: 0 });
