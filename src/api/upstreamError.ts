@@ -5,7 +5,8 @@
 export const REMEDIES = {
   auth: 'the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp',
   forbidden:
-    "look at the permissions of the key's user: it needs access to the account, and account_id must be one that it sees",
+    "look at the permissions of the key's user: it needs access to the account; account_id must be one that it sees, and " +
+    '"region" that of its account: us, eu, gov or jp',
   not_found: 'look whether base_url is the address of New Relic',
   rate_limited: "lower limits.requests_per_minute, and find what else uses the account's limit",
   timeout:
@@ -14,7 +15,7 @@ export const REMEDIES = {
     'look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own',
   server: 'New Relic itself fails: look at its status page, and wait',
   redirect: 'correct base_url: the key is never sent to the address that it leads to',
-  invalid_response: "look whether a proxy answers in New Relic's place",
+  invalid_response: 'report it with these words, unless they say that something else answers in the place of New Relic',
   too_large: 'look what answers at this address: the response is larger than any of New Relic',
   other: 'correct what the message names; where it names nothing of yours, report it with these words',
 };

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { UpstreamError } from '../api/upstreamError.ts';
+import type { FailureReason, UpstreamError } from '../api/upstreamError.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
@@ -379,7 +379,7 @@ export class AccountCollector {
     // The other interface may refuse the same key.
     const isOwn = READS[kind].isNerdGraphOnly !== true || context.reader.api === 'nerdgraph';
     if (reason === 'auth' ? !isOwn : reason !== 'forbidden' || kind !== 'applications') return;
-    this.#setRefused(message);
+    this.#setRefused(message, reason);
     applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextAttempt(applicationList));
     this.#dropQueue();
   }
@@ -398,13 +398,13 @@ export class AccountCollector {
     this.#demand.notify();
   }
 
-  #setRefused(reason: string | undefined): void {
-    const isRefused = reason !== undefined;
+  #setRefused(words: string | undefined, reason?: FailureReason): void {
+    const isRefused = words !== undefined;
     const wasRefused = this.#refused !== undefined;
-    this.#refused = reason;
+    this.#refused = words;
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
-    this.report.refused(isRefused);
+    this.report.refused(reason);
   }
 
   #detach(work: Promise<unknown>): void {

@@ -1,5 +1,5 @@
 import type { ListedAccount } from '../api/upstreamReader.ts';
-import { UpstreamError, type FailureReason } from '../api/upstreamError.ts';
+import { REMEDIES, UpstreamError, type FailureReason } from '../api/upstreamError.ts';
 import { counted } from '../text/wording.ts';
 import type { AccountContext } from './selection.ts';
 import { retryAt } from './due.ts';
@@ -145,8 +145,7 @@ export class AccountList {
   #logRefusal(problem: string): void {
     this.context.logger.error(
       { problem },
-      'The key is refused: look at it, at the rights of its user, and at the region; meanwhile no account of the entry is ' +
-        'read, only its list of accounts is tried',
+      `The key is refused: ${REMEDIES.auth}; meanwhile no account of the entry is read, only its list of accounts is tried`,
     );
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { REMEDIES, type FailureReason } from '../api/upstreamError.ts';
 import type { Clock } from '../eventLoop/clock.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
 import type { Schedule } from './schedule.ts';
@@ -95,14 +96,14 @@ export class Report {
   /**
    * Logs the consequence of a refusal; the line of the failing group has its reason. With a key that may read only the list,
    * each read of the list ends the refusal, and the next task renews it: all together have one line.
+   *
+   * @param reason undefined: New Relic accepts the account again
    */
-  refused(isRefused: boolean): void {
-    this.#isRefused = isRefused;
-    if (isRefused && !this.#refusalLogged) {
-      this.logger.error(
-        'The account is refused: look at its key, the rights of the user of the key, and the region; ' +
-          'meanwhile only its application list is read, once per interval',
-      );
+  refused(reason: FailureReason | undefined): void {
+    this.#isRefused = reason !== undefined;
+    if (reason !== undefined && !this.#refusalLogged) {
+      const meanwhile = 'meanwhile only its application list is read, once per interval';
+      this.logger.error(`The account is refused: ${REMEDIES[reason]}; ${meanwhile}`);
       this.#refusalLogged = true;
     }
     this.#endRefusal();

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolders } from '../config/folder.ts';
 import { value } from '../support/exposition.ts';
-import { runInProcess } from '../support/inProcess.ts';
+import { commandsOn, runInProcess } from '../support/inProcess.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { account, configText, nerdGraphAccount } from './support/config.ts';
 import { exporterForTest } from './support/forTest.ts';
@@ -100,6 +100,27 @@ test('without a file it runs on the environment, and says so', async () => {
   expect(JSON.parse(await exporter.text('/api/status'))).toMatchObject({ verdict: 'nothing_read', last_scrapes: [] });
 });
 
+const INTERFACES = [
+  ['REST', account],
+  ['NerdGraph', nerdGraphAccount],
+] as const;
+
+test.each(INTERFACES)('over %s the log and check --live name the region where a key is forbidden', async (_, of) => {
+  const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
+  const forbidden = of(forbidding, 'one');
+  const exporter = await exporterForTest({ config: { accounts: [forbidden] } });
+  await exporter.scrape();
+  const refusal = exporter
+    .output()
+    .split('\n')
+    .find((line) => line.includes('level=error'));
+  expect(refusal).toContain('The account is refused: ');
+  const { stdout } = await commandsOn(forbidden)('check', '--live');
+  for (const text of [refusal, stdout]) {
+    expect(text?.replaceAll('\\"', '"')).toContain('"region" that of its account: us, eu, gov or jp');
+  }
+});
+
 test('with a wrong key it starts, newrelic_up is 0, and the log says what to change', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const exporter = await exporterForTest({
@@ -118,7 +139,7 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
   const lines = exporter.output().split('\n');
   const refusals = lines.filter((line) => /level=error/.test(line));
   expect(refusals).toHaveLength(1);
-  expect(refusals[0]).toContain('The account is refused: look at its key');
+  expect(refusals[0]).toContain('The account is refused: the key must be a user key');
   // Why stands in the line of the group that failed, once.
   expect(lines.filter((line) => /group=applications reason=auth .*status 401/.test(line))).toHaveLength(1);
   for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {

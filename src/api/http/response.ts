@@ -145,10 +145,13 @@ function bodyFailure(body: Json, status: number): CallFailure | undefined {
   return new CallFailure('invalid_response', words, { status });
 }
 
+/** The remedy for a response that is no JSON object, as each of New Relic's is. */
+export const NOT_OF_NEW_RELIC = 'look what answers in the place of New Relic, such as a proxy';
+
 function notJson(text: string): string {
   const start = text.trimStart();
-  if (start === '') return 'the response is empty';
-  return start.startsWith('<') ? 'the response is a web page, not JSON' : 'the response is not JSON';
+  const what = start === '' ? 'is empty' : start.startsWith('<') ? 'is a web page, not JSON' : 'is not JSON';
+  return `the response ${what}: ${NOT_OF_NEW_RELIC}`;
 }
 
 const LONGEST_ERROR = 64 * 1024;
@@ -226,7 +229,7 @@ export function parseResponse(
   } catch {
     throw invalid(notJson(text));
   }
-  if (!hasMembers(body) || isList(body)) throw invalid('the response is no JSON object');
+  if (!hasMembers(body) || isList(body)) throw invalid(`the response is no JSON object: ${NOT_OF_NEW_RELIC}`);
   const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {
     throw new CallFailure(failure.reason, failure.message, { status, overload: announced(headers, receivedAt) });

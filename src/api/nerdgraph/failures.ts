@@ -1,5 +1,5 @@
 import type { Document } from './documents.ts';
-import { titleOf } from '../http/response.ts';
+import { NOT_OF_NEW_RELIC, titleOf } from '../http/response.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 
@@ -135,8 +135,14 @@ export function judge(
   if (missing === undefined) return undefined;
   return {
     meaning: 'invalid_response',
-    failure: new CallFailure('invalid_response', `the response has no "${missing}"`, { status }),
+    failure: new CallFailure('invalid_response', missingWords(body, missing), { status }),
   };
+}
+
+/** GraphQL has `data` or errors in each response, so one with neither is not New Relic's. */
+function missingWords(body: Json, missing: string): string {
+  const words = `the response has no "${missing}"`;
+  return 'data' in body ? words : `${words}: ${NOT_OF_NEW_RELIC}`;
 }
 
 /** Failed fields of the records of a list: their null means unknown, not absent. */

@@ -66,7 +66,12 @@ const FAULTS: readonly (readonly [fault: string, answer: Responder, reason: Fail
   ['a chunked body cut short', cutShort({}), 'network', /connection/],
   ['no response', () => void vi.advanceTimersByTime(TIMEOUT_MS), 'timeout', /no response within 0\.5 s/],
   ['a slow drip', drip, 'timeout', /no whole response within 0\.5 s/],
-  ['malformed JSON', send('{"applications":['), 'invalid_response', /the response is not JSON/],
+  [
+    'malformed JSON',
+    send('{"applications":['),
+    'invalid_response',
+    /the response is not JSON: look what answers in the place of New Relic/,
+  ],
   ['an empty body', send(''), 'invalid_response', /empty/],
   ['a 204', (response) => response.writeHead(204).end(), 'invalid_response', /empty/],
   ['a web page', send('<!doctype html><html></html>'), 'invalid_response', /web page/],

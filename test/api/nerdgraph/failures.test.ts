@@ -141,6 +141,15 @@ describe('the body of a response', () => {
     expect(judge(body, 200, { root: ROOT })?.meaning).toBe(meaning);
   });
 
+  it.each<[string, Record<string, unknown>, boolean]>([
+    ['without data and errors', { message: 'Forbidden' }, true],
+    ['whose data are null', { data: null }, false],
+    ['whose actor is null', { data: { actor: null } }, false],
+  ])('%s is one of something else than New Relic, or not', (_, body, isForeign) => {
+    const { failure } = judge(body, 200, { root: ROOT })!;
+    expect(failure.message.includes('in the place of New Relic')).toBe(isForeign);
+  });
+
   it('is judged by rows that each have a source', () => {
     expect(TABLE.filter(({ source }) => source.length < 10)).toEqual([]);
   });
