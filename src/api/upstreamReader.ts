@@ -346,6 +346,15 @@ export interface ListedAccount {
   readonly name: string;
 }
 
+/** The accounts that a key sees, each once, as far as they can be read. */
+export interface AccountListing {
+  readonly accounts: readonly ListedAccount[];
+  /** The number of members without a usable id. */
+  readonly unreadable: number;
+  /** What cannot be read, in words; undefined where all can. */
+  readonly problem: string | undefined;
+}
+
 /** The findings of a trial of an account (`check --live`), in sentences. */
 export interface Diagnosis {
   /** Facts about the data that the key can see. */
@@ -365,7 +374,7 @@ export interface UpstreamReader {
   /** The number of the only account that the key sees, once it was looked up. */
   readonly onlyAccount?: (() => number | undefined) | undefined;
   /** The accounts that the key sees; undefined: the interface cannot list them. */
-  readonly listAccounts?: ((call: CallOptions) => Promise<readonly ListedAccount[]>) | undefined;
+  readonly listAccounts?: ((call: CallOptions) => Promise<AccountListing>) | undefined;
   /** Reads all pages; `ids` limits the list to these applications. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   /** Undefined, as `readKeyTransaction`: the interface has no such record outside its list. */

@@ -1,13 +1,16 @@
-import type { ListedAccount } from '../api/upstreamReader.ts';
+import type { AccountListing, ListedAccount } from '../api/upstreamReader.ts';
 import { REMEDIES, UpstreamError, type FailureReason } from '../api/upstreamError.ts';
 import { counted } from '../text/wording.ts';
 import type { AccountContext } from './selection.ts';
 import { retryAt } from './due.ts';
 import { AccountLimiter } from './limiter.ts';
 
+const NOTHING: AccountListing = { accounts: [], unreadable: 0, problem: undefined };
+
 /**
  * The list of accounts that the key of an entry sees. It is read when it is due, with one call, and no account's budget pays for
- * it. A list that fails, or is suddenly empty, changes nothing; an account goes when two good lists in a row lack it.
+ * it. A list that fails, or is suddenly empty, changes nothing; one that cannot be read whole only adds accounts. An account
+ * goes when two good lists in a row lack it.
  */
 export class AccountList {
   context: AccountContext;
@@ -16,7 +19,7 @@ export class AccountList {
   /** Why New Relic refuses the key: no account of the entry is read then, only this list. */
   refused: string | undefined;
   /**
-   * Why the list could not be read last; `since` is in milliseconds of the monotonic clock. Undefined before the first attempt,
+   * Why the list could not be read last, or not whole; `since` is in milliseconds of the monotonic clock. Undefined before the first attempt,
    * and while the last one succeeded.
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
@@ -27,6 +30,8 @@ export class AccountList {
   /** Changes with every good list. */
   version = 0;
   listed: number | undefined;
+  /** The members of the last list that cannot be read. */
+  unreadable = 0;
   /** The accounts of the last good list, and accounts that only this list lacked. */
   #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
   /** Failures of the list, and refusals of its key, since two reads in a row succeeded. */
@@ -100,13 +105,18 @@ export class AccountList {
     const { keyMark } = this;
     try {
       const call = { signal: this.#stopping.signal, limiter: this.limiter };
-      this.#take((await reader.listAccounts?.(call)) ?? []);
+      const listing = (await reader.listAccounts?.(call)) ?? NOTHING;
+      this.#take(listing);
+      this.#acceptedAt = clock.monotonic();
+      if (listing.problem !== undefined) {
+        this.refused = undefined;
+        throw new UpstreamError(listing.problem, { reason: 'invalid_response' });
+      }
       const wasRefused = this.refused !== undefined;
       if (this.problem !== undefined || wasRefused) this.context.logger.info('The list of accounts is read again');
       if (!wasRefused) this.#failures = 0;
       this.problem = undefined;
       this.refused = undefined;
-      this.#acceptedAt = clock.monotonic();
       this.#dueAt = startedAt + collection.intervals.accounts;
     } catch (error) {
       if (this.#stopping.signal.aborted || keyMark !== this.keyMark) return;
@@ -115,7 +125,7 @@ export class AccountList {
       if (reason === 'auth' && this.refused === undefined) this.#logRefusal(text);
       else if (reason !== this.problem?.reason) {
         const about = { reason, problem: text };
-        this.context.logger.warn(about, 'The list of accounts could not be read: the accounts stay as they were');
+        this.context.logger.warn(about, 'The list of accounts could not be read: no account goes');
       }
       this.problem = { reason, text, since: this.problem?.since ?? clock.monotonic() };
       if (reason === 'auth') this.refused = text;
@@ -126,19 +136,23 @@ export class AccountList {
     }
   }
 
-  #take(list: readonly ListedAccount[]): void {
+  #take({ accounts: list, unreadable, problem }: AccountListing): void {
     const before = this.#accounts ?? new Map<number, ListedAccount & { readonly isMissing: boolean }>();
     if (list.length === 0 && before.size > 0) {
       throw new UpstreamError(`the key lists no account now, and listed ${counted(before.size, 'account')} before`, {
         reason: 'invalid_response',
       });
     }
-    const accounts = new Map(list.map((account) => [account.id, { ...account, isMissing: false }]));
+    const isWhole = problem === undefined;
+    const read = list.map((account) => [account.id, { ...account, isMissing: false }] as const);
+    // A list with unreadable members removes and renames nothing: what it lacks may be one of them.
+    const accounts = new Map(isWhole ? read : [...read, ...before]);
     for (const [id, account] of before) {
-      if (!accounts.has(id) && !account.isMissing) accounts.set(id, { ...account, isMissing: true });
+      if (isWhole && !accounts.has(id) && !account.isMissing) accounts.set(id, { ...account, isMissing: true });
     }
     this.#accounts = accounts;
-    this.listed = list.length;
+    this.listed = list.length + unreadable;
+    this.unreadable = unreadable;
     this.version += 1;
   }
 

@@ -276,8 +276,9 @@ export type EntryStatus = ReturnType<typeof entryStatus>;
  */
 export function entryStatus(entry: Entry, now: number, wallNow: number) {
   const { list, expanded, accounts } = entry;
-  const { problem, tried, listed, refused, hasExported, context } = list;
+  const { problem, tried, listed, unreadable, refused, hasExported, context } = list;
   const verdicts = expanded?.verdicts;
+  const beyond = verdicts?.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === 'max_accounts').length;
   return {
     entry: list.entry,
     labels: context.account.labels,
@@ -288,10 +289,10 @@ export function entryStatus(entry: Entry, now: number, wallNow: number) {
     since: problem === undefined ? undefined : (wallNow + problem.since - now) / 1000,
     refused,
     isEmpty: !hasExported,
-    /** The numbers of accounts that the key lists, that are exported, and that `max_accounts` leaves out. */
+    /** The numbers of accounts that the key lists, that are exported, and that `max_accounts` leaves out or that cannot be read. */
     listed,
     exported: verdicts?.filter(({ verdict }) => 'exportedAs' in verdict).length,
-    leftOut: verdicts?.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === 'max_accounts').length,
+    leftOut: beyond === undefined ? undefined : beyond + unreadable,
     accounts: verdicts ?? [],
     warnings: [...noticesOfEntry(entry), ...unmatchedWarnings(accounts)],
     missingMetrics: missingInEntry(entry),

@@ -134,7 +134,7 @@ export const EXPORTER = {
   accountsLeftOut: gauge(
     'newrelic_exporter_accounts_left_out',
     ['entry'],
-    'Accounts of an entry with account_ids that max_accounts leaves out.',
+    'Accounts of an entry with account_ids that max_accounts leaves out, or that cannot be read in its list.',
   ),
   apiEndOfLife: gauge(
     'newrelic_exporter_api_end_of_life_timestamp_seconds',

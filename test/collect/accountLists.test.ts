@@ -109,6 +109,30 @@ describe('an entry with account_ids', () => {
     expect(world.lines.filter(({ msg }) => msg.includes('is read again'))).toHaveLength(1);
   });
 
+  it('adds the accounts that can be read of its list, and removes and renames none by it', async () => {
+    const world = organisation(named('Shop'));
+    world.reader.unreadable = 1;
+    expect(await values(world, 'Shop')).toBe(1);
+    expect(entryOf(world)).toMatchObject({ isEmpty: false, success: false, listed: 2, exported: 1, leftOut: 1 });
+    for (let list = 0; list < 3; list += 1) {
+      world.reader.accounts = [
+        { id: 2, name: 'Pay' },
+        { id: 3, name: 'New' },
+      ];
+      await world.nextScrape();
+      world.reader.accounts = [{ id: 1, name: 'Renamed' }];
+      await world.nextScrape();
+    }
+    expect(accountsOf(world)).toEqual(['Shop', 'Pay', 'New']);
+    expect(entryOf(world)?.problem).toContain('1 cannot be read');
+    expect(world.lines.filter(({ msg }) => msg.includes('list of accounts could not be read'))).toHaveLength(1);
+    world.reader.unreadable = 0;
+    world.reader.accounts = [{ id: 1, name: 'Renamed' }];
+    await world.scrapeFor(400, 30);
+    expect(accountsOf(world)).toEqual(['Renamed']);
+    expect(entryOf(world)).toMatchObject({ success: true, problem: undefined, listed: 1, leftOut: 0 });
+  });
+
   it('has nothing before its first list: a probe cannot tell whether there is such an account', async () => {
     const world = organisation(named('Shop'));
     world.reader.fault = () => ({ reason: 'server' });

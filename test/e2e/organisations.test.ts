@@ -64,6 +64,21 @@ test('the program follows the list of accounts: one is added, one renamed, one r
   expect(status['accounts']).toMatchObject([{ name: 'Uno', account_id: ID, entry: 'org' }, {}, {}]);
 });
 
+test('a list of which a member cannot be read has the others, and shows as one that fails', async () => {
+  const simulator = await simulatorForTest({ applications: 2, accounts: accountsOf('One', 'Two') });
+  simulator.faults.add({ effect: 'bad-record', on: 'graphql_accounts' });
+  const exporter = await exporterForTest({ config: configOf(simulator) });
+  await applicationsOf(exporter, 'Two');
+  const metrics = await exporter.text('/metrics');
+  expect(metrics).toContain('newrelic_exporter_account_list_success{entry="org"} 0\n');
+  expect(metrics).toContain('newrelic_exporter_accounts_left_out{entry="org"} 1\n');
+  expect(metrics).toContain('newrelic_exporter_accounts{entry="org",state="listed"} 2\n');
+  expect(metrics).not.toContain('newrelic_up{account="org"}');
+  const page = await exporter.text('/');
+  expect(page).toContain('cannot be read whole');
+  expect(page).not.toContain('proxy');
+});
+
 test('service discovery and probes wait for the list, and leave out an account that never had an application', async () => {
   const simulator = await simulatorForTest({
     applications: 2,

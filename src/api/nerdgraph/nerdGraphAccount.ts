@@ -5,9 +5,8 @@ import { ACCOUNTS, ACCOUNTS_IN_REGION, USER } from './documents.ts';
 import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { CallFailure } from '../upstreamError.ts';
-import { Discarded, id, parseList, type Json } from '../http/validation.ts';
-import type { CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
+import { id, isList, parseList, type Discarded, type Json } from '../http/validation.ts';
+import type { AccountListing, CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
 
 /** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
@@ -17,25 +16,21 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
   return user;
 }
 
-/**
- * The accounts that the key sees in the region of the address, each once. Rejects when any has no usable number: an account
- * that is missing from the list would be removed.
- */
-export async function listAccounts(transport: Transport, call: CallOptions): Promise<readonly ListedAccount[]> {
+/** The accounts that the key sees in the region of the address. Rejects when none of a list can be read. */
+export async function listAccounts(transport: Transport, call: CallOptions): Promise<AccountListing> {
   const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
-  return transport.parseReporting('accounts', async () => {
-    const discarded = new Discarded();
-    const accounts = await accountsIn(found, discarded);
-    if (discarded.first === '') return accounts;
-    throw new CallFailure('invalid_response', `the list of accounts cannot be used: ${discarded.summary()}`);
-  });
+  return transport.parseReporting('accounts', (discarded) => accountsIn(found, discarded));
 }
 
 const outline = z.object({ id, name: z.string().nullish() });
 
-async function accountsIn(found: Json, discarded: Discarded): Promise<readonly ListedAccount[]> {
-  const accounts = await parseList(outline, found, 'accounts', discarded);
-  return [...new Map(accounts.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
+async function accountsIn(found: Json, discarded: Discarded): Promise<AccountListing> {
+  const read = await parseList(outline, found, 'accounts', discarded);
+  const accounts = [...new Map(read.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
+  const members = isList(found['accounts']) ? found['accounts'].length : 0;
+  const problem =
+    discarded.first === '' ? undefined : `the list of accounts cannot be read whole: ${discarded.summary()}`;
+  return { accounts, unreadable: members - read.length, problem };
 }
 
 /** An account as its reads share it: its number, the transport and the memory. */
@@ -63,7 +58,7 @@ export class NerdGraphAccount {
     return (this.#pending ??= this.#find(key, call));
   }
 
-  async list(call: CallOptions): Promise<readonly ListedAccount[]> {
+  async list(call: CallOptions): Promise<AccountListing> {
     const { found } = await this.transport.read('applications', ACCOUNTS, {}, call);
     return this.transport.parseReporting('applications', (discarded) => accountsIn(found, discarded));
   }
@@ -79,8 +74,9 @@ export class NerdGraphAccount {
     }
     const now = monotonic();
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= detailsMs) {
-      const accounts = await this.list(call);
-      const isFound = accounts.some(({ id: each }) => each === configured);
+      const { accounts, unreadable } = await this.list(call);
+      // It may be one that cannot be read.
+      const isFound = unreadable > 0 || accounts.some(({ id: each }) => each === configured);
       const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${namesOf(accounts)}`;
       const words = `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
       this.#lookedUp = { at: now, words: isFound ? undefined : words };
@@ -91,16 +87,17 @@ export class NerdGraphAccount {
 
   async #find(key: string | undefined, call: CallOptions): Promise<number> {
     try {
-      const accounts = await this.list(call);
-      const [first, second] = accounts;
-      if (first !== undefined && second === undefined) {
+      const { accounts, unreadable } = await this.list(call);
+      const [first] = accounts;
+      const seen = accounts.length + unreadable;
+      if (first !== undefined && seen === 1) {
         this.memory.onlyAccount = { id: first.id, key };
         return first.id;
       }
       const words =
         first === undefined
           ? 'the key sees no account: give its user a role in the account'
-          : `the key sees ${accounts.length} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
+          : `the key sees ${seen} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
       throw this.transport.failure('applications', words, 'other');
     } finally {
       this.#pending = undefined;
@@ -142,9 +139,9 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   const facts: string[] = [];
   const id = await account.id(call);
   if (account.options.isListed !== true) {
-    const accounts = await account.list(call);
+    const { accounts, unreadable } = await account.list(call);
     facts.push(`the key sees ${accounts.length === 0 ? 'no account' : namesOf(accounts)}; account ${id} is read`);
-    if (!accounts.some((each) => each.id === id)) {
+    if (unreadable === 0 && !accounts.some((each) => each.id === id)) {
       warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
     }
   }

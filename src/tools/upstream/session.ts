@@ -216,7 +216,9 @@ async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal
   try {
     const read = opened.map(async ({ config, reader, call }): Promise<[string, readonly ListedAccount[]]> => {
       try {
-        return [config.name, (await reader.listAccounts?.(call)) ?? []];
+        const { accounts = [], problem } = (await reader.listAccounts?.(call)) ?? {};
+        if (problem !== undefined) process.stderr.write(`warning: entry ${config.name}: ${problem}\n`);
+        return [config.name, accounts];
       } catch (cause) {
         context.signal.throwIfAborted();
         throw new Error(`entry ${config.name}: the list of accounts cannot be read`, { cause });

@@ -1,5 +1,6 @@
 import {
   ownRange,
+  type AccountListing,
   type Api,
   type ApplicationSubject,
   type BatchRead,
@@ -91,6 +92,8 @@ export class FakeReader implements UpstreamReader {
   keyTransactions: readonly KeyTransaction[] = [];
   /** The accounts that its key sees. */
   accounts: readonly ListedAccount[] = [];
+  /** Members of the list of accounts that cannot be read. */
+  unreadable = 0;
   readonly hostsOf = new Map<number, readonly Host[]>();
   readonly instancesOf = new Map<number, readonly Instance[]>();
   /** Metric names besides those of `values`, by application. */
@@ -223,9 +226,10 @@ export class FakeReader implements UpstreamReader {
     return Math.max(1, Math.ceil(count / 200));
   }
 
-  async listAccounts(call: CallOptions): Promise<readonly ListedAccount[]> {
+  async listAccounts(call: CallOptions): Promise<AccountListing> {
     await this.#call({ kind: 'accounts', applicationId: undefined, hostKey: undefined }, {}, [], call);
-    return this.accounts;
+    const problem = this.unreadable === 0 ? undefined : `${this.unreadable} cannot be read`;
+    return { accounts: this.accounts, unreadable: this.unreadable, problem };
   }
 
   async listApplications(query: { ids?: readonly number[] }, call: CallOptions): Promise<Application[]> {
