@@ -57,6 +57,8 @@ export class CallFailure extends Error {
     /** True if the same call may succeed when it is repeated. */
     readonly retriable?: boolean;
     readonly overload?: Overload | undefined;
+    /** True for New Relic's own refusal of what was requested: the account does not fail. */
+    readonly isAnswer?: boolean;
     /** True for an overload that may last for hours, so that no caller waits for its end. */
     readonly isLasting?: boolean;
   };

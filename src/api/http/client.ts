@@ -137,7 +137,8 @@ export class Client {
       const failed = this.reportFailure(endpoint, result);
       let delay = 0;
       if (result.circumstances.overload === undefined) {
-        this.#failures.recordCall(this.#key, result.reason === 'forbidden');
+        const isAnswer = result.reason === 'forbidden' || result.circumstances.isAnswer === true;
+        this.#failures.recordCall(this.#key, isAnswer);
         const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
         if (!mayRetry || this.isCircuitOpen(call)) throw failed;
         delay = retryDelay(failures, random);

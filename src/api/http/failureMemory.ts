@@ -61,7 +61,8 @@ export class FailureMemory {
   }
 
   /**
-   * Records the end of a call, but not an overload, which pauses the account. A missing permission is good: New Relic responds.
+   * Records the end of a call, but not an overload, which pauses the account. A missing permission and a refused
+   * query are good: New Relic responds.
    *
    * @param key failures with another key are forgotten
    */

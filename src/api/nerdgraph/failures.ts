@@ -9,14 +9,15 @@ const MEANINGS = {
   forbidden: { reason: 'forbidden' },
   rate_limited: { reason: 'rate_limited', overload: { waitMs: undefined } },
   /** The request or its result is too big: the caller requests less at a time. */
-  too_big: { reason: 'invalid_response', isTooBig: true },
+  too_big: { reason: 'invalid_response', isTooBig: true, isAnswer: true },
   timeout: { reason: 'timeout', retriable: true },
   server: { reason: 'server', retriable: true },
   /** New Relic reports a transient failure. */
   transient: { reason: 'server', retriable: true, isTransient: true },
   /** None of the requested applications has data. */
   unmatched: { reason: 'invalid_response' },
-  other: { reason: 'other' },
+  /** New Relic refuses the query. */
+  other: { reason: 'other', isAnswer: true },
   invalid_response: { reason: 'invalid_response' },
 } as const satisfies Record<string, { readonly reason: FailureReason } & ConstructorParameters<typeof CallFailure>[2]>;
 

@@ -56,6 +56,19 @@ describe('an account that answers nothing', () => {
   });
 });
 
+it.each([
+  ['a refused query', say('Unknown function x()')],
+  ['a missing permission', say('no', 'ACCESS_DENIED')],
+  ['a list that is too big', say('that query is a little too big')],
+])('%s is an answer: after three of them a call is tried again', async (_, answer) => {
+  const between = await startBetween(WORLD, { maxRetries: 2 });
+  const read = () => counted(between, () => between.reader.listApplications({}, between.call).catch(() => undefined));
+  between.fault = answer;
+  for (let times = 0; times < 3; times += 1) expect((await read())[1]).toBe(1);
+  between.fault = (response) => (response.destroy(), true);
+  expect((await read())[1]).toBe(3);
+});
+
 describe('an application that breaks queries', () => {
   it('is asked alone afterwards, and with the others again after thirty good responses', async () => {
     const between = await startBetween({ ...WORLD, applications: 3 });
