@@ -58,11 +58,16 @@ export class Facets {
     const { facet } = row;
     const count = this.#positions.length;
     const position = this.#positions[index] ?? index;
-    if (Array.isArray(facet)) return facet.length === count ? (facet[position] as unknown) : undefined;
-    if (facet !== undefined && (facet !== null || count === 1)) return count === 1 ? facet : undefined;
     const names = [this.#requested[index], this.#given[position]];
     const name = names.find((each) => each !== undefined && Object.hasOwn(row, each));
-    return name === undefined ? undefined : (row[name] ?? null);
+    const member = name === undefined ? undefined : (row[name] ?? null);
+    if (Array.isArray(facet)) {
+      // The list is the value where one attribute is a list, and otherwise it has a value for each facet.
+      if (count === 1 && (facet.length !== 1 || Array.isArray(member))) return facet;
+      return facet.length === count ? (facet[position] as unknown) : member;
+    }
+    if (facet !== undefined && (facet !== null || count === 1)) return count === 1 ? facet : undefined;
+    return member;
   }
 }
 

@@ -45,8 +45,28 @@ describe('the labels of a row', () => {
     ['null in a list', { facet: [null] }, ''],
     ['the attribute alone', { region: 'eu' }, 'eu'],
     ['the attribute alone, null', { region: null }, ''],
+    ['the list that one attribute is', { facet: ['a', 'b'], region: ['a', 'b'] }, '["a","b"]'],
+    ['such a list alone', { facet: ['a', 'b'] }, '["a","b"]'],
+    ['such a list of one', { facet: ['a'], region: ['a'] }, '["a"]'],
+    ['such a list of none', { facet: [], region: [] }, '[]'],
+    ['such a list of numbers and null', { facet: [1, null], region: [1, null] }, '[1,null]'],
+    ['such a list in the list of one facet', { facet: [['a', 'b']], region: [['a', 'b']] }, '[["a","b"]]'],
+    ['a list under the name of the attribute alone', { region: ['a', 'b'] }, '["a","b"]'],
   ])('come from %s', (_what, row, region) => {
     expect(read([{ ...row, orders: 1 }], one).series).toEqual([[{ labels: { region }, value: 1 }]]);
+  });
+
+  it('come from several facets of which one is a list', () => {
+    const rows = [
+      { facet: [['a', 'b'], 'x'], regionplan: [['a', 'b'], 'x'], orders: 1 },
+      { facet: ['x', ['a']], orders: 2 },
+      { facet: ['a', 'b', 'y'], region: ['a', 'b'], plan: 'y', orders: 3 },
+    ];
+    expect(read(rows).series[0]?.map(({ labels }) => labels)).toEqual([
+      { region: '["a","b"]', plan: 'x' },
+      { region: 'x', plan: '["a"]' },
+      { region: '["a","b"]', plan: 'y' },
+    ]);
   });
 
   it('are none without FACET: the query gives one series', () => {
