@@ -40,6 +40,7 @@ const PAIRED_CLAUSES = new Set(['compare with', 'order by', 'slide by', 'inner j
 
 const OUTERMOST_LIMIT =
   'LIMIT stands outside of an inner query: remove it, the exporter writes it ("limit" says how many facets are read)';
+const SEMICOLON = 'remove the semicolon: the exporter writes the time and the limit behind the text';
 const INNER_FACET = 'FACET of an inner query without LIMIT gives ten rows only: add LIMIT MAX behind it';
 const SIXTH_FACET = 'is one facet too many: New Relic takes five';
 const REFUSED: Readonly<Partial<Record<string, string>>> = {
@@ -67,6 +68,8 @@ interface Group {
   /** The offset after its closing parenthesis. */
   end: number;
   readonly parts: TextPart[];
+  /** The first word of the clause of the outer group in which it stands; empty before the first clause. */
+  clause: string;
   clauses: readonly Clause[];
   /** The innermost query that contains this group; the group itself when it is a query. */
   query: Group | undefined;
@@ -124,7 +127,8 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
     group.query = group.clauses.some(({ word }) => word === 'select') ? group : (group.outer?.query ?? outermost);
     for (const { word, at } of group.clauses) {
       const message = REFUSED[word];
-      if (message !== undefined) problems.push({ at, message });
+      const isOwnTime = (word === 'since' || word === 'until') && mayHaveTime(group.query);
+      if (message !== undefined && !isOwnTime) problems.push({ at, message });
       if (word !== 'limit') continue;
       group.query.hasLimit = true;
       if (group.query === outermost) problems.push({ at, message: OUTERMOST_LIMIT });
@@ -139,6 +143,16 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
     }
   }
   return outermost;
+}
+
+/**
+ * True for a query inside SELECT or WHERE, which may have a time range of its own. One behind FROM has that of the outermost query
+ * ("Subqueries in NRQL").
+ */
+function mayHaveTime(query: Group): boolean {
+  let group = query;
+  while (group.clause === '' && group.outer !== undefined) group = group.outer;
+  return group.clause === 'select' || group.clause === 'where';
 }
 
 /**
@@ -227,7 +241,10 @@ function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProb
         group.end = token.end;
         group = group.outer;
       }
-    } else group.parts.push(token);
+    } else {
+      if (token.kind === 'symbol' && token.text === ';') problems.push({ at: token.at, message: SEMICOLON });
+      group.parts.push(token);
+    }
   }
   for (let open = group; open.outer !== undefined; open = open.outer) {
     problems.push({ at: open.at, message: 'opens a parenthesis that is not closed: add another )' });
@@ -236,7 +253,7 @@ function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProb
 }
 
 function newGroup(outer: Group | undefined, at: number): Group {
-  return { outer, at, end: at + 1, parts: [], clauses: [], query: undefined, hasLimit: false };
+  return { outer, at, end: at + 1, parts: [], clause: '', clauses: [], query: undefined, hasLimit: false };
 }
 
 function clausesOf(parts: readonly TextPart[]): Clause[] {
@@ -247,7 +264,10 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
     const beginsPair = PAIRED_CLAUSES.has(`${word} ${wordOf(parts[index + 1]) ?? ''}`);
     if (!endsPair && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, at: part.at, entries: [[]] });
     else if ('kind' in part && part.kind === 'symbol' && part.text === ',') clauses.at(-1)?.entries.push([]);
-    else clauses.at(-1)?.entries.at(-1)?.push(part);
+    else {
+      if (isGroup(part)) part.clause = clauses.at(-1)?.word ?? '';
+      clauses.at(-1)?.entries.at(-1)?.push(part);
+    }
   }
   return clauses;
 }

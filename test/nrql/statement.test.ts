@@ -16,6 +16,17 @@ it('a query of more than 65,536 characters is refused unread', () => {
   expect(problems(65_537)).toEqual([{ at: 65_536, message: 'the query is longer than 65,536 characters: shorten it' }]);
 });
 
+/** Subqueries of SELECT and WHERE, which may have a time range of their own. */
+const TIMES_OF_THEIR_OWN = [
+  'SELECT count(*) FROM T WHERE a IN (SELECT uniques(a) FROM T SINCE 1 day ago)',
+  'SELECT count(*) FROM T WHERE (b = 1 OR (a > (FROM T SELECT max(a) SINCE 1 week ago UNTIL 1 day ago)))',
+  'SELECT count(*) / (SELECT count(*) FROM T SINCE 1 day ago) AS share FROM T',
+  'SELECT filter(count(*), WHERE a IN (SELECT uniques(a) FROM T SINCE 1 day ago)) FROM T FACET b',
+  'SELECT if(max(a) > (SELECT max(a) FROM T UNTIL 1 day ago), 1, 0) FROM T',
+  'SELECT max(n) FROM (SELECT count(*) AS n FROM T WHERE a IN (SELECT uniques(a) FROM T SINCE 1 day ago))',
+  'SELECT count(*) FROM T WHERE a = (SELECT max(a) FROM T WHERE (b = 1) SINCE 1 day ago)',
+];
+
 describe('what the exporter runs', () => {
   it.each([
     ['a plain query', "SELECT count(*) FROM Transaction WHERE appName = 'Storefront' FACET region, plan"],
@@ -44,9 +55,14 @@ describe('what the exporter runs', () => {
     ['five facets', 'SELECT count(*) FROM T FACET a, b, c, cases(WHERE x = 1, WHERE y = 2), e'],
     ['compare as an attribute', 'SELECT max(compare) FROM T'],
     ['order by', 'FROM T SELECT count(*) FACET a ORDER BY max(b)'],
+    ['a semicolon in a literal', "SELECT count(*) AS 'a;' FROM Log WHERE m = ';' AND `;` = 1 -- ;"],
   ])('takes %s', (_what, query) => {
     expect(readStatement(query).problems).toEqual([]);
   });
+});
+
+it.each(TIMES_OF_THEIR_OWN)('takes the time of a subquery of SELECT or WHERE: %s', (query) => {
+  expect(readStatement(query).problems).toEqual([]);
 });
 
 describe('what the exporter refuses, and where', () => {
@@ -68,6 +84,18 @@ describe('what the exporter refuses, and where', () => {
     ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a)', ['FACET']],
     ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a LIMIT 5 SINCE 1 day ago)', ['SINCE']],
     ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a) LIMIT 5', ['FACET', 'LIMIT']],
+    ['SELECT max(n) FROM ((SELECT count(*) AS n FROM T SINCE 1 day ago UNTIL now))', ['SINCE', 'UNTIL']],
+    ['FROM A JOIN (SELECT count(*) FROM B FACET b LIMIT 5 SINCE 1 day ago) ON a SELECT count(*)', ['SINCE']],
+    ['SELECT count(*) FROM T WHERE a IN (SELECT max(b) FROM (SELECT max(b) AS b FROM T SINCE 1 day ago))', ['SINCE']],
+    ['SELECT count(*) FROM T WHERE (a = 1 SINCE 1 day ago)', ['SINCE']],
+    ['SELECT count(*) FROM T WHERE a IN (SELECT uniques(a) FROM T SINCE 1 day ago) SINCE 2 days ago', ['SINCE']],
+    ['SELECT count(*) FROM T WHERE a > (SELECT max(a) FROM T TIMESERIES SINCE 1 day ago)', ['TIMESERIES']],
+    ['SELECT count(*) FROM T WHERE a > (SELECT max(a) FROM T COMPARE WITH 1 day ago)', ['COMPARE']],
+    ['SELECT count(*) FROM T;', [';']],
+    ['SELECT count(*) FROM T ; -- the end\n', [';']],
+    ['SELECT count(*) FROM T;;', [';;', ';']],
+    ['SELECT count(*) FROM T; SELECT 1 FROM T', [';']],
+    ['SELECT max(a) FROM (SELECT max(a) AS a FROM T;)', [';)']],
     ['SELECT max(n) FROM (SELECT max(m) AS n FROM (SELECT 1 FROM T FACET a LIMIT 9) FACET a)', ['FACET']],
     ['SELECT count(*) FROM T FACET a, b, c, d, e, f, g', ['f,']],
     ["SELECT count(*) FROM T WHERE a = 'x LIMIT 3", ["'x"]],
