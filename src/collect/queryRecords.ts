@@ -9,7 +9,7 @@ import {
   type WrittenLabels,
   type WrittenSamples,
 } from '../metrics/writeSamples.ts';
-import { PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+import { columnProblems, PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { AccountContext } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
@@ -30,8 +30,6 @@ export interface QueryRecord {
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
   warnings: readonly string[];
 }
-
-const MAX_NAMED = 20;
 
 export class QueryRecords {
   readonly #store: TaskStore;
@@ -122,7 +120,7 @@ export class QueryRecords {
     });
     const { name, max_series } = query.definition;
     record.warnings = [
-      ...(reading.badColumns.length === 0 ? [] : [notANumber(name, reading.badColumns, reading.columns)]),
+      ...columnProblems(reading).map((problem) => `queries: "${name}" has ${problem}`),
       ...(repeated === 0
         ? []
         : [`queries: rows of "${name}" repeat labels that another row has: the first one counts`]),
@@ -183,9 +181,4 @@ function rowsLeftOut({ all, samples }: QueryRecord): number {
 function isSame(a: Query, b: Query): boolean {
   const rowsOf = ({ definition }: Query): string => JSON.stringify({ ...definition, interval: undefined });
   return rowsOf(a) === rowsOf(b);
-}
-
-function notANumber(name: string, bad: readonly string[], columns: readonly string[]): string {
-  const named = columns.slice(0, MAX_NAMED).map((column) => `"${column}"`);
-  return `queries: "${name}" has rows without a number in ${bad.map((column) => `"${column}"`).join(', ')}: the columns are ${named.join(', ')}`;
 }

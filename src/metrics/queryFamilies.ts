@@ -38,15 +38,14 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
     const rules: RowRules = {
       facets: facets.map(({ name }) => name),
       labels,
-      metrics: definition.metrics.map(({ value, scale }) => ({ column: value, scale })),
+      metrics: definition.metrics.map(({ value, scale }) => ({ column: value, scale, ...columnFacts(columns, value) })),
       onlyColumn: columns[0]?.key,
       limit: definition.limit,
       failAt: definition.fail_at,
       maxSeries: definition.max_series,
     };
     const ofMetrics = definition.metrics.map(({ name, help, value }) => {
-      const column = value === undefined ? columns[0] : columns.find(({ key }) => key === value);
-      const labelNames = (column?.percentiles ?? 0) > 0 ? [...labels, PERCENTILE_LABEL] : labels;
+      const labelNames = columnFacts(columns, value).hasPercentiles ? [...labels, PERCENTILE_LABEL] : labels;
       const of = value === undefined ? 'its only column' : `its column ${value}`;
       const source = `an NRQL query of the configuration, ${of}`;
       const texts = { meaning: help, source, timeBase: 'window of the query' };
@@ -56,6 +55,24 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
     });
     return { definition, rules, families: ofMetrics };
   });
+}
+
+/**
+ * What the text says about the column of a metric. New Relic chooses the key of a function around another one, such as
+ * `filter(percentile(a, 75), ...)`, unless it has an alias. A value that is no other key names one of these.
+ */
+function columnFacts(
+  columns: ReturnType<typeof readStatement>['columns'],
+  value: string | undefined,
+): { readonly hasPercentiles: boolean; readonly isFiltered: boolean } {
+  const named = columns.find(({ key }) => key === value);
+  const withoutKey = columns.filter(({ key }) => key === undefined);
+  const some = value === undefined ? columns.slice(0, 1) : named === undefined ? withoutKey : [named];
+  return {
+    // A wrong number is worse than none, so all that it may name must have percentiles.
+    hasPercentiles: some.length > 0 && some.every(({ percentiles }) => percentiles > 0),
+    isFiltered: some.some(({ isFiltered }) => isFiltered),
+  };
 }
 
 /** The samples of a query's rows. Labels are in the family's order, which may come from another query. */

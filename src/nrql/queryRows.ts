@@ -10,6 +10,10 @@ export interface RowRules {
     /** The key of its column; undefined for the only column of the query. */
     readonly column: string | undefined;
     readonly scale: number;
+    /** True where its text calls a function of percentiles, so that an object has a number for each. */
+    readonly hasPercentiles: boolean;
+    /** True where its text has a condition that nothing may meet, so that null is usual. */
+    readonly isFiltered: boolean;
   }[];
   /** The expected key of the only column; New Relic may use another one. */
   readonly onlyColumn: string | undefined;
@@ -41,8 +45,12 @@ export interface RowReading {
   /** For each metric, the number of series beyond `maxSeries`, which are left out. */
   readonly cut: readonly number[];
   readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
-  /** The columns with a value that is not a number, sorted. */
+  /** The columns with a value that is not a number, sorted; empty text for an only column whose name is not known. */
   readonly badColumns: readonly string[];
+  /** The columns of metrics that are null in every row, although `numberColumns` are not, sorted. */
+  readonly nullColumns: readonly string[];
+  /** The columns that have a number other than 0 in some row, of metrics or not. */
+  readonly numberColumns: readonly string[];
   readonly columns: readonly string[];
 }
 
@@ -90,6 +98,8 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
   const ofMetrics = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
   const bad = new Set<string>();
+  const onlyNull = new Map(rules.metrics.filter(({ isFiltered }) => !isFiltered).map((metric) => [metric, '']));
+  const withNumbers = new Set<string>();
   const columns = new Set<string>();
   const seen = new Set<string>();
   const dropped = { not_a_number: 0, repeated: 0 };
@@ -102,7 +112,11 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     if (!isRecord(row)) throw new UnreadableRows('a row is no object');
     const values = facetsOfRows.labelsOf(row);
     if (values === undefined) throw new UnreadableRows('a row does not say its facets');
-    for (const name in row) if (!notColumns.has(name)) columns.add(name);
+    for (const name in row) {
+      if (notColumns.has(name)) continue;
+      columns.add(name);
+      if (!withNumbers.has(name) && hasNumber(row[name])) withNumbers.add(name);
+    }
     const [only = ''] = values;
     const key = values.length === 1 ? only : JSON.stringify(values);
     if (seen.has(key)) {
@@ -113,10 +127,13 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     const labels: Record<string, string> = {};
     for (const [index, name] of rules.labels.entries()) labels[name] = values[index] ?? '';
     let isBad = false;
-    for (const [index, { column, scale }] of rules.metrics.entries()) {
+    for (const [index, metric] of rules.metrics.entries()) {
+      const { column, scale, hasPercentiles } = metric;
       const name = column ?? onlyColumnOf(row, notColumns, rules.onlyColumn);
       const written = Object.hasOwn(row, name) ? row[name] : undefined;
-      const read = numbersOf(written, scale);
+      const read = numbersOf(written, scale, hasPercentiles);
+      if (written !== null) onlyNull.delete(metric);
+      else if (onlyNull.has(metric)) onlyNull.set(metric, name);
       for (const [percentile, value] of read.numbers) {
         add(index, {
           labels: percentile === undefined ? labels : { ...labels, [PERCENTILE_LABEL]: percentile },
@@ -130,7 +147,34 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     }
     if (isBad) dropped.not_a_number += 1;
   }
-  return { series: ofMetrics, cut, dropped, badColumns: [...bad].sort(), columns: [...columns] };
+  const nullColumns = rows.length === 0 || withNumbers.size === 0 ? [] : [...new Set(onlyNull.values())].sort();
+  const numberColumns = [...withNumbers];
+  return {
+    ...{ series: ofMetrics, cut, dropped, badColumns: [...bad].sort() },
+    ...{ nullColumns, numberColumns, columns: [...columns] },
+  };
+}
+
+const MAX_NAMED = 20;
+
+/** What users should know of the columns of a result, each as words that follow "the query has". */
+export function columnProblems({ badColumns, nullColumns, numberColumns, columns }: RowReading): readonly string[] {
+  const named = (names: readonly string[]): string => {
+    const quoted = names.slice(0, MAX_NAMED).map((name) => (name === '' ? 'its only column' : `"${name}"`));
+    return quoted.join(', ');
+  };
+  const advice = badColumns.includes('') ? ': name one of them in "value"' : '';
+  const existing = columns.length === 0 ? 'the rows have no columns' : `the columns are ${named(columns)}${advice}`;
+  const elsewhere = `but numbers in ${named(numberColumns)}: look at the name in "value", and at the spelling of the attribute`;
+  return [
+    ...(badColumns.length === 0 ? [] : [`rows without a number in ${named(badColumns)}: ${existing}`]),
+    ...(nullColumns.length === 0 ? [] : [`only null in ${named(nullColumns)}, ${elsewhere}`]),
+  ];
+}
+
+function hasNumber(written: unknown): boolean {
+  if (isRecord(written)) return Object.values(written).some((each) => isNumber(each) && each !== 0);
+  return isNumber(written) && written !== 0;
 }
 
 function onlyColumnOf(
@@ -143,10 +187,11 @@ function onlyColumnOf(
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
 }
 
-/** The numbers of a column in one row, by percentile where there are several; `isBad`: something else is in it. */
+/** The numbers of a column in one row, by percentile where it has them; `isBad`: something else is in it. */
 export function numbersOf(
   written: unknown,
   scale: number,
+  hasPercentiles: boolean,
 ): {
   readonly numbers: readonly (readonly [percentile: string | undefined, value: number])[];
   readonly isBad: boolean;
@@ -154,10 +199,9 @@ export function numbersOf(
   const value = numberOf(written, scale);
   if (value === null) return { numbers: [], isBad: false };
   if (value !== undefined) return { numbers: [[undefined, value]], isBad: false };
-  const entries = isRecord(written) ? Object.entries(written) : [];
-  if (entries.length === 0 || !entries.every(([key]) => /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key))) {
-    return { numbers: [], isBad: true };
-  }
+  // The keys of a histogram or of another object look like percentiles, too.
+  const entries = isRecord(written) && hasPercentiles ? Object.entries(written) : [];
+  if (entries.length === 0 || !entries.every(([key]) => isPercentile(key))) return { numbers: [], isBad: true };
   const numbers = new Map<string, number>();
   let isBad = false;
   for (const [key, each] of entries) {
@@ -167,6 +211,10 @@ export function numbersOf(
     else if (number !== null && !numbers.has(percentile)) numbers.set(percentile, number);
   }
   return { numbers: [...numbers], isBad };
+}
+
+function isPercentile(key: string): boolean {
+  return /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key) && Number(key) <= 100;
 }
 
 /** The value of a series; null for an absent value, undefined for anything that is not a number. */

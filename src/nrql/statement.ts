@@ -11,6 +11,8 @@ interface Statement {
     readonly hasAlias: boolean;
     /** The number of percentiles where the value is an object with one number for each percentile; otherwise 0. */
     readonly percentiles: number;
+    /** True where it calls `filter`, whose condition may be met by nothing. */
+    readonly isFiltered: boolean;
     /** The name of the function, in lower case, where the column is one call of a function and nothing else. */
     readonly call: string | undefined;
   }[];
@@ -19,6 +21,10 @@ interface Statement {
     /** The alias, or the attribute as it is written; undefined for a function without alias. */
     readonly name: string | undefined;
   }[];
+  /** The first function of SELECT, in lower case, by which New Relic chooses facets; undefined without one. */
+  readonly firstCall: { readonly name: string; readonly at: number } | undefined;
+  /** True where ORDER BY says which facets a LIMIT keeps. */
+  readonly isOrdered: boolean;
 }
 
 /** A problem of a query, with its position in the text. */
@@ -63,6 +69,8 @@ interface Token {
 /** The whole query, or the content of one pair of parentheses. */
 interface Group {
   readonly outer: Group | undefined;
+  /** The word before its parenthesis, which is the name of a function or an operator. */
+  readonly word: Token | undefined;
   /** The offset of its opening parenthesis. */
   readonly at: number;
   /** The offset after its closing parenthesis. */
@@ -93,7 +101,8 @@ interface Clause {
 export function readStatement(query: string): Statement {
   if (query.length > LONGEST_QUERY) {
     const message = 'the query is longer than 65,536 characters: shorten it';
-    return { columns: [], facets: [], problems: [{ at: LONGEST_QUERY, message }] };
+    const problems = [{ at: LONGEST_QUERY, message }];
+    return { columns: [], facets: [], firstCall: undefined, isOrdered: false, problems };
   }
   const { tokens, problems } = scan(query);
   const first = tokens[0];
@@ -105,8 +114,11 @@ export function readStatement(query: string): Statement {
     outermost.clauses
       .filter((clause) => clause.word === word)
       .flatMap(({ entries }) => entries.filter(({ length }) => length > 0));
+  const [firstCall] = entriesOf('select').flatMap((entry) => callsIn(withoutAlias(entry).parts).slice(0, 1));
   return {
     problems: problems.toSorted((a, b) => a.at - b.at),
+    firstCall,
+    isOrdered: outermost.clauses.some(({ word }) => word === 'order'),
     columns: entriesOf('select').map(columnOf),
     facets: entriesOf('facet').map((entry) => {
       const { parts, alias } = withoutAlias(entry);
@@ -120,7 +132,7 @@ const LONGEST_QUERY = 65_536;
 
 /** Divides the tokens into groups and their clauses, and returns the outermost group; adds the problems found. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
-  const outermost = newGroup(undefined, 0);
+  const outermost = newGroup(undefined, undefined, 0);
   const groups = groupsOf(tokens, outermost, problems);
   for (const group of groups) {
     group.clauses = clausesOf(group.parts);
@@ -230,7 +242,9 @@ function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProb
   let group = outermost;
   for (const token of tokens) {
     if (token.kind === 'symbol' && token.text === '(') {
-      const inner = newGroup(group, token.at);
+      const before = group.parts.at(-1);
+      const isName = wordOf(before) !== undefined && !CLAUSES.has(wordOf(before) ?? '');
+      const inner = newGroup(group, isName && !isGroup(before) ? before : undefined, token.at);
       group.parts.push(inner);
       groups.push(inner);
       group = inner;
@@ -252,8 +266,8 @@ function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProb
   return groups;
 }
 
-function newGroup(outer: Group | undefined, at: number): Group {
-  return { outer, at, end: at + 1, parts: [], clause: '', clauses: [], query: undefined, hasLimit: false };
+function newGroup(outer: Group | undefined, word: Token | undefined, at: number): Group {
+  return { outer, word, at, end: at + 1, parts: [], clause: '', clauses: [], query: undefined, hasLimit: false };
 }
 
 function clausesOf(parts: readonly TextPart[]): Clause[] {
@@ -279,15 +293,34 @@ function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
     key: alias ?? keyOf(parts),
     hasAlias: alias !== undefined,
     percentiles: percentilesIn(parts),
+    isFiltered: callsIn(parts).some((each) => each.name === 'filter'),
     call: isGroup(call) && others.length === 0 ? wordOf(name) : undefined,
   };
 }
 
-/** `percentile(x)` without a list of percentiles gives the 95th. */
+const PERCENTILE_FUNCTIONS = ['percentile', 'bucketpercentile'];
+
+/** `percentile(x)` without a list of percentiles gives the 95th. `getField` takes one number out of them. */
 function percentilesIn(parts: readonly TextPart[]): number {
-  const call = parts.find((part, index) => isGroup(part) && wordOf(parts[index - 1]) === 'percentile');
-  if (call === undefined || !isGroup(call)) return 0;
-  return Math.max(1, (call.clauses[0]?.entries.length ?? 0) - 1);
+  const calls = callsIn(parts);
+  if (calls.some(({ name }) => name === 'getfield')) return 0;
+  const counts = calls
+    .filter(({ name }) => PERCENTILE_FUNCTIONS.includes(name))
+    .map(({ group }) => Math.max(1, (group.clauses[0]?.entries.length ?? 0) - 1));
+  return counts.reduce((most, count) => Math.max(most, count), 0);
+}
+
+/** The calls of functions at any depth, in the order of the text; names are in lower case. Those of a subquery are its own. */
+function callsIn(parts: readonly TextPart[]) {
+  const calls: { readonly name: string; readonly at: number; readonly group: Group }[] = [];
+  const open = parts.toReversed();
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (!isGroup(part) || part.query === part) continue;
+    const { word } = part;
+    if (word !== undefined) calls.push({ name: word.text.toLowerCase(), at: word.at, group: part });
+    for (const inner of part.parts.toReversed()) open.push(inner);
+  }
+  return calls;
 }
 
 /** New Relic's key of a column without alias: `count`, `average.duration`, or the attribute itself. */

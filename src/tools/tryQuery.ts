@@ -15,7 +15,7 @@ import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/q
 import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
 import { Secrets } from '../log/secrets.ts';
 import { Facets } from '../nrql/facets.ts';
-import { isRecord, readRows } from '../nrql/queryRows.ts';
+import { columnProblems, isRecord, readRows } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError, withColours } from '../cli/process.ts';
@@ -53,7 +53,11 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
       const { from, to } = result.window;
       const rows = counted(result.rows.length, 'row');
       process.stderr.write(`${rows}, from ${formatMinute(from)} to ${formatMinute(to)}\n`);
-      print(await formatted(account.config, definition, result, options));
+      const published = publishedBy(account.config, definition, result);
+      for (const problem of columnProblems(published.reading)) {
+        process.stderr.write(withColours(`warning: the query has ${problem}\n`, process.stderr));
+      }
+      print(await formatted(account.config, definition, result, published, options));
     },
     (config) => onlyQuery(config, nrql, options),
   );
@@ -100,10 +104,11 @@ function formatted(
   account: AccountConfig,
   definition: QueryDefinition,
   result: QueryResult,
+  published: ReturnType<typeof publishedBy>,
   { format }: QueryOptions,
 ): string | Promise<string> {
   if (format === 'table') return rowTable(definition, result);
-  if (format === 'metrics') return exposition(account, definition, result);
+  if (format === 'metrics') return exposition(account, published);
   if (format === 'yaml') return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));
   const { window, rows } = result;
   return jsonText({ account: account.name, query: definition.name, nrql: definition.nrql, window, rows });
@@ -144,7 +149,8 @@ function cell(value: unknown): string | number {
 
 /** The columns of the rows; without rows, the columns that the text of the query names. */
 function columnsOf({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
-  if (reading.columns.length > 0) return reading.columns;
+  const named = reading.columns.filter((column) => column !== '');
+  if (named.length > 0) return named;
   return readStatement(nrql).columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
 }
 
@@ -206,8 +212,8 @@ function freeName(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** The series that `/metrics` would show for the query. */
-async function exposition(account: AccountConfig, definition: QueryDefinition, result: QueryResult): Promise<string> {
+/** The query as it would be published, and what its rows give: all columns of one that has no metrics. */
+function publishedBy(account: AccountConfig, definition: QueryDefinition, result: QueryResult) {
   const { rows, facets } = result;
   const metrics = metricsOf(definition.name, columnsOf(definition, result)).map((metric) => ({ ...metric, scale: 1 }));
   const isGiven = definition.metrics.length === 0;
@@ -216,12 +222,11 @@ async function exposition(account: AccountConfig, definition: QueryDefinition, r
       ? { ...definition, labels: facetLabels(definition.nrql, Object.keys(account.labels)), metrics }
       : definition,
   );
-  const reading = readRows({ rows, facets, otherResult: null }, query.rules);
-  if (!isGiven && reading.badColumns.length > 0) {
-    const [bad, known] = [reading.badColumns, reading.columns].map((names) => names.join(', '));
-    const warning = `warning: rows without a number in ${String(bad)}: the columns are ${String(known)}\n`;
-    process.stderr.write(withColours(warning, process.stderr));
-  }
+  return { query, reading: readRows({ rows, facets, otherResult: null }, query.rules) };
+}
+
+/** The series that `/metrics` would show for the query. */
+async function exposition(account: AccountConfig, { query, reading }: ReturnType<typeof publishedBy>): Promise<string> {
   const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
   const samples = new SampleWriter().write('queries', querySamples(query, reading));
   const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;

@@ -183,6 +183,57 @@ describe('rows of one family', () => {
     ]);
   });
 
+  it('that are null in a column while others have numbers are named once', async () => {
+    const nrql = 'SELECT getField(percentile(x, 99.5), 99.5) AS a FROM Order FACET region';
+    const world = worldWith([query({ name: 'slow', nrql, metrics: [{ name: 'm', help: 'M', value: 'a', scale: 1 }] })]);
+    world.reader.rows.set(nrql, [{ facet: 'eu', region: 'eu', a: null, 'percentile[99.5]': 3 }]);
+    await world.scrape(only);
+    expect(world.status.warnings).toEqual([
+      'queries: "slow" has only null in "a", but numbers in "percentile[99.5]": look at the name in "value", and at the spelling of the attribute',
+    ]);
+    world.reader.rows.set(nrql, [{ facet: 'eu', region: 'eu', a: 3 }]);
+    await world.nextMinute(5);
+    await world.scrape(only);
+    expect(world.status.warnings).toEqual([]);
+  });
+
+  it('with an object are percentiles only where the text calls them, at any depth', async () => {
+    const ofColumn = (name: string, column: string) =>
+      query({
+        name,
+        nrql: `SELECT ${column} FROM Order -- ${name}`,
+        metrics: [{ name, help: 'M', scale: 1 }],
+      });
+    const queries = [
+      ofColumn('sizes', 'histogram(d, 1000, 10)'),
+      ofColumn('shares', 'cdfPercentage(d, 50, 100)'),
+      ofColumn('took', 'filter(percentile(d, 50, 100), WHERE e = 1)'),
+      ofColumn('buckets', 'bucketPercentile(b, 50, 100)'),
+    ];
+    const world = worldWith(queries);
+    for (const { nrql } of queries) world.reader.rows.set(nrql, [{ column: { '50': 2, '100': 3 } }]);
+    const response = await world.scrape(only);
+    const published = queries.map(({ name }) => world.value(response, name, { percentile: '100' }));
+    expect(published).toEqual([undefined, undefined, 3, 3]);
+    expect(world.status.queries.map(({ dropped }) => dropped.not_a_number)).toEqual([1, 1, 0, 0]);
+    expect(world.status.warnings).toEqual([
+      'queries: "sizes" has rows without a number in "column": the columns are "column"',
+      'queries: "shares" has rows without a number in "column": the columns are "column"',
+    ]);
+  });
+
+  it('of a list as a facet are all published', async () => {
+    const world = worldWith([ORDERS]);
+    const lists = [['a', 'b'], ['b'], ['a', 'b', 'c']];
+    world.reader.rows.set(
+      ORDERS.nrql,
+      lists.map((region, index) => ({ facet: region, region, count: index })),
+    );
+    const response = await world.scrape(only);
+    const values = lists.map((region) => world.value(response, 'shop_orders', { region: JSON.stringify(region) }));
+    expect(values).toEqual([0, 1, 2]);
+  });
+
   it('beyond max_series are cut and counted', async () => {
     const world = worldWith([query({ name: 'orders', max_series: 1 })]);
     const response = await world.scrape(only);

@@ -103,6 +103,24 @@ describe('a query is refused', () => {
       expect.stringContaining('queries[1].metrics[0].name: must have the same labels as in accounts[0].queries[0]'),
       expect.stringContaining('queries[1].metrics[0].help: must be the same text as in accounts[0].queries[0]'),
     ]);
+    const ofColumn = (name: string, column: string): string =>
+      `- {name: ${name}, nrql: "SELECT ${column} AS a FROM T", metrics: [{name: m, help: h, value: a}]}`;
+    const percentiles = 'percentile(d, 95)';
+    for (const around of [
+      'filter(percentile(d, 75), WHERE e = 1)',
+      'bucketPercentile(b, 50)',
+      '1000 * (percentile(d))',
+    ]) {
+      expect(faultsOf(withQueries([ofColumn('a', around), ofColumn('b', percentiles)].join('\n')))).toEqual([]);
+      expect(faultsOf(withQueries([ofColumn('a', around), ofColumn('b', 'count(*)')].join('\n')))).toEqual([
+        expect.stringContaining('queries[1].metrics[0].name: must have the same labels as in accounts[0].queries[0]'),
+      ]);
+    }
+    for (const number of [
+      'getField(percentile(d, 95), 95)',
+      'filter(count(*), WHERE d > (SELECT percentile(d) FROM T))',
+    ])
+      expect(faultsOf(withQueries([ofColumn('a', number), ofColumn('b', 'count(*)')].join('\n')))).toEqual([]);
     const custom = '    custom_metrics: [{name: m, help: h, match: Custom/abc, value: v}]\n';
     expect(faultsOf(withQueries(of('a', 'x', 'h'), custom)).join('\n')).toContain(
       'as in accounts[0].custom_metrics[0]',

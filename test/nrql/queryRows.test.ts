@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRows, UnreadableRows, whyIncomplete } from '../../src/nrql/queryRows.ts';
+import { columnProblems, readRows, UnreadableRows, whyIncomplete } from '../../src/nrql/queryRows.ts';
 import type { QueryRows, RowRules } from '../../src/nrql/queryRows.ts';
+
+const PLAIN = { scale: 1, hasPercentiles: false, isFiltered: false };
 
 const RULES: RowRules = {
   facets: ['region', 'plan'],
   labels: ['region', 'plan'],
-  metrics: [{ column: 'orders', scale: 1 }],
+  metrics: [{ ...PLAIN, column: 'orders' }],
   onlyColumn: undefined,
   limit: undefined,
   failAt: undefined,
@@ -89,7 +91,7 @@ describe('the value of a row', () => {
     [false, [0]],
     [null, []],
   ])('%j times 100 is %j', (orders, values) => {
-    const { series, dropped } = read([{ orders }], { ...none, metrics: [{ column: 'orders', scale: 100 }] });
+    const { series, dropped } = read([{ orders }], { ...none, metrics: [{ ...PLAIN, column: 'orders', scale: 100 }] });
     expect(series[0]?.map(({ value }) => value)).toEqual(values);
     expect(dropped.not_a_number).toBe(0);
   });
@@ -97,7 +99,10 @@ describe('the value of a row', () => {
   it.each([['12'], [[1]], [{ s: 1, t: 2 }], [{}], [1e300], [Number.POSITIVE_INFINITY]])(
     'is absent and counted for %j, and the columns that exist are told',
     (orders) => {
-      const result = read([{ orders, other: 1 }], { ...none, metrics: [{ column: 'orders', scale: 1e300 }] });
+      const result = read([{ orders, other: 1 }], {
+        ...none,
+        metrics: [{ ...PLAIN, column: 'orders', scale: 1e300, hasPercentiles: true }],
+      });
       expect(result).toMatchObject({ series: [[]], dropped: { not_a_number: 1 }, badColumns: ['orders'] });
       expect(result.columns).toEqual(['orders', 'other']);
     },
@@ -110,7 +115,7 @@ describe('the value of a row', () => {
   });
 
   it('is that of the only column, whatever the service calls it', () => {
-    const only = { ...one, metrics: [{ column: undefined, scale: 1 }], onlyColumn: 'count' };
+    const only = { ...one, metrics: [{ ...PLAIN, column: undefined }], onlyColumn: 'count' };
     expect(read([{ facet: 'a', region: 'a', count: 3 }], only).series[0]?.[0]?.value).toBe(3);
     expect(read([{ facet: 'a', region: 'a', 'count.*': 3 }], only).series[0]?.[0]?.value).toBe(3);
     expect(read([{ facet: 'a', region: 'a', x: 3, y: 4 }], only).dropped.not_a_number).toBe(1);
@@ -120,7 +125,7 @@ describe('the value of a row', () => {
     const took = [{ orders: { '50': 0.1, '95.0': 0.2, '99.90': null } }, { orders: { '50.0': 1, '95': 'NaN' } }];
     const { series, dropped } = read(
       took.map((row, index) => ({ facet: String(index), ...row })),
-      one,
+      { ...one, metrics: [{ ...PLAIN, column: 'orders', hasPercentiles: true }] },
     );
     expect(series[0]).toEqual([
       { labels: { region: '0', percentile: '50' }, value: 0.1 },
@@ -130,8 +135,87 @@ describe('the value of a row', () => {
     expect(dropped).toEqual({ not_a_number: 1, repeated: 0 });
   });
 
+  it.each([
+    ['a histogram', { '0': 50, '50': 75 }],
+    ['a histogram whose keys are beyond 100', { '0': 50, '400': 75 }],
+    ['shares below values', { '1': 90, '5': 99.5 }],
+    ['an Apdex', { score: 0.9, s: 1, t: 2, f: 3, count: 6 }],
+    ['nothing', {}],
+  ])('is absent and counted for %s where the text calls no percentiles', (_what, orders) => {
+    expect(read([{ orders, other: 1 }], none)).toMatchObject({
+      series: [[]],
+      dropped: { not_a_number: 1 },
+      badColumns: ['orders'],
+    });
+  });
+
+  it.each([['101'], ['100.5'], ['400'], ['-1'], ['1e1'], ['score'], ['']])(
+    'is absent and counted where the text calls percentiles and a key is %j',
+    (key) => {
+      const metrics = [{ ...PLAIN, column: 'orders', hasPercentiles: true }];
+      const orders = { '50': 1, [key]: 2 };
+      expect(read([{ orders }], { ...none, metrics })).toMatchObject({
+        series: [[]],
+        dropped: { not_a_number: 1 },
+      });
+      expect(read([{ orders: { '0': 1, '100.0': 2 } }], { ...none, metrics }).series[0]).toEqual([
+        { labels: { percentile: '0' }, value: 1 },
+        { labels: { percentile: '100' }, value: 2 },
+      ]);
+    },
+  );
+
+  it.each([
+    ['another column has a number', [{ orders: null, 'percentile[99.5]': 3 }], ['orders'], ['percentile[99.5]']],
+    ['another has percentiles', [{ orders: null, p: { '95': 3 } }], ['orders'], ['p']],
+    [
+      'some rows have it',
+      [
+        { orders: null, a: null },
+        { orders: null, a: 4 },
+      ],
+      ['orders'],
+      ['a'],
+    ],
+    [
+      'it is not null in each row',
+      [
+        { orders: null, a: 4 },
+        { orders: 0, a: 4 },
+      ],
+      [],
+      ['a'],
+    ],
+    ['all columns are null', [{ orders: null, a: null }], [], []],
+    ['nothing was counted', [{ orders: null, a: 0 }], [], []],
+    ['there are no rows', [], [], []],
+  ])('is told to be null in every row where %s', (_what, rows, nullColumns, numberColumns) => {
+    const named = rows.map((row, index) => ({ facet: String(index), ...row }));
+    expect(read(named, one)).toMatchObject({ nullColumns, numberColumns });
+    const isFiltered = { ...one, metrics: [{ ...PLAIN, column: 'orders', isFiltered: true }] };
+    expect(read(named, isFiltered).nullColumns).toEqual([]);
+  });
+
+  it.each([
+    [[{ orders: 'x', n: 1 }], 'orders', ['rows without a number in "orders": the columns are "orders", "n"']],
+    [
+      [{ orders: null, n: 1 }],
+      'orders',
+      ['only null in "orders", but numbers in "n": look at the name in "value", and at the spelling of the attribute'],
+    ],
+    [
+      [{ x: 1, y: 2 }],
+      undefined,
+      ['rows without a number in its only column: the columns are "x", "y": name one of them in "value"'],
+    ],
+    [[{}], undefined, ['rows without a number in its only column: the rows have no columns']],
+  ])('that is missing in %j is told in words', (rows, column, problems) => {
+    const reading = read(rows, { ...none, metrics: [{ ...PLAIN, column }] });
+    expect(columnProblems(reading)).toEqual(problems);
+  });
+
   it('counts a row with several bad columns once', () => {
-    const metrics = ['a', 'b'].map((column) => ({ column, scale: 1 }));
+    const metrics = ['a', 'b'].map((column) => ({ ...PLAIN, column }));
     const result = read([{ a: 'x', b: 'y' }], { ...none, metrics });
     expect(result).toMatchObject({ dropped: { not_a_number: 1 }, badColumns: ['a', 'b'] });
   });
@@ -155,7 +239,7 @@ describe('rows of the same labels', () => {
 
 describe('the most series', () => {
   it('cuts each metric for itself, and counts what it cuts', () => {
-    const metrics = ['a', 'b'].map((column) => ({ column, scale: 1 }));
+    const metrics = ['a', 'b'].map((column) => ({ ...PLAIN, column }));
     const rows = [0, 1, 2].map((n) => ({ facet: String(n), a: n, b: n === 0 ? null : n }));
     const { series, cut } = read(rows, { ...one, metrics, maxSeries: 2 });
     expect(series.map((of) => of.map(({ value }) => value))).toEqual([
@@ -222,7 +306,11 @@ it('whatever the rows are, gives finite numbers with the asked labels, each seri
     fc.property(rows, fc.double(), (some, scale) => {
       let result;
       try {
-        result = read(some, { ...RULES, metrics: [{ column: 'orders', scale }], maxSeries: 3 });
+        result = read(some, {
+          ...RULES,
+          metrics: [{ ...PLAIN, column: 'orders', scale, hasPercentiles: true }],
+          maxSeries: 3,
+        });
       } catch (error) {
         expect(error).toBeInstanceOf(UnreadableRows);
         return;

@@ -122,11 +122,38 @@ describe('the columns', () => {
     expect(columnsOf(query)).toEqual(keys);
   });
 
-  it('tells the percentiles of each', () => {
-    const { columns } = readStatement(
-      'SELECT count(*), percentile(d, 95) AS p, PERCENTILE(d, 5, 50) / 1000, percentile, percentile(d) FROM T',
-    );
-    expect(columns.map(({ percentiles }) => percentiles)).toEqual([0, 1, 2, 0, 1]);
+  it.each([
+    ['count(*)', 0],
+    ['percentile(d, 95) AS p', 1],
+    ['PERCENTILE(d, 5, 50) / 1000', 2],
+    ['percentile', 0],
+    ['percentile(d)', 1],
+    ['filter(percentile(cls, 75), WHERE a = 1)', 1],
+    ['filter(Percentile(cls, 50, 75, 95), WHERE a = 1) AS a', 3],
+    ['bucketPercentile(duration_bucket, 50, 95)', 2],
+    ['bucketPercentile(duration_bucket)', 1],
+    ['((percentile(d, 50, 95))) * 1000', 2],
+    ['round(percentile(d, 50, 95) * (1 + 2))', 2],
+    ['getField(percentile(d, 50, 95), 95) AS a', 0],
+    ['histogram(d, 1000, 10)', 0],
+    ['cdfPercentage(d, 1, 5)', 0],
+    ["count(*) AS 'percentile(d, 95)'", 0],
+    ['filter(count(*), WHERE d > (SELECT percentile(d, 95) FROM T)) AS slow', 0],
+  ])('tells the percentiles of %s', (column, percentiles) => {
+    const { columns } = readStatement(`SELECT ${column} FROM T`);
+    expect(columns.map((each) => each.percentiles)).toEqual([percentiles]);
+  });
+
+  it.each([
+    ['SELECT sum(a) AS x, max(b) FROM T FACET c', ['sum', 7]],
+    ['FROM T FACET c SELECT  Max(b) * 2, sum(a)', ['max', 23]],
+    ['SELECT (uniqueCount(a) + 1) AS x FROM T FACET c', ['uniquecount', 8]],
+    ['SELECT a, latest(b) FROM T FACET c', ['latest', 10]],
+    ['SELECT a FROM T', [undefined, undefined]],
+    ['SELECT max(n) FROM (SELECT sum(a) AS n FROM T)', ['max', 7]],
+  ])('tells the first function of %s', (query, expected) => {
+    const { firstCall } = readStatement(query);
+    expect([firstCall?.name, firstCall?.at]).toEqual(expected);
   });
 });
 

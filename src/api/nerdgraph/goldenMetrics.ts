@@ -4,7 +4,8 @@ import { MetricSelector } from './metricSelector.ts';
 import type { SubjectRows } from './rows.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
-import { numbersOf } from '../../nrql/queryRows.ts';
+import { isRecord, numbersOf } from '../../nrql/queryRows.ts';
+import { readStatement } from '../../nrql/statement.ts';
 import { ownRange, type BatchRead, type GoldenResult, type GoldenSubject, type TimeRange } from '../upstreamReader.ts';
 
 /** Reads golden metrics: one query for each source reads many entities of one type. */
@@ -55,12 +56,13 @@ function resultOf(
       continue;
     }
     const written = rows?.columns.get(select) ?? null;
-    const { numbers, isBad } = numbersOf(written, 1);
+    const members = isRecord(written) ? Object.keys(written).length : 0;
+    const hasPercentiles = members > 0 && (readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0) > 0;
+    const { numbers, isBad } = numbersOf(written, 1, hasPercentiles);
     if (isBad) notNumbers.push(name);
     // A single percentile, as of `percentile(x, 75)`, is published without the label `percentile`.
-    const isOne = typeof written === 'object' && written !== null && Object.keys(written).length === 1;
     for (const [percentile, value] of numbers) {
-      values.push({ metric: name, percentile: isOne ? undefined : percentile, value });
+      values.push({ metric: name, percentile: members === 1 ? undefined : percentile, value });
     }
   }
   const [[, error] = [undefined, unread]] = failures;

@@ -236,6 +236,18 @@ describe('golden metrics', () => {
     expect(paint[0]).toMatchObject([{ percentile: undefined, value: expect.any(Number) as number }]);
     expect(outcomes.map((each) => valuesOf(each).length)).toContain(0);
   });
+
+  it('are no percentiles where their text calls none, although their keys are numbers', async () => {
+    const between = await startBetween(WORLD);
+    const subjects = await subjectsOf(between, SERVICE);
+    between.fault = edit(({ results }) => {
+      for (const row of results) if ('m0' in row) row['m0'] = { '0': 50, '50': 75 };
+    });
+    const { outcomes } = await read(between, subjects);
+    const bad = outcomes.flatMap((each) => ('value' in each && each.value.notNumbers.length > 0 ? [each.value] : []));
+    expect(bad.length).toBeGreaterThan(30);
+    for (const { values } of bad) expect(values.filter(({ percentile }) => percentile !== undefined)).toEqual([]);
+  });
 });
 
 describe('the memory of an account', () => {
