@@ -160,7 +160,7 @@ export function loadConfig(
   const diagnostics = [...file.diagnosticsWith(checked.issues), ...checked.diagnostics];
   if (checked.config === undefined || diagnostics.length > 0) return { diagnostics };
   const warnings = checked.warnings.map(({ path, message }) => file.diagnostic(path, message, 'value'));
-  return { config: checked.config, warnings };
+  return { config: checked.config, warnings: [...warnings, ...checked.fileWarnings] };
 }
 
 /**
@@ -183,9 +183,9 @@ export function checkConfig(
     ...queries.issues,
     ...accountsWithKeys(values, keys),
   ];
-  const { diagnostics } = queries;
+  const { diagnostics, fileWarnings } = queries;
   if ('issues' in parsed)
-    return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], config: undefined };
+    return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], fileWarnings, config: undefined };
   const written = accountsOf(values);
   const accounts = parsed.value.accounts.map((account, index) => ({
     ...resolveFiles(folder, account),
@@ -195,7 +195,7 @@ export function checkConfig(
     query_packs: [],
   }));
   const config: Config = { ...parsed.value, accounts };
-  return { issues, diagnostics, warnings: [...warningsOf(config), ...queries.warnings], config };
+  return { issues, diagnostics, warnings: [...warningsOf(config), ...queries.warnings], fileWarnings, config };
 }
 
 /** The account with its file names resolved against the folder of the configuration file. */

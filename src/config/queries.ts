@@ -9,7 +9,7 @@ import { nerdgraphValuesOf, parseTemplate } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import { prepareQueries, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './match.ts';
-import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
+import { type Diagnostic, formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
 import { counted, suggest } from '../text/wording.ts';
 import { readText } from './files.ts';
 import { textsWithKeys } from './keyTexts.ts';
@@ -32,14 +32,15 @@ interface QueryList {
   /** The prefix of the names of its queries. */
   readonly prefix: string;
   readonly issues: Issue[];
+  readonly warnings: Issue[];
 }
 
 /**
  * Reads the query files and packs that a configuration names, and checks all of its queries and custom metrics: each alone, and
  * the rules between them. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
  *
- * @returns issues and warnings of the configuration; the diagnostics of the files that it names; for each account the queries of
- * its files, then those of its packs
+ * @returns issues and warnings of the configuration; the diagnostics and warnings of the files that it names; for each account the
+ * queries of its files, then those of its packs
  */
 export function readQueries(configuration: unknown, folder: string, keys: Secrets) {
   const accounts = accountsOf(configuration);
@@ -50,7 +51,7 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
   const further = accounts.map((account, index) => {
     const at = ['accounts', index];
     const queries = listOf(account?.['queries']);
-    const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues }];
+    const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues, warnings }];
     const valid: QueryDefinition[] = [];
     const read = new Set<string>();
     const take = (path: string, prefix: string, keyAt: Path, what: string, advice = ''): void => {
@@ -98,22 +99,26 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
     issues,
     diagnostics: files.flatMap(({ yaml, list }) => yaml.diagnosticsWith(list.issues)),
     warnings,
+    fileWarnings: files.flatMap(({ yaml, list }) =>
+      list.warnings.map(({ path, message }): Diagnostic => yaml.diagnostic(path, message, 'value')),
+    ),
     further,
   };
 }
 
 function checkQueries(lists: readonly QueryList[], staticLabels: readonly string[], families: Families): void {
   const names = new Set<string>();
-  for (const { file, at, queries, prefix, issues } of lists) {
+  for (const { file, at, queries, prefix, issues, warnings } of lists) {
     for (const [position, written] of queries.entries()) {
       const queryAt = [...at, position];
       const report: Report = (path, message) => void issues.push(issue([...queryAt, ...path], message));
+      const warn: Report = (path, message) => void warnings.push(issue([...queryAt, ...path], message));
       const name = mappingOf(written)?.['name'];
       if (typeof name === 'string') {
         if (names.has(prefix + name)) report(['name'], 'is the name of another query of the account: choose another');
         names.add(prefix + name);
       }
-      checkText(mappingOf(written) ?? {}, staticLabels, report);
+      checkText(mappingOf(written) ?? {}, staticLabels, report, warn);
       const where = `${file === undefined ? '' : `${file}: `}${formatPath(queryAt)}`;
       checkQueryFamilies(written, where, families, report);
     }
@@ -122,13 +127,28 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
 
 type Report = (path: Path, message: string) => void;
 
+/** The functions whose value decides which facets a LIMIT keeps ("NRQL reference", FACET). */
+const RANKING = ['min', 'max', 'percentile', 'average', 'count'];
+const NOT_RANKING =
+  'with "limit" New Relic keeps the facets that occur most often, because it orders by min, max, percentile, average and ' +
+  'count only: begin with one of these, or say ORDER BY behind FACET';
+
 /** Reports what the exporter refuses in one query, beyond the checks of the schema for each key. */
-function checkText(written: Readonly<Record<string, unknown>>, staticLabels: readonly string[], report: Report): void {
+function checkText(
+  written: Readonly<Record<string, unknown>>,
+  staticLabels: readonly string[],
+  report: Report,
+  warn: Report,
+): void {
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
-  const { problems, columns, facets } = readStatement(text);
+  const { problems, columns, facets, firstCall, isOrdered } = readStatement(text);
   const reportAt = (at: number, message: string): void => report(['nrql'], `character ${at + 1}: ${message}`);
   for (const { at, message } of problems) reportAt(at, message);
+  const isLimited = written['limit'] !== undefined && facets.length > 0 && problems.length === 0;
+  if (isLimited && !isOrdered && firstCall !== undefined && !RANKING.includes(firstCall.name)) {
+    warn(['nrql'], `character ${firstCall.at + 1}: ${NOT_RANKING}`);
+  }
   const labels = written['labels'];
   const taken = new Set<string>();
   const labelProblem = (name: string): string | undefined => {
@@ -158,7 +178,8 @@ function checkText(written: Readonly<Record<string, unknown>>, staticLabels: rea
     : undefined;
   const checkColumn = (value: unknown, path: Path): void => {
     if (known === undefined || problems.length > 0 || typeof value !== 'string' || known.includes(value)) return;
-    report(path, `is no column of the query, which has ${columns.map(({ key }) => key).join(', ')}`);
+    const names = columns.map(({ key }) => key).join(', ');
+    warn(path, `is no column of the query, which has ${names}: only some functions, such as getField, add others`);
   };
   checkColumn(mappingOf(written['fail_at'])?.['value'], ['fail_at', 'value']);
   const seen = new Set<unknown>();
@@ -192,7 +213,14 @@ function readList(
   // Who writes a query need not see the environment.
   const yaml = readYaml({ path, text }, undefined);
   const queries = listOf(mappingOf(yaml.value)?.['queries']);
-  const list = { file: path, at: ['queries'], queries, prefix, issues: textsWithKeys(queries, ['queries'], keys) };
+  const list = {
+    file: path,
+    at: ['queries'],
+    queries,
+    prefix,
+    issues: textsWithKeys(queries, ['queries'], keys),
+    warnings: [],
+  };
   if (yaml.value === undefined) return { list, yaml, valid: [] };
   const parsed = parseWritten(queryFile, yaml.value);
   if ('issues' in parsed) return { list: { ...list, issues: [...list.issues, ...parsed.issues] }, yaml, valid: [] };

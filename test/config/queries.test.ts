@@ -128,6 +128,66 @@ describe('a query is refused', () => {
   });
 });
 
+describe('a query warns', () => {
+  const warningsOf = (lines: string): string[] => {
+    const result = loadConfig({ path: 'c.yaml', text: withQueries(lines).replace('abcd', 'NRAK-A') }, {});
+    if ('diagnostics' in result) throw new Error(result.diagnostics.map(formatDiagnostic).join('\n'));
+    return result.warnings.map(formatDiagnostic);
+  };
+  const valued = (nrql: string, value: string, more = ''): string =>
+    one(nrql, more, `, value: ${JSON.stringify(value)}`);
+
+  it.each([
+    ['SELECT getField(percentile(x, 99.5), 99.5) AS a FROM T', 'percentile[99.5]'],
+    ['SELECT apdex(duration, t: 0.5) AS a FROM T', 'score'],
+    ['SELECT count(*) AS a, max(b) AS c FROM T', 'max.b'],
+  ])('of a value that is the name of no column: %s with %s', (nrql, value) => {
+    expect(warningsOf(valued(nrql, value))).toEqual([
+      expect.stringMatching(
+        /^c\.yaml:7:43: accounts\[0\]\.queries\[0\]\.metrics\[0\]\.value: is no column of the query, which has a.*: only some functions/,
+      ),
+    ]);
+    expect(warningsOf(valued(nrql, 'a'))).toEqual([]);
+  });
+
+  it('of the same in fail_at', () => {
+    expect(warningsOf(valued('SELECT count(*) AS a FROM T', 'a', 'fail_at: {value: b, at_least: 5}'))).toEqual([
+      expect.stringContaining('queries[0].fail_at.value: is no column of the query, which has a:'),
+    ]);
+  });
+
+  it.each([
+    ['SELECT sum(a) AS n FROM T FACET b', 8],
+    ['FROM T SELECT uniqueCount(a) AS n, count(*) AS m FACET b', 15],
+    ['SELECT rate(count(*), 1 minute) AS n FROM T FACET b', 8],
+    ['SELECT filter(count(*), WHERE a = 1) AS n FROM T FACET b', 8],
+    ['SELECT latest(a) AS n FROM T FACET b, c', 8],
+    ['SELECT 100 * (sum(a) / count(*)) AS n FROM T FACET b', 15],
+    ['SELECT sum(n) AS n FROM (SELECT max(a) AS n FROM T FACET b ORDER BY max(a) LIMIT MAX) FACET b', 8],
+  ])('of a limit by which New Relic keeps the most frequent facets: %s', (nrql, character) => {
+    const labels = nrql.includes('b, c') ? 'labels: [b, c]\n  ' : '';
+    expect(warningsOf(valued(nrql, 'n', `${labels}limit: 20`))).toEqual([
+      expect.stringContaining(
+        `queries[0].nrql: character ${character}: with "limit" New Relic keeps the facets that occur most`,
+      ),
+    ]);
+    expect(warningsOf(valued(nrql, 'n', labels.trim()))).toEqual([]);
+    expect(warningsOf(valued(`${nrql} ORDER BY sum(a)`, 'n', `${labels}limit: 20`))).toEqual([]);
+  });
+
+  it.each([
+    'SELECT max(a) AS n FROM T FACET b',
+    'SELECT MIN(a) * 1000 AS n FROM T FACET b',
+    'SELECT percentile(a, 95) AS n, sum(b) AS m FROM T FACET b',
+    'SELECT average(a) AS n FROM T FACET b',
+    'SELECT count(*) AS n, sum(a) AS m FROM T FACET b',
+    'SELECT sum(a) AS n FROM T',
+    'SELECT sum(a) AS n FROM T FACET b ORDER BY sum(a) DESC',
+  ])('of no limit with %s', (nrql) => {
+    expect(warningsOf(valued(nrql, 'n', 'limit: 20'))).toEqual([]);
+  });
+});
+
 describe('query files', () => {
   const folder = temporaryFolders();
   const KEY = 'NRAK-0123456789ABCDEFGHIJ';
@@ -188,6 +248,20 @@ describe('query files', () => {
       'b.yaml:2:1: more: unknown key',
       'list.yaml:1:1: expected a mapping, not a list: begin the file with "queries:" and indent the list below it',
     ]);
+  });
+
+  it('have their warnings at their own place', () => {
+    const nrql = 'SELECT sum(a) AS n FROM T FACET b';
+    const query = `{name: a, nrql: ${nrql}, limit: 5, metrics: [{name: m, value: x}]}`;
+    expect(load('a.yaml', { 'a.yaml': `queries:\n  - ${query}\n` })).toMatchObject({
+      faults: [],
+      warnings: [
+        expect.stringMatching(/^a\.yaml:2:21: queries\[0\]\.nrql: character 8: with "limit" New Relic keeps/),
+        expect.stringMatching(
+          /^a\.yaml:2:\d+: queries\[0\]\.metrics\[0\]\.value: is no column of the query, which has n:/,
+        ),
+      ],
+    });
   });
 
   it('that are missing are faults, and patterns without a file are warnings', () => {
