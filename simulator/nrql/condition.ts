@@ -13,7 +13,7 @@ export function syntaxError(text: string, position: number, problem: string): Nr
 }
 
 const PIECE =
-  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+-])/gy;
+  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+:-])/gy;
 
 /**
  * The pieces of a query: values are without quotes and escapes, positions count from 1. A `word` is a keyword, a function or an
@@ -37,6 +37,8 @@ export class TokenReader {
   readonly #query: string;
   readonly #pieces: ReturnType<typeof piecesOf>;
   #next = 0;
+  /** Reads a subquery, and returns its values, which are there when the query runs; undefined: subqueries are refused. */
+  readSubquery: (() => ReadonlySet<string>) | undefined;
 
   /** Throws an NrqlError at the first character that begins no piece. */
   constructor(query: string) {
@@ -102,7 +104,7 @@ export class TokenReader {
 }
 
 /** A value of an attribute, or in a condition. */
-export type Value = string | number | boolean;
+export type Value = string | number | boolean | readonly string[];
 
 /** The condition that a record must meet. */
 export interface NrqlCondition {
@@ -207,6 +209,12 @@ function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondit
   const isNot = reader.takeWord('NOT');
   if (reader.takeWord('IN')) {
     reader.expectSign('(');
+    const isQuery = ['SELECT', 'FROM'].includes(reader.peek().value.toUpperCase()) && reader.peek().kind === 'word';
+    if (isQuery && reader.readSubquery !== undefined) {
+      const found = reader.readSubquery();
+      reader.expectSign(')');
+      return comparison(attribute, isNot, (value) => found.has(String(value)));
+    }
     const values = reader.list(() => parseValue(reader));
     reader.expectSign(')');
     return isOneOf(attribute, isNot, values);

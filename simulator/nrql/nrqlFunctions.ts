@@ -1,7 +1,10 @@
 import type { Value } from './condition.ts';
 
 /** The value of a column: `percentile` gives an object, `uniques` a list; null where there is nothing to calculate with. */
-export type ColumnValue = Value | readonly string[] | Readonly<Record<string, number | null>> | null;
+export type ColumnValue = Value | readonly FacetValue[] | Readonly<Record<string, number | null>> | null;
+
+/** The value of one facet: numbers are texts, an attribute may be a list. */
+export type FacetValue = string | readonly string[];
 
 /** The sums and values of one input over the records of a row, from which functions are calculated. */
 export class Tally {
@@ -39,7 +42,12 @@ export class Tally {
   }
 }
 
-/** The result of each function over the records of a row; `numbers` are the percentiles, or the most values of `uniques`. */
+const numbersIn = ({ values }: Tally): readonly number[] => values.filter((value) => typeof value === 'number');
+
+/**
+ * The result of each function over the records of a row; `numbers` are the percentiles, the most values of `uniques`, the
+ * threshold of `apdex`, or the ceiling and the number of buckets of `histogram`.
+ */
 export const FUNCTIONS = {
   count: ({ count }) => count,
   datapointCount: ({ count }) => count,
@@ -48,10 +56,22 @@ export const FUNCTIONS = {
   min: ({ min }) => (min === Infinity ? null : min),
   max: ({ max }) => (max === -Infinity ? null : max),
   latest: ({ last: [, value] }) => value,
-  percentile: ({ values }, numbers) => {
-    const sorted = values.filter((value) => typeof value === 'number').sort((a, b) => a - b);
+  percentile: (tally, numbers) => {
+    const sorted = numbersIn(tally).toSorted((a, b) => a - b);
     const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
     return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
+  },
+  apdex: (tally, [threshold = 0]) => {
+    const values = numbersIn(tally);
+    const below = (most: number) => values.filter((value) => value <= most).length;
+    const [s, t, count] = [below(threshold), below(4 * threshold) - below(threshold), values.length];
+    return { score: count === 0 ? null : (s + t / 2) / count, s, t, f: count - s - t, count };
+  },
+  histogram: (tally, [ceiling = 0, buckets = 1]) => {
+    const bucketOf = (value: number) => Math.min(buckets - 1, Math.floor((value / ceiling) * buckets));
+    const found = numbersIn(tally).map(bucketOf);
+    const counts = Array.from({ length: buckets }, (_, index) => found.filter((bucket) => bucket === index).length);
+    return Object.fromEntries(counts.map((count, index) => [String((index * ceiling) / buckets), count]));
   },
   uniqueCount: ({ values }) => new Set(values.map(String)).size,
   uniques: ({ values }, numbers) => [...new Set(values.map(String))].slice(0, numbers[0]),

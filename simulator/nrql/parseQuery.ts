@@ -41,7 +41,7 @@ export const METRIC = 'Metric';
 
 const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
 /** Functions that read every value, not only sums. */
-const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques']);
+const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques', 'apdex', 'histogram']);
 /** Functions that can read records of metrics. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['count', 'datapointCount', 'sum', 'average', 'min', 'max', 'uniques'],
@@ -67,7 +67,7 @@ interface NrqlExpression {
   readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
 
-/** A parsed query. Times are milliseconds since 1970; undefined without SINCE or UNTIL. */
+/** A parsed query. Times are milliseconds since 1970, before now where they are negative; undefined without SINCE or UNTIL. */
 export interface NrqlQuery {
   /** The columns of the result; `key` is the member of the rows. */
   readonly select: readonly Required<NrqlExpression>[];
@@ -104,12 +104,25 @@ const MAX_FACETS = 5;
  * Reads an NRQL query: SELECT and FROM first, in either order, then the other clauses in any order, each at most once.
  * Throws an NrqlError for anything that the simulator does not know (docs/simulator.md).
  */
-export function parseNrql(text: string): NrqlQuery {
+export function parseNrql(text: string): NrqlQuery & { readonly subqueries: readonly Subquery[] } {
   const reader = new TokenReader(text);
-  const query = new QueryParser(reader).query(false);
+  const subqueries: Subquery[] = [];
+  reader.readSubquery = () => {
+    const values = new Set<string>();
+    const query = new QueryParser(reader).query('WHERE');
+    subqueries.push({ query, values });
+    return values;
+  };
+  const query = new QueryParser(reader).query('outermost');
   if (reader.peek().kind !== 'end') reader.fail('a clause or the end');
-  checkMetrics(query, text);
-  return query;
+  for (const each of [query, ...subqueries.map((subquery) => subquery.query)]) checkMetrics(each, text);
+  return { ...query, subqueries };
+}
+
+/** A query behind IN. `values` is empty until the subquery has run. Subqueries inside this one come before it. */
+interface Subquery {
+  readonly query: NrqlQuery;
+  readonly values: Set<string>;
 }
 
 /** True if functions read the metrics of New Relic's limits, whose records are kept as events. */
@@ -168,6 +181,18 @@ function arithmetic(sign: keyof typeof ARITHMETIC, left: NrqlExpression, right: 
   };
 }
 
+/** The member of a row for one member of an object that a function gives. */
+function memberOf(name: string, evaluate: NrqlExpression['evaluate'], key = name): NrqlQuery['select'][number] {
+  return {
+    key,
+    evaluate: (tallies, milliseconds) => {
+      const result = evaluate(tallies, milliseconds);
+      if (typeof result !== 'object' || result === null || Array.isArray(result)) return null;
+      return (result as Readonly<Record<string, number | null>>)[name] ?? null;
+    },
+  };
+}
+
 const constant = (value: number): NrqlExpression => ({ evaluate: () => value });
 
 /** Reads one query; a query inside another has a parser of its own over the same words. */
@@ -180,13 +205,15 @@ class QueryParser {
     this.#reader = reader;
   }
 
-  /** An inner query has no SINCE, UNTIL and TIMESERIES: New Relic allows them in the outermost query only. */
-  query(isInner: boolean): NrqlQuery {
+  /** One behind FROM has no SINCE, UNTIL and TIMESERIES of its own, one in WHERE may have a range of its own. */
+  query(place: 'outermost' | 'FROM' | 'WHERE'): NrqlQuery {
     const reader = this.#reader;
+    const isInner = place !== 'outermost';
+    const hasTime = place !== 'FROM';
     const isFromFirst = reader.takeWord('FROM');
     const source = isFromFirst ? this.#from() : undefined;
     reader.expectWord('SELECT');
-    const select = reader.list(() => this.#column());
+    const select = reader.list(() => this.#columns()).flat();
     if (!isFromFirst) reader.expectWord('FROM');
     const query: { -readonly [Member in keyof NrqlQuery]: NrqlQuery[Member] } = {
       select,
@@ -206,8 +233,8 @@ class QueryParser {
       else if (reader.takeWord('ORDER')) query.orderBy = this.#order();
       else if (reader.takeWord('LIMIT'))
         query.limit = reader.takeWord('MAX') ? Infinity : this.#whole('a limit or MAX');
-      else if (!isInner && reader.takeWord('SINCE')) query.since = this.#whole('milliseconds since 1970');
-      else if (!isInner && reader.takeWord('UNTIL')) query.until = this.#whole('milliseconds since 1970');
+      else if (hasTime && reader.takeWord('SINCE')) query.since = this.#time(isInner);
+      else if (hasTime && reader.takeWord('UNTIL')) query.until = this.#time(isInner);
       else if (!isInner && reader.takeWord('TIMESERIES')) query.bucketMinutes = this.#minutes();
       else
         reader.fail(
@@ -221,14 +248,43 @@ class QueryParser {
     const reader = this.#reader;
     if (reader.takeSign('(') === undefined)
       return reader.list(() => reader.expect('the name of events, or a query in parentheses', 'word', 'name').value);
-    const inner = new QueryParser(reader).query(true);
+    const inner = new QueryParser(reader).query('FROM');
     reader.expectSign(')');
     return inner;
   }
 
-  #column(): NrqlQuery['select'][number] {
+  /** The members of a row that a column gives: a few functions add members that SELECT does not name. */
+  #columns(): NrqlQuery['select'] {
+    if (this.#reader.takeWord('GETFIELD')) return this.#fieldOfColumn();
+    const isApdex = this.#reader.peek().value.toUpperCase() === 'APDEX';
     const { key = 'result', evaluate } = this.#sum();
-    return { key: this.#alias() ?? key, evaluate };
+    const column = { key: this.#alias() ?? key, evaluate };
+    return isApdex ? [column, ...['score', 's', 't', 'f', 'count'].map((name) => memberOf(name, evaluate))] : [column];
+  }
+
+  /** `(percentile(attribute, 95), 95)` behind `getField`: the number has a key of its own, an alias has null. */
+  #fieldOfColumn(): NrqlQuery['select'] {
+    const reader = this.#reader;
+    reader.expectSign('(');
+    const { input, over } = this.#function();
+    const { evaluate } = over(input);
+    reader.expectSign(',');
+    const field = reader.expect('a member', 'number', 'text', 'word').value;
+    reader.expectSign(')');
+    const alias = this.#alias();
+    const number = memberOf(field, evaluate, `${this.#functions.at(-1) ?? ''}[${field}]`);
+    return alias === undefined ? [number] : [{ key: alias, evaluate: () => null }, number];
+  }
+
+  /** Milliseconds since 1970; in a subquery also `1 day ago`, which is negative. */
+  #time(isInner: boolean): number {
+    const number = this.#whole('milliseconds since 1970');
+    const units = { MINUTE, HOUR: 60 * MINUTE, DAY: 24 * 60 * MINUTE };
+    const unit = Object.entries(units).find(([name]) => new RegExp(`^${name}S?$`, 'i').test(this.#reader.peek().value));
+    if (!isInner || unit === undefined) return number;
+    this.#reader.take();
+    this.#reader.expectWord('AGO');
+    return -number * unit[1];
   }
 
   #alias(): string | undefined {
@@ -298,7 +354,7 @@ class QueryParser {
     // Records of metrics have a count of their own, which count(*) sums up.
     const whole = isAll && name === 'count' ? 'count' : undefined;
     const field = reader.takeSign('[') === undefined ? whole : this.#field();
-    const numbers = name === 'percentile' || name === 'uniques' ? this.#numbers(name) : [];
+    const numbers = this.#numbers(name);
     reader.expectSign(')');
     const of = `${attribute ?? ''}${field === undefined ? '' : `['${field}']`}`;
     return {
@@ -348,10 +404,15 @@ class QueryParser {
     return field;
   }
 
-  #numbers(name: 'percentile' | 'uniques'): readonly number[] {
+  #numbers(name: keyof typeof FUNCTIONS): readonly number[] {
     const reader = this.#reader;
+    if (!['percentile', 'uniques', 'apdex', 'histogram'].includes(name)) return [];
     if (reader.takeSign(',') === undefined) return name === 'uniques' ? [UNIQUES_DEFAULT] : reader.fail("','");
-    if (name === 'percentile') return reader.list(() => Number(reader.expect('a percentile', 'number').value));
+    if (name === 'apdex') {
+      reader.expectWord('T');
+      reader.expectSign(':');
+    }
+    if (name !== 'uniques') return reader.list(() => Number(reader.expect('a number', 'number').value));
     const most = this.#whole('how many');
     return most > UNIQUES_MOST ? reader.fail(`at most ${UNIQUES_MOST}`) : [most];
   }

@@ -1,6 +1,6 @@
 import { MINUTE } from '../world/worldEntities.ts';
 import { NrqlError } from './condition.ts';
-import { type ColumnValue, Tally } from './nrqlFunctions.ts';
+import { type ColumnValue, type FacetValue, Tally } from './nrqlFunctions.ts';
 import type { NrqlQuery } from './parseQuery.ts';
 
 const HOUR = 60 * MINUTE;
@@ -46,7 +46,7 @@ const CHOOSING: ReadonlySet<string> = new Set(['min', 'max', 'percentile', 'aver
 
 /** The records that share the values of the FACET attributes. */
 interface FacetGroup {
-  readonly facet: readonly string[];
+  readonly facet: readonly FacetValue[];
   /** By bucket, a tally for each input of the query; undefined where nothing was stored. */
   readonly buckets: (readonly Tally[] | undefined)[];
   /** True if one of its records has the attribute of the first function: other groups are not shown. */
@@ -69,8 +69,8 @@ export class Groups {
     this.range = range;
   }
 
-  group(facet: readonly string[]): FacetGroup {
-    const key = facet.join('\u0000');
+  group(facet: readonly FacetValue[]): FacetGroup {
+    const key = JSON.stringify(facet);
     const group = this.#groups.get(key) ?? { facet, buckets: [], isChosen: false, records: 0 };
     this.#groups.set(key, group);
     return group;

@@ -29,9 +29,22 @@ const TOO_BIG =
 
 /** The result of an NRQL query: the rows, the facets (undefined without FACET) and the range of the rows. Throws an NrqlError. */
 export function runNrql(text: string, context: NrqlContext) {
+  const { now, snaps } = context;
   if (text.length > MAX_CHARACTERS) throw new NrqlError(TOO_BIG);
   const query = parseNrql(text);
-  const range = timeRange(query, context.now, (length) => (context.snaps && isOfMetrics(query) ? stepOf(length) : 1));
+  const range = timeRange(query, now, (length) => (snaps && isOfMetrics(query) ? stepOf(length) : 1));
+  for (const { query: inner, values } of query.subqueries) {
+    const [since, until] = [inner.since ?? range.since, inner.until ?? range.until];
+    const times = { since: since < 0 ? now + since : since, until: until < 0 ? now + until : until };
+    const found = run(
+      inner,
+      timeRange(times, now, () => 1),
+      context,
+    ).results;
+    const [column] = inner.select;
+    const all = found.flatMap((row) => (column === undefined ? [] : [row[column.key] ?? []].flat()));
+    for (const value of all) if (typeof value === 'string' || typeof value === 'number') values.add(String(value));
+  }
   const rows = run(query, range, context);
   const facets = query.facets.length === 0 ? undefined : query.facets.map(({ key }) => key);
   return {
@@ -72,10 +85,11 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
 
 /** A row of an inner query as an event for the outer query. */
 function eventOf(row: NrqlRow, { facets, select }: NrqlQuery, timestamp: number): StoredEvent {
-  const facet = [row['facet'] ?? []].flat() as readonly string[];
+  const given = row['facet'] ?? null;
+  const facet = facets.length > 1 && Array.isArray(given) ? (given as readonly Value[]) : [given as Value];
   const columns = select.flatMap(({ key }) => {
     const value = row[key] ?? null;
-    return typeof value === 'object' ? [] : [[key, value] as const];
+    return typeof value !== 'object' || Array.isArray(value) ? [[key, value as Value] as const] : [];
   });
   const values = facets.map(({ key }, index) => [key, facet[index] ?? ''] as const);
   return { ...Object.fromEntries([...values, ...columns]), timestamp };
@@ -88,7 +102,9 @@ function addEvent(event: StoredEvent, type: string | undefined, groups: Groups):
   if (where.meets(valueOf) !== true) return;
   const facet = facets.map((each) => each.valueOf(valueOf));
   if (facet.includes(null)) return;
-  const group = groups.group(facet.map(String));
+  const group = groups.group(
+    facet.map((value) => (Array.isArray(value) ? (value as readonly string[]) : String(value))),
+  );
   const [first] = inputs;
   group.isChosen ||= first?.attribute === undefined || valueOf(first.attribute) !== null;
   group.records += 1;

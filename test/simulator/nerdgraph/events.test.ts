@@ -43,6 +43,42 @@ describe('a query of events', () => {
     expect((row!['thousandth'] as Readonly<Record<string, number>>)['50']).toBeCloseTo(took['50']! / 1000, 9);
   });
 
+  it('has members in its rows that nothing asked for', async () => {
+    const [picked] = await rows(
+      'SELECT getField(percentile(duration, 99.5), 99.5) AS a, count(*) AS n FROM Transaction',
+    );
+    expect(picked).toMatchObject({ a: null, 'percentile[99.5]': expect.any(Number) as number });
+    const [judged] = await rows('SELECT apdex(duration, t: 0.5) AS a FROM Transaction');
+    const { score, s, t, f, count } = judged as unknown as Readonly<Record<string, number>>;
+    expect(judged).toMatchObject({ a: { score, s, t, f, count } });
+    expect([s! + t! + f!, (s! + t! / 2) / count!]).toEqual([count, score]);
+    const [sized] = await rows('SELECT histogram(duration, 400, 4) AS h, count(*) AS n FROM Transaction');
+    const h = sized!['h'] as Readonly<Record<string, number>>;
+    expect(Object.keys(h)).toEqual(['0', '100', '200', '300']);
+    expect(Object.values(h).reduce((sum, each) => sum + each)).toBe(sized!['n']);
+  });
+
+  it('compares with the values of a subquery, which has the same range or one of its own', async () => {
+    const counted = async (range: string): Promise<number> => {
+      const subquery = `SELECT uniques(name) FROM Transaction WHERE appName = 'Storefront'${range}`;
+      const [row] = await rows(`SELECT count(*) FROM Transaction WHERE name IN (${subquery})`);
+      return number(row, 'count');
+    };
+    const [all] = await rows("SELECT count(*) FROM Transaction WHERE appName = 'Storefront'");
+    expect(await counted('')).toBeGreaterThanOrEqual(number(all, 'count'));
+    expect(await counted(' SINCE 1 day ago')).toBeGreaterThanOrEqual(number(all, 'count'));
+    expect(await counted(' SINCE 9000000000000 UNTIL 9000000060000')).toBe(0);
+  });
+
+  it('has a list as the value of a facet', async () => {
+    const inner = 'SELECT uniques(appName) AS apps FROM Transaction FACET region LIMIT MAX';
+    const one = await rows(`SELECT count(*) AS n FROM (${inner}) FACET apps`);
+    expect(one[0]).toMatchObject({ facet: expect.arrayContaining(['Storefront']) as string[] });
+    expect(one[0]!['apps']).toEqual(one[0]!['facet']);
+    const two = await rows(`SELECT count(*) AS n FROM (${inner}) FACET region, apps`);
+    expect(two[0]!['facet']).toEqual([expect.any(String), expect.arrayContaining(['Storefront'])]);
+  });
+
   it('filters, gives percentages, rates, products and quotients', async () => {
     const [row] = await rows(
       `SELECT count(*) AS n, filter(count(*), WHERE error = true) AS failed, percentage(count(*), WHERE error = true) AS share,

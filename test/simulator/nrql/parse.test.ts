@@ -45,6 +45,23 @@ describe('an NRQL query', () => {
     });
   });
 
+  it('has members of rows that SELECT does not name', () => {
+    const keysOf = (select: string) => parseNrql(`SELECT ${select} FROM Transaction`).select.map(({ key }) => key);
+    expect(keysOf('getField(percentile(duration, 99.5), 99.5) AS a')).toEqual(['a', 'percentile[99.5]']);
+    expect(keysOf('getField(percentile(duration, 99.5), 99.5)')).toEqual(['percentile[99.5]']);
+    expect(keysOf('apdex(duration, t: 0.5) AS a')).toEqual(['a', 'score', 's', 't', 'f', 'count']);
+    expect(keysOf('apdex(duration, t: 0.5)')[0]).toBe('apdex.duration');
+  });
+
+  it('may have a subquery behind IN, with a time of its own', () => {
+    const inner = 'SELECT uniques(host) FROM Transaction SINCE 2 days ago UNTIL 60 minutes ago';
+    const { subqueries, where } = parseNrql(`SELECT count(*) FROM Transaction WHERE host IN (${inner}) SINCE 1000`);
+    expect(subqueries).toMatchObject([{ query: { since: -172_800_000, until: -3_600_000 } }]);
+    expect(where.meets(() => 'a')).toBe(false);
+    subqueries[0]?.values.add('a');
+    expect(where.meets(() => 'a')).toBe(true);
+  });
+
   it('may read the rows of another query', () => {
     const text = `SELECT sum(n) FROM (SELECT count(*) AS n FROM Transaction FACET name LIMIT 5) SINCE 1 UNTIL 2`;
     expect(parseNrql(text)).toMatchObject({ from: { from: ['Transaction'], limit: 5 }, since: 1, until: 2 });
@@ -78,6 +95,9 @@ describe('an NRQL query', () => {
     [`SELECT count(${V}) FROM Metric FACET duration`, `unexpected 'duration'`],
     [`SELECT count(${V}) FROM Metric FACET appId, appId, appId, appId, appId, appId`, 'at most 5'],
     [`SELECT count(${V}) FROM Metric SINCE 1 day ago`, `unexpected 'day'`],
+    [`SELECT max(n) FROM (SELECT count(*) AS n FROM Transaction SINCE 1 day ago)`, `unexpected 'SINCE'`],
+    [`SELECT count(*) FROM Transaction WHERE host IN (SELECT uniques(duration) FROM Metric)`, `unexpected 'duration'`],
+    [`SELECT apdex(duration, 0.5) FROM Transaction`, `expected T`],
     [`SELECT count(${V}) FROM Metric LIMIT 0`, 'expected a limit or MAX'],
     [`SELECT count(${V}) FROM Metric LIMIT 5 LIMIT 6`, 'one LIMIT only'],
     [`SELECT count(${V}) FROM Metric TIMESERIES`, 'expected minutes'],
