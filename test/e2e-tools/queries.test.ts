@@ -40,6 +40,71 @@ describe('the command query', () => {
     expect(shown.stdout).toMatch(/^query_took\{account="shop",appName="[^"]+",percentile="95"\} [\d.]+$/m);
   });
 
+  it.each([
+    [
+      'SELECT getField(percentile(duration, 99.5), 99.5) AS a, count(*) AS n FROM Transaction',
+      ['query_n', 'query_percentile_99_5_'],
+    ],
+    [
+      'SELECT apdex(duration, t: 0.5) AS a FROM Transaction FACET appName',
+      ['query_count_value', 'query_f', 'query_s', 'query_score', 'query_t'],
+    ],
+    ['SELECT histogram(duration, 400, 4) AS h, max(duration) AS most FROM Transaction', ['query_most']],
+    [
+      'SELECT histogram(duration, 400, 4), latest(name), uniques(name, 5), count(*) FROM Transaction',
+      ['query_count_value'],
+    ],
+    ['SELECT filter(percentile(duration, 50, 95), WHERE error IS FALSE) AS took FROM Transaction', ['query_took']],
+    [
+      'SELECT percentile(duration, 50) * 1000, percentile(duration, 95) AS took FROM Transaction',
+      ['query_result', 'query_took'],
+    ],
+    ['SELECT rate(count(*), 1 minute) FROM Transaction FACET appName', ['query_result']],
+    ['SELECT percentage(count(*), WHERE error IS TRUE) AS bad FROM Transaction', ['query_bad']],
+    [
+      'SELECT count(*) AS n FROM Transaction WHERE name IN (SELECT uniques(name) FROM Transaction SINCE 1 day ago)',
+      ['query_n'],
+    ],
+    [
+      'SELECT count(*) AS n FROM (SELECT uniques(appName) AS apps FROM Transaction FACET region LIMIT MAX) FACET apps',
+      ['query_n'],
+    ],
+    [
+      'SELECT count(*) AS n FROM (SELECT uniques(appName) AS apps FROM Transaction FACET region LIMIT MAX) FACET region, apps',
+      ['query_n'],
+    ],
+    ['SELECT count(*) AS n FROM NothingOfTheKind FACET a', []],
+  ])('prints YAML that check accepts, with the families that have numbers: %s', async (text, families) => {
+    const { stdout } = await query(text, '--format=yaml');
+    const { queries } = parse(stdout) as { readonly queries: readonly object[] };
+    const configured = commandsOn(rest({ queries }));
+    expect(await configured('check')).toMatchObject({ status: 0 });
+    const { status, stdout: shown } = await configured('query', '--name=query', '--format=metrics');
+    expect(status).toBe(0);
+    expect([...new Set([...shown.matchAll(/^(query_\w+)[{ ]/gm)].map(([, name]) => name))].sort()).toEqual(families);
+  });
+
+  it.each([
+    [
+      'table',
+      'SELECT getField(percentile(duration, 99.5), 99.5) AS a FROM Transaction',
+      'only null in "a", but numbers in "percentile[99.5]":',
+    ],
+    [
+      'yaml',
+      'SELECT average(duratoin) AS took, count(*) AS n FROM Transaction',
+      'only null in "took", but numbers in "n":',
+    ],
+    [
+      'metrics',
+      'SELECT histogram(duration, 400, 4) AS h FROM Transaction',
+      'rows without a number in "h": the columns are "h"',
+    ],
+  ])('warns of columns that give nothing, --format=%s', async (format, text, words) => {
+    const { status, stderr } = await query(text, `--format=${format}`);
+    expect([status, stderr]).toEqual([0, expect.stringContaining(`warning: the query has ${words}`)]);
+  });
+
   it.each(['table', 'json', 'yaml', 'metrics'])('shows no key in its output, --format=%s', async (format) => {
     const key = 'NRAK-SIMULATOR0000000000000000';
     const other = 'NRAK-ANOTHERKEY00000000000000';
