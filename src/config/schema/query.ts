@@ -28,8 +28,8 @@ const queryMetric = z.strictObject({
   }),
   value: notes(text().optional(), {
     description:
-      "Key of the column in New Relic's rows: its alias, or such as `count` or `average.duration`. `percentile()` gives " +
-      'a series for each percentile, with the label `percentile`.',
+      "Key of the column in New Relic's rows: its alias, or such as `count` or `average.duration`. `percentile()` and " +
+      '`bucketPercentile()` give a series for each percentile, with the label `percentile`.',
     otherwise: 'the only column',
     placeholder: '<column>',
     example: 'orders',
@@ -52,8 +52,8 @@ export const query = z.strictObject({
   }),
   nrql: notes(text(), {
     description:
-      'The query, which begins with SELECT, FROM or WITH. Without SINCE, UNTIL, TIMESERIES, COMPARE WITH, and without ' +
-      'LIMIT but in inner queries: the exporter writes the time and the limit.',
+      'The query, which begins with SELECT, FROM or WITH. Without SINCE and UNTIL but in subqueries of SELECT and WHERE, ' +
+      'TIMESERIES, COMPARE WITH, and LIMIT but in inner queries: the exporter writes the time and the limit.',
     placeholder: '<nrql>',
     example: "SELECT count(*) AS orders FROM Transaction WHERE appName = 'Storefront' FACET region, plan",
   }),
@@ -74,7 +74,9 @@ export const query = z.strictObject({
     description: 'How often it is run at most.',
   }),
   limit: notes(whole(1, MAX_FACETS).optional(), {
-    description: 'Publish only the top N facets; the rest is dropped deliberately.',
+    description:
+      'Publish only the top N facets; the rest is dropped deliberately. New Relic keeps the most frequent ones unless the first ' +
+      'function is min, max, percentile, average or count, or ORDER BY stands behind FACET.',
     otherwise: 'all of them; 5,000 or more are a failure, because New Relic leaves out the rest silently',
     example: 100,
   }),
