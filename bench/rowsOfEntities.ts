@@ -70,7 +70,7 @@ export async function entityRows(runs: number): Promise<Row[]> {
 /** A query for the entities of one call. */
 function query(calls: number): string {
   const ids = Array.from({ length: FLEET.applications / calls }, (_, index) => `'${serviceGuid(index + 1)}'`);
-  const columns = ['count(*) AS n', ...GOLDEN_SELECTS.map((select, index) => `${select} AS m${index}`)];
+  const columns = ['datapointCount() AS n', ...GOLDEN_SELECTS.map((select, index) => `${select} AS m${index}`)];
   return [
     `SELECT ${columns.join(', ')} FROM Metric WHERE entity.guid IN (${ids.join(', ')})`,
     'FACET entity.guid SINCE 1795219200000 UNTIL 1795221000000 LIMIT MAX',

@@ -77,6 +77,11 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
 /** The functions that count. */
 const COUNTING = ['count', 'rate'];
 
+/** The count of a source's records. Of metrics, count(*) is the sum of their own counts, which some types of metrics lack. */
+function recordCount(from: string): string {
+  return /^`?metric`?$/i.test(from.trim()) ? 'datapointCount()' : 'count(*)';
+}
+
 /**
  * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. A count comes first,
  * because New Relic leaves out entities whose first column is null; of timeslices a column that counts, if there is one.
@@ -94,7 +99,7 @@ export function goldenQuery(
   const named = selects.map((select, index) => ({ select, text: `${select} AS m${index}` }));
   const counts = isOfTimeslices
     ? named.filter(({ select }) => COUNTING.includes(readStatement(`SELECT ${select}`).columns[0]?.call ?? ''))
-    : [{ text: 'count(*) AS n' }];
+    : [{ text: `${recordCount(from)} AS n` }];
   const columns = [...new Set([...counts, ...named])].map(({ text }) => text);
   const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
   const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';

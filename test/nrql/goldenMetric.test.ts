@@ -158,6 +158,19 @@ describe('the query', () => {
     );
   });
 
+  it.each([
+    ['Metric', 'datapointCount()'],
+    ['`Metric`', 'datapointCount()'],
+    [' metric ', 'datapointCount()'],
+    ['Metric, PageView', 'count(*)'],
+    ['MetricSample', 'count(*)'],
+    ['DoraMetricsSample', 'count(*)'],
+    ['(FROM Metric SELECT max(a) FACET entityGuid LIMIT MAX)', 'count(*)'],
+  ])('counts the records of %s with %s, because count(*) of metrics adds up what they count', (from, count) => {
+    const { source: of, select: column } = readDefinition({ ...PLAIN, from });
+    expect(goldenQuery(of, [column], ['QQ'], RANGE, 'mixed')).toMatch(`SELECT ${count} AS n, average(duration) AS m0 `);
+  });
+
   const query = (selects: readonly string[], of = source): string => goldenQuery(of, selects, ['QQ'], RANGE, 'mixed');
   const sourceOf = (part: Partial<GoldenDefinition>) => readDefinition({ ...PLAIN, from: 'Metric', ...part }).source;
 
@@ -173,7 +186,7 @@ describe('the query', () => {
     (part, isOfTimeslices) => {
       const own = sourceOf(part);
       expect(own.isOfTimeslices).toBe(isOfTimeslices);
-      expect(query(['max(a)'], own).startsWith('SELECT count(*) AS n, ')).toBe(!isOfTimeslices);
+      expect(query(['max(a)'], own).startsWith('SELECT datapointCount() AS n, ')).toBe(!isOfTimeslices);
       const isShared = sourceKey(own) === sourceKey({ ...own, isOfTimeslices: !isOfTimeslices });
       expect(isShared).toBe(false);
     },

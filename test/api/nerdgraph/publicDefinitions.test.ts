@@ -101,7 +101,9 @@ describe('the public definitions of golden metrics', () => {
         const sent = queries.flatMap((query) => {
           const [first = '', ...others] = columnsOf(query);
           counts.queries += 1;
-          if (first.startsWith('count(*) FROM')) {
+          const [, count, from = ''] = /^(datapointCount\(\)|count\(\*\)) FROM (\S+)/.exec(first) ?? [];
+          if (count !== undefined) {
+            expect(count, query).toBe(from === 'Metric' ? 'datapointCount()' : 'count(*)');
             expect(others.filter(isOfTimeslices)).toEqual([]);
             return others;
           }
