@@ -193,15 +193,15 @@ export class GraphqlService {
             throw new GraphQLError('The limit of NRQL queries per minute has been exceeded', {
               extensions: { errorClass: 'TOO_MANY_REQUESTS' },
             });
-          const { results, otherResult, totalResult, facets, since, until } = runNrql(query, {
+          const { results, otherResult, totalResult, facets, messages, since, until } = runNrql(query, {
             world,
             now,
             snaps: settings.nrqlSnapping,
             truncate: (facetsFound) => truncated(fault, facetsFound),
           });
           const timeWindow = { begin: since, end: until, since: String(since), until: String(until) };
-          const messages = fault?.effect === 'message' ? [fault.text] : [];
-          const metadata = { facets: facets ?? null, messages, timeWindow };
+          const said = fault?.effect === 'message' ? [...messages, fault.text] : messages;
+          const metadata = { facets: facets ?? null, messages: said, timeWindow };
           return { value: { results, otherResult, totalResult, metadata }, rows: results.length };
         });
 

@@ -205,7 +205,7 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
   const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
   const existenceIsEnough = range.buckets.length === 1 && query.functions.every((name) => name === 'uniques');
-  for (const { scope, seriesOf } of seriesFor(query.inputs)(world, query.where)) {
+  for (const { scope, seriesOf } of seriesFor(query)(world, query.where)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
       [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
@@ -232,9 +232,9 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
   }
 }
 
-/** Selects the series that have a value for the inputs. */
-function seriesFor(inputs: readonly Input[]) {
-  const names = new Set(inputs.map(({ attribute }) => attribute));
+/** Selects the series that have a value for the inputs, or for the condition. */
+function seriesFor({ inputs, where }: Groups['query']) {
+  const names = new Set([...inputs, ...where.comparisons].map(({ attribute }) => attribute));
   if (names.has(KEY_TRANSACTION_DURATION) || names.has(KEY_TRANSACTION_ERRORS)) return keyTransactionSeries;
   return ENTITY_VALUES.some((name) => names.has(name)) ? entitySeries : timesliceSeries;
 }

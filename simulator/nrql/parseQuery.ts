@@ -86,7 +86,7 @@ export interface NrqlQuery {
   }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** What chooses and sorts the facets, the greatest first; undefined without ORDER BY. */
+  /** What chooses the facets under a limit, those with the most first; undefined without ORDER BY. */
   readonly orderBy?: NrqlExpression['evaluate'] | undefined;
   /** The most facets in the result; `Infinity` for LIMIT MAX. */
   readonly limit?: number | undefined;
@@ -229,17 +229,16 @@ class QueryParser {
       if (seen.has(clause)) reader.fail(`one ${clause} only`);
       seen.add(clause);
       if (reader.takeWord('WHERE')) query.where = parseCondition(reader);
-      else if (reader.takeWord('FACET')) query.facets = this.#facets();
-      else if (reader.takeWord('ORDER')) query.orderBy = this.#order();
-      else if (reader.takeWord('LIMIT'))
+      else if (reader.takeWord('FACET')) {
+        query.facets = this.#facets();
+        // Elsewhere ORDER BY would be another clause, for rows of attributes.
+        if (reader.takeWord('ORDER')) query.orderBy = this.#order();
+      } else if (reader.takeWord('LIMIT'))
         query.limit = reader.takeWord('MAX') ? Infinity : this.#whole('a limit or MAX');
       else if (hasTime && reader.takeWord('SINCE')) query.since = this.#time(isInner);
       else if (hasTime && reader.takeWord('UNTIL')) query.until = this.#time(isInner);
       else if (!isInner && reader.takeWord('TIMESERIES')) query.bucketMinutes = this.#minutes();
-      else
-        reader.fail(
-          isInner ? 'WHERE, FACET, ORDER BY or LIMIT' : 'WHERE, FACET, ORDER BY, SINCE, UNTIL, LIMIT or TIMESERIES',
-        );
+      else reader.fail(isInner ? 'WHERE, FACET or LIMIT' : 'WHERE, FACET, SINCE, UNTIL, LIMIT or TIMESERIES');
     }
     return query;
   }
@@ -437,9 +436,7 @@ class QueryParser {
 
   #order(): NrqlExpression['evaluate'] {
     this.#reader.expectWord('BY');
-    const { evaluate } = this.#sum();
-    this.#reader.takeWord('DESC');
-    return evaluate;
+    return this.#sum().evaluate;
   }
 
   /** `(condition, value, value)` behind `if`: a value is an attribute or a text. */

@@ -81,20 +81,27 @@ export class Groups {
     return (group.buckets[bucket] ??= this.query.inputs.map(() => new Tally()));
   }
 
-  /** The groups to show, in falling order of what ORDER BY says, of the first function, or of the number of records. */
+  /** The groups that may be shown, in the order in which a LIMIT keeps them: ORDER BY says which, or their sorting does. */
   ranked(): readonly FacetGroup[] {
-    const { select, functions, orderBy } = this.query;
-    const evaluate = orderBy ?? (CHOOSING.has(functions[0] ?? '') ? select[0]?.evaluate : undefined);
-    const rankOf = ({ buckets, records }: FacetGroup): number =>
-      evaluate === undefined ? records : rankBy(evaluate(this.#merge(buckets), 1));
-    return [...this.#groups.values()]
-      .filter(({ isChosen }) => isChosen)
-      .map((group) => ({ group, rank: rankOf(group) }))
+    const chosen = [...this.#groups.values()].filter(({ isChosen }) => isChosen);
+    return this.#sorted(chosen, this.query.orderBy ?? this.#sorting());
+  }
+
+  /** What rows are sorted by: the first function, if it is one that chooses facets, or undefined for the number of records. */
+  #sorting(): NrqlQuery['orderBy'] {
+    const { select, functions } = this.query;
+    return CHOOSING.has(functions[0] ?? '') ? select[0]?.evaluate : undefined;
+  }
+
+  /** The groups in falling order of an expression, or of their number of records. */
+  #sorted(groups: readonly FacetGroup[], by: NrqlQuery['orderBy']): readonly FacetGroup[] {
+    return groups
+      .map((group) => ({ group, rank: by === undefined ? group.records : rankBy(by(this.#merge(group.buckets), 1)) }))
       .sort((a, b) => b.rank - a.rank || (a.group.facet.join() < b.group.facet.join() ? -1 : 1))
       .map(({ group }) => group);
   }
 
-  /** The rows of the groups within the limit, and the sums of the groups beyond it, and of all. */
+  /** The rows of the groups within the limit, sorted as without ORDER BY, and the sums of the groups beyond it, and of all. */
   rows(shown: readonly FacetGroup[]) {
     const all = [...this.#groups.values()];
     if (this.query.facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
@@ -104,7 +111,9 @@ export class Groups {
       return this.query.bucketMinutes === undefined ? (rows[0] ?? {}) : rows;
     };
     return {
-      results: shown.flatMap((group) => this.#rowsOf([group], this.#facetMembers(group))),
+      results: this.#sorted(shown, this.#sorting()).flatMap((group) =>
+        this.#rowsOf([group], this.#facetMembers(group)),
+      ),
       otherResult: summary(all.filter((group) => !isShown.has(group))),
       totalResult: summary(all),
     };

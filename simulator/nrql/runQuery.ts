@@ -27,7 +27,14 @@ const MAX_ROWS = 50_000;
 const TOO_BIG =
   'that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT';
 
-/** The result of an NRQL query: the rows, the facets (undefined without FACET) and the range of the rows. Throws an NrqlError. */
+/** What New Relic says beside each result of count(*) of metrics, since it adds up their own counts. */
+const COUNTS_OF_METRICS =
+  'count(*) of Metric data now adds up the count of each metric. Use datapointCount() for the number of data points.';
+
+/**
+ * The result of an NRQL query: the rows, the facets (undefined without FACET), the range of the rows, and New Relic's messages.
+ * Throws an NrqlError.
+ */
 export function runNrql(text: string, context: NrqlContext) {
   const { now, snaps } = context;
   if (text.length > MAX_CHARACTERS) throw new NrqlError(TOO_BIG);
@@ -50,6 +57,7 @@ export function runNrql(text: string, context: NrqlContext) {
   return {
     ...rows,
     facets,
+    messages: countsAllOfMetrics(query) ? [COUNTS_OF_METRICS] : [],
     since: range.since,
     until: range.until,
   };
@@ -65,6 +73,11 @@ function isOfMetrics({ from }: NrqlQuery): boolean {
   return 'select' in from ? isOfMetrics(from) : from.includes(METRIC);
 }
 
+function countsAllOfMetrics({ from, inputs }: NrqlQuery): boolean {
+  if ('select' in from) return countsAllOfMetrics(from);
+  return from.includes(METRIC) && inputs.some(({ attribute, field }) => attribute === undefined && field === 'count');
+}
+
 function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: NrqlContext): ReturnType<Groups['rows']> {
   const groups = new Groups(query, range);
   if ('select' in query.from) {
@@ -78,9 +91,9 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
     for (const type of query.from) collectEvents(type, groups, context);
   }
   const ranked = groups.ranked();
-  const shown = ranked.slice(0, Math.min(query.limit ?? DEFAULT_FACETS, MAX_FACETS, context.truncate(ranked.length)));
-  if (shown.length * range.buckets.length > MAX_ROWS) throw new NrqlError(TOO_BIG);
-  return groups.rows(shown);
+  const most = Math.min(query.limit ?? DEFAULT_FACETS, MAX_FACETS, context.truncate(ranked.length));
+  if (Math.min(most, ranked.length) * range.buckets.length > MAX_ROWS) throw new NrqlError(TOO_BIG);
+  return groups.rows(ranked.slice(0, most));
 }
 
 /** A row of an inner query as an event for the outer query. */

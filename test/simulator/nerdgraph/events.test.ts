@@ -201,21 +201,70 @@ describe('the events of the world', () => {
 
 describe('the facets that a limit keeps', () => {
   const BY_NAME = "FROM Transaction WHERE transactionType = 'Web' FACET appName";
-  const firstBy = (all: readonly Row[], key: string) =>
-    all.toSorted((a, b) => number(b, key) - number(a, key))[0]!['facet'];
+  const COLUMNS = `count(*) AS n, sum(duration) AS total, average(duration) AS mean, min(duration) AS least,
+    max(duration) AS most, percentile(duration, 95) AS p95`;
+  const rankOf = (row: Row, key: string): number =>
+    typeof row[key] === 'number' ? row[key] : Number(Object.values(row[key] as Row)[0]);
+  const firstBy = (all: readonly Row[], key: string, count: number) =>
+    all
+      .toSorted((a, b) => rankOf(b, key) - rankOf(a, key))
+      .slice(0, count)
+      .map((row) => row['facet']);
 
-  it('are those with the most records behind a first sum, and those that ORDER BY names', async () => {
-    const all = await rows(`SELECT sum(duration) AS s, count(*) AS n ${BY_NAME}`);
-    expect(firstBy(all, 's')).not.toBe(firstBy(all, 'n'));
-    const [bySum] = await rows(`SELECT sum(duration) AS s ${BY_NAME}`, 30, '1');
-    const [byOrder] = await rows(`SELECT sum(duration) AS s ${BY_NAME} ORDER BY sum(duration)`, 30, '1');
-    const [byCount] = await rows(`SELECT count(*) AS n ${BY_NAME}`, 30, '1');
-    expect([bySum, byOrder, byCount].map((row) => row!['facet'])).toEqual([
-      firstBy(all, 'n'),
-      firstBy(all, 's'),
-      firstBy(all, 'n'),
-    ]);
+  it.each([
+    ['count(*)', '', 'n', 'n'],
+    ['average(duration)', '', 'mean', 'mean'],
+    ['min(duration)', '', 'least', 'least'],
+    ['max(duration)', '', 'most', 'most'],
+    ['percentile(duration, 95)', '', 'p95', 'p95'],
+    ['sum(duration)', '', 'n', 'n'],
+    ['rate(sum(duration), 1 minute)', '', 'n', 'n'],
+    ['latest(duration)', '', 'n', 'n'],
+    ['uniqueCount(duration)', '', 'n', 'n'],
+    ['sum(duration) / count(*)', '', 'n', 'n'],
+    ['sum(duration)', 'ORDER BY sum(duration)', 'total', 'n'],
+    ['sum(duration)', 'ORDER BY average(duration)', 'mean', 'n'],
+    ['count(*)', 'ORDER BY percentile(duration, 95)', 'p95', 'n'],
+    ['average(duration)', 'ORDER BY sum(duration)', 'total', 'mean'],
+    ['max(duration)', 'ORDER BY count(*)', 'n', 'most'],
+  ])('behind a first %s with "%s" are those with the most %s, sorted by %s', async (first, order, chosen, sorted) => {
+    const all = await rows(`SELECT ${COLUMNS} ${BY_NAME}`);
+    const few = await rows(`SELECT ${first} AS first, ${COLUMNS} ${BY_NAME} ${order}`, 30, '2');
+    const facets = few.map((row) => row['facet']);
+    expect(facets.toSorted()).toEqual(firstBy(all, chosen, 2).toSorted());
+    expect(facets).toEqual(firstBy(few, sorted, 2));
   });
+
+  it('are not the same by these columns, or the table would say nothing', async () => {
+    const all = await rows(`SELECT ${COLUMNS} ${BY_NAME}`);
+    const kinds = ['n', 'total', 'mean'].map((key) => firstBy(all, key, 2).toSorted().join());
+    expect(new Set(kinds).size).toBe(3);
+  });
+
+  it.each([
+    `${BY_NAME} ORDER BY sum(duration) ASC`,
+    `${BY_NAME} ORDER BY sum(duration) DESC`,
+    'FROM Transaction FACET appName WHERE duration > 0 ORDER BY sum(duration)',
+    'FROM Transaction ORDER BY sum(duration)',
+  ])('cannot be chosen with %s', async (rest) => {
+    await expect(rows(`SELECT sum(duration) ${rest}`)).rejects.toThrow('NRQL Syntax Error');
+  });
+});
+
+it('says beside each result of count(*) of metrics that it adds up their counts, and beside no other', async () => {
+  const messages = async (text: string) =>
+    (await nrql(simulator, `${text} SINCE ${TO - 30 * MINUTE} UNTIL ${TO}`)).metadata.messages;
+  const told = [expect.stringMatching(/^count\(\*\) of Metric .* datapointCount\(\)/)];
+  const ofRequests = 'FROM Metric WHERE http.server.requests IS NOT NULL';
+  expect(await messages(`SELECT count(*) ${ofRequests}`)).toEqual(told);
+  expect(await messages(`SELECT average(http.server.requests), rate(count(*), 1 minute) ${ofRequests}`)).toEqual(told);
+  expect(await messages(`SELECT sum(n) FROM (SELECT count(*) AS n ${ofRequests} FACET entity.guid LIMIT 5)`)).toEqual(
+    told,
+  );
+  expect(await messages(`SELECT datapointCount(), count(http.server.requests) ${ofRequests}`)).toEqual([]);
+  expect(await messages('SELECT count(*) FROM Transaction')).toEqual([]);
+  const perEntity = `SELECT datapointCount() AS n ${ofRequests} FACET entity.guid LIMIT 5`;
+  expect(await messages(`SELECT count(*) FROM (${perEntity})`)).toEqual([]);
 });
 
 it('counts with count(*) of metrics what they count, and with datapointCount() their points', async () => {
