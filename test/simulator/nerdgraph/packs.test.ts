@@ -68,6 +68,23 @@ describe('the pack alert_events', () => {
   });
 });
 
+describe('the pack transactions', () => {
+  it('has the transactions that take most time, which are not the most frequent ones', async () => {
+    const { queries } = parse(readFileSync('packs/transactions.yaml', 'utf8')) as Pack;
+    const { nrql: text, limit } = queries.find(({ name }) => name === 'slowest')!;
+    const time = `SINCE ${TO - 5 * MINUTE} UNTIL ${TO}`;
+    const { results } = await nrql(simulator, `${text}\n${time} LIMIT ${limit}`);
+    const { results: all } = await nrql(simulator, `${text}\n${time} LIMIT MAX`);
+    const firstBy = (column: string) =>
+      all
+        .toSorted((a, b) => Number(b[column]) - Number(a[column]))
+        .slice(0, limit)
+        .map(({ facet }) => String(facet));
+    expect(new Set(results.map(({ facet }) => String(facet)))).toEqual(new Set(firstBy('time')));
+    expect(new Set(firstBy('calls'))).not.toEqual(new Set(firstBy('time')));
+  });
+});
+
 describe('the pack usage', () => {
   it('has the whole last day that New Relic knows, which ends four hours ago', async () => {
     const { delay } = (parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack).queries[0]!;
