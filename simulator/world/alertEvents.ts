@@ -25,7 +25,7 @@ export function* alertEvents(world: World, application: SimulatedApplication, fr
     ...{ conditionId: policyId * 10 + position, conditionName, policyId, policyName, priority: 'critical' },
     /** True: about the application; false: about all data of the account. */
     hasEntity: true,
-    /** True: a muting rule silences it. */
+    /** True: a muting rule silenced it when it opened. */
     muted: false,
     fromMinute,
     toMinute,

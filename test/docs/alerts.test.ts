@@ -94,3 +94,39 @@ await describeReal('the limits that the page shows', {
       }));
   },
 });
+
+await describeReal('the rule of the page for muting windows', {
+  tools: ['promtool'],
+  lines: BOTH_LINES,
+  define: (program) => {
+    test('is a ticket for what opened muted and outlasts the window, once for two exporters, and for nothing else', () =>
+      inFolder(async (folder) => {
+        writeFileSync(join(folder, 'muting.yaml'), blocksOf(sectionOf(PAGE, '### Muting windows'), 'yaml')[0] ?? '');
+        const HOUR_S = 3600;
+        // Promtool begins at 1970: an event that opened `ago` seconds before then is that old and one hour at the end.
+        const open = (condition: string, ago: number, labels: Readonly<Record<string, string>>, values = 'x60') =>
+          ['one:9126', 'two:9126'].map((instance) => {
+            const all = { job: 'newrelic-apm-exporter', instance, account: 'production', condition, ...labels };
+            const pairs = Object.entries({ priority: 'critical', entity: 'checkout', ...all });
+            return {
+              series: `newrelic_alert_events_oldest_open_timestamp_seconds{${pairs.map(([key, value]) => `${key}="${value}"`).join(', ')}}`,
+              values: `${-ago}${values}`,
+            };
+          });
+        const series = [
+          open('Lag', 4 * HOUR_S, { policy: 'Shop', muted: 'true' }),
+          open('In the window', 2 * HOUR_S, { policy: 'Shop', muted: 'true' }),
+          open('Not muted', 40 * HOUR_S, { policy: 'Shop', muted: 'false' }),
+          open('Muted for good', 40 * HOUR_S, { policy: 'Load tests', muted: 'true' }),
+          open('Closed', 40 * HOUR_S, { policy: 'Shop', muted: 'true' }, 'x40'),
+        ].flat();
+        const labels =
+          '{job="newrelic-apm-exporter", account="production", condition="Lag", priority="critical", entity="checkout", policy="Shop", muted="true", severity="warning", alertname="NewRelicAlertEventOutlastsMuting", alertstate="firing"}';
+        const firing = { expr: 'ALERTS', eval_time: '60m', exp_samples: [{ labels: `ALERTS${labels}`, value: 1 }] };
+        const file = testFile([join(folder, 'muting.yaml')], series, [firing]);
+        const outcome = await testRules(program('promtool'), [file]);
+        expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
+        expect(outcome.status).toBe(0);
+      }));
+  },
+});

@@ -18,7 +18,7 @@ const ALERT_EVENTS: Builder<Panel>[] = [
   table(
     {
       title: 'Open alert events',
-      description: `What New Relic's own alert conditions have opened and not closed. ${empty('alert_events')}`,
+      description: `What New Relic's own alert conditions have opened and not closed; muted: when it opened. ${empty('alert_events')}`,
       unit: 'short',
     },
     [
