@@ -94,8 +94,12 @@ const SOURCES = [
   ['MetricsBytes', 0.5],
   ['LoggingBytes', 3.1],
 ] as const;
-/** Units of compute an hour. */
-const COMPUTE_UNITS = 4;
+/** Units of compute an hour, by kind: older contracts have the last one only, all others the first two. */
+const COMPUTE_UNITS = [
+  ['CoreCCU', 4],
+  ['AdvancedCCU', 1.5],
+  ['CCU', 2],
+] as const;
 
 /** Gigabytes of a source, or units of compute, in an hour. */
 const hourly = (seed: number, mean: number, index: number, hour: number): number =>
@@ -110,8 +114,14 @@ function* hourlyUsage(search: EventSearch): Generator<StoredEvent> {
       const GigabytesIngested = hourly(seed, mean, index, hour);
       yield { ...common, productLine: 'DataPlatform', metric: 'GigabytesIngested', usageMetric, GigabytesIngested };
     }
-    const consumption = hourly(seed, COMPUTE_UNITS, SOURCES.length, hour);
-    yield { ...common, productLine: 'Compute', metric: 'CoreCCU', consumption };
+    for (const [index, [metric, mean]] of COMPUTE_UNITS.entries()) {
+      yield {
+        ...common,
+        productLine: 'Compute',
+        metric,
+        consumption: hourly(seed, mean, SOURCES.length + index, hour),
+      };
+    }
   }
 }
 
@@ -127,6 +137,9 @@ function* monthlyUsage(search: EventSearch): Generator<StoredEvent> {
       for (const [index, [, mean]] of SOURCES.entries()) GigabytesIngested += hourly(seed, mean, index, past);
     }
     yield { timestamp, productLine: 'DataPlatform', metric: 'GigabytesIngested', GigabytesIngested };
-    yield { timestamp, productLine: 'FullStackObservability', FullPlatformUsersBillable: 12, CoreUsersBillable: 30 };
+    const users = { timestamp, productLine: 'FullStackObservability' };
+    yield { ...users, FullPlatformUsersBillable: 12, CoreUsersBillable: 30 };
+    // The count of the original user model, which an organisation has before it takes core users.
+    yield { ...users, FullUsersBillable: 41 };
   }
 }

@@ -113,7 +113,7 @@ describe('plan', () => {
     const own = { entities: [{ type: 'INFRA-HOST', delay: '10m' }, { type: 'EXT-SERVICE' }], query_packs: ['usage'] };
     const { stdout } = await commandsOn(nerdGraphAccount(simulator, 'default', own))('plan');
     expect(stdout).toContain(
-      '\nWindows with a delay of their own: INFRA-HOST 10m, usage/ingest 4h, usage/compute 4h, usage/month 4h, usage/users 4h.\n',
+      '\nWindows with a delay of their own: INFRA-HOST 10m, usage/ingest 4h, usage/compute 4h, usage/month 4h, usage/users 4h, usage/full_users 4h.\n',
     );
   });
 

@@ -184,6 +184,7 @@ const USAGE: Builder<Panel>[] = [
   stat({ title: 'Users of the month', description: `Billable users so far. ${empty('usage')}`, unit: 'short' }, [
     [of('newrelic_usage_month_full_platform_users'), 'full platform ({{account}})'],
     [of('newrelic_usage_month_core_users'), 'core ({{account}})'],
+    [of('newrelic_usage_month_full_users'), 'full ({{account}})'],
   ]).height(8),
 ];
 

@@ -27,8 +27,8 @@ const DEFINITIONS = "New Relic's entity definitions";
 const LIMITS = "New Relic's page on limits";
 const USED = 'newrelic.resourceConsumption.currentValue';
 const ALLOWED = 'newrelic.resourceConsumption.limitValue';
-const USAGE = ['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'];
-const USERS = ['FullPlatformUsersBillable', 'CoreUsersBillable'];
+/** New Relic notes usage about three hours late. */
+const USAGE = { source: "New Relic's page on usage queries", minEvents: 1, delay: 4 * HOUR_S };
 
 /** What each pack reads. */
 export const PACK_FACTS: Readonly<Record<string, Row>> = {
@@ -78,11 +78,23 @@ export const PACK_FACTS: Readonly<Record<string, Row>> = {
     minEvents: 1,
   }),
   pack_usage: reads('NrConsumption, NrMTDConsumption', {
-    source: "New Relic's page on usage queries",
+    ...USAGE,
     wrong: ['newrelic_usage_*'],
-    fields: [...USAGE, ...USERS],
-    minEvents: 1,
-    // New Relic notes usage about three hours late.
-    delay: 4 * HOUR_S,
+    fields: ['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
   }),
+  // An organisation has the counts of one user model, seldom of both.
+  pack_usage_users: reads('NrMTDConsumption', {
+    ...USAGE,
+    wrong: ['newrelic_usage_month_full_platform_users'],
+    fields: ['FullPlatformUsersBillable', 'CoreUsersBillable'],
+    counted: 'CoreUsersBillable',
+  }),
+  pack_usage_full_users: reads(
+    'NrMTDConsumption WHERE FullUsersBillable IS NOT NULL OR BasicUsersBillable IS NOT NULL',
+    {
+      ...USAGE,
+      wrong: ['newrelic_usage_month_full_users'],
+      fields: ['FullUsersBillable'],
+    },
+  ),
 };

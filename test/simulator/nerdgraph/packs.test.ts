@@ -86,6 +86,13 @@ describe('the pack transactions', () => {
 });
 
 describe('the pack usage', () => {
+  it('has the compute of every kind of contract', async () => {
+    const { queries } = parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack;
+    const { nrql: text } = queries.find(({ name }) => name === 'compute')!;
+    const { results } = await nrql(simulator, `${text}\nSINCE ${TO - DAY * MINUTE} UNTIL ${TO} LIMIT MAX`);
+    expect(results.map(({ facet }) => facet).toSorted()).toEqual(['AdvancedCCU', 'CCU', 'CoreCCU']);
+  });
+
   it('has the whole last day that New Relic knows, which ends four hours ago', async () => {
     const { delay } = (parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack).queries[0]!;
     const hours = async (end: number) => {
