@@ -38,7 +38,9 @@ describe('golden metrics', () => {
       .slice(-2)
       .map(({ nrql }) => nrql)
       .sort();
-    expect(micrometer).toMatch(/^SELECT count\(\*\) AS n, rate\(count\(http\.server\.requests\), 1 minute\) AS m0, /);
+    expect(micrometer).toMatch(
+      /^SELECT datapointCount\(\) AS n, rate\(count\(http\.server\.requests\), 1 minute\) AS m0, /,
+    );
     expect(opentelemetry).toMatch(/^SELECT rate\(count\(apm\.service\.transaction\.duration\), 1 minute\) AS m0, /);
   });
 
