@@ -88,6 +88,7 @@ export const FAULT_RULE = z.discriminatedUnion('effect', [
   effect('null-alias', { level: z.enum(['field', 'account', 'actor']).default('field') }),
   effect('truncate', { rows: z.int().positive().optional() }),
   effect('message', { text: z.string().min(1).default(SUBQUERY_LIMIT) }),
+  effect('omit', { entity: z.string().min(1) }),
   z.strictObject({
     ...MATCHER,
     effect: z.enum([
@@ -116,7 +117,7 @@ export type FaultRule = z.infer<typeof FAULT_RULE>;
 export type FaultRuleInput = z.input<typeof FAULT_RULE>;
 
 /** The effects that only GraphQL calls have. */
-const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate', 'message']);
+const FOR_GRAPHQL: ReadonlySet<string> = new Set(['graphql-error', 'null-alias', 'truncate', 'message', 'omit']);
 
 /** The parameter that the value of `EFFECT=VALUE` sets, by effect; undefined where the effect takes no value. */
 const MAIN_PARAMETER = new Map<string, string | undefined>(

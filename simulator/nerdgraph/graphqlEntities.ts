@@ -115,7 +115,7 @@ function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTrans
 }
 
 /** The whole entity of a key transaction; its application is null when the key cannot see that. */
-export function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction) {
+function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction) {
   const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key);
   const owner = world.application(key.applicationId);
   return {
@@ -189,15 +189,15 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
   // A search looks at thousands for each page of 200, so an outline is made only once its entity is shown.
   const all = [
     ...world.applications().map((application) => ({
-      ...{ domain: 'APM', type: 'APPLICATION' },
+      ...{ domain: 'APM', type: 'APPLICATION', name: application.name },
       outline: () => applicationOutline(world, now, application),
     })),
     ...(mayHave('type', 'KEY_TRANSACTION') ? world.keyTransactions() : []).map((key) => ({
-      ...{ domain: 'EXT', type: 'KEY_TRANSACTION' },
+      ...{ domain: 'EXT', type: 'KEY_TRANSACTION', name: key.name },
       outline: () => keyTransactionOutline(world, now, key),
     })),
     ...others.map((entity) => ({
-      ...{ domain: entity.domain, type: entity.type },
+      ...{ domain: entity.domain, type: entity.type, name: entity.name },
       outline: () => entityOutline(world, now, entity, fault),
     })),
   ];
@@ -213,6 +213,22 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
     };
     return condition.meets(valueOf) === true;
   });
+}
+
+/** The whole entities with these guids (without padding), by guid. */
+export function wholeEntities(world: World, now: number, guids: readonly string[]) {
+  const { accountId } = world.options;
+  const wanted = new Set(guids);
+  const keys = world.keyTransactions().map((key) => [guidOf(accountId, 'KEY_TRANSACTION', key.id), key] as const);
+  const found = new Map<string, { readonly guid: string; readonly name: string; readonly __typename: string }>();
+  for (const [guid, key] of keys) if (wanted.has(guid)) found.set(guid, keyTransactionEntity(world, now, key));
+  // Thousands of hosts are looked through only for a guid that no key transaction has.
+  for (const { type, outline } of found.size < wanted.size ? findEntities(world, now, undefined) : []) {
+    const entity = type === 'KEY_TRANSACTION' ? undefined : outline();
+    if (entity === undefined || !wanted.has(entity.guid)) continue;
+    found.set(entity.guid, { ...entity, __typename: entity.__typename.replace(/Outline$/, '') });
+  }
+  return found;
 }
 
 /** The number of entities of each type that a search found. */

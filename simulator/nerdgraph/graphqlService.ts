@@ -14,10 +14,10 @@ import {
   type ServiceCall,
   type ServiceOptions,
 } from '../simulatorState.ts';
-import { guidOf, unpadded } from '../world/worldEntities.ts';
+import { unpadded } from '../world/worldEntities.ts';
 import type { World } from '../world/world.ts';
-import { entityTypes, findEntities, keyTransactionEntity, kindOfSearch, parseSearch } from './graphqlEntities.ts';
-import { errorOf, invalidInput, pageOf, truncated } from './pages.ts';
+import { entityTypes, findEntities, kindOfSearch, parseSearch, wholeEntities } from './graphqlEntities.ts';
+import { errorOf, invalidInput, isOmitted, pageOf, truncated } from './pages.ts';
 
 const REQUEST = z.object({
   query: z.string(),
@@ -229,7 +229,9 @@ export class GraphqlService {
         const text = search.query ?? '';
         return field(kindOf(text), text, (fault) => {
           const condition = parseSearch(text);
-          const found = worlds.flatMap((world) => findEntities(world, now, condition, fault));
+          const found = worlds
+            .flatMap((world) => findEntities(world, now, condition, fault))
+            .filter(({ name }) => !isOmitted(name, fault));
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
             const { page, nextCursor } = pageOf(found, cursor, search.options?.limit ?? undefined, fault);
             return { entities: page.map(({ outline }) => outline()), nextCursor };
@@ -241,17 +243,9 @@ export class GraphqlService {
         field('graphql_entities', textOf(guids), (fault) => {
           if (guids.length > MAX_GUIDS)
             throw invalidInput(`At most ${MAX_GUIDS} guids can be asked for, not ${guids.length}`);
-          const known = new Map(
-            worlds.flatMap((world) =>
-              world.keyTransactions().map((each) => {
-                return [guidOf(world.options.accountId, 'KEY_TRANSACTION', each.id), { world, each }] as const;
-              }),
-            ),
-          );
-          const found = guids.flatMap((wanted) => {
-            const match = wanted === null ? undefined : known.get(unpadded(wanted));
-            return match === undefined ? [] : [keyTransactionEntity(match.world, now, match.each)];
-          });
+          const wanted = guids.map((guid) => unpadded(guid ?? ''));
+          const known = new Map(worlds.flatMap((world) => [...wholeEntities(world, now, wanted)]));
+          const found = wanted.flatMap((guid) => known.get(guid) ?? []).filter(({ name }) => !isOmitted(name, fault));
           const value = found.slice(0, truncated(fault, found.length));
           return { value, rows: value.length };
         }),

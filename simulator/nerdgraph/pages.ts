@@ -9,6 +9,11 @@ export function truncated(fault: FaultRule | undefined, rows: number): number {
   return Math.max(1, Math.min(rows, fault.rows ?? Math.ceil(rows / 2)));
 }
 
+/** True for an entity that an `omit` fault leaves out of what a call finds, as if it had been deleted before. */
+export function isOmitted(name: string, fault: FaultRule | undefined): boolean {
+  return fault?.effect === 'omit' && fault.entity === name;
+}
+
 export function invalidInput(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { errorClass: 'INVALID_INPUT' } });
 }
