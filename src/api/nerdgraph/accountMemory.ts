@@ -16,12 +16,17 @@ export interface KeyTransactionDetails {
 /** Size of New Relic's pages of entities; a larger one cannot be requested. */
 export const PAGE_SIZE = 200;
 
+/** The most entities that New Relic returns to one call of `entities(guids:)`. */
+export const GUIDS_PER_CALL = 25;
+
 /** The list of the entities of one type, for one group: fields and pages differ. */
 export interface EntityList {
   /** The number of entities on a page; lower where pages were too big. */
   limit: number;
   /** The entities of the last search by guid, with the names of their fields in New Relic. */
   entities: ReadonlyMap<string, Json>;
+  /** Entities that the last searches lacked, but that may exist, with the number of these searches. */
+  absences: ReadonlyMap<string, number>;
 }
 
 /** The most kinds of query and columns whose probes are counted; without its count, a probe begins with the first subject. */
@@ -58,7 +63,7 @@ export class AccountMemory {
   /** @param type `DOMAIN-TYPE` */
   entityList(group: Group, type: string): EntityList {
     const key = `${group} ${type}`;
-    const list = this.#entityLists.get(key) ?? { limit: PAGE_SIZE, entities: new Map() };
+    const list = this.#entityLists.get(key) ?? { limit: PAGE_SIZE, entities: new Map(), absences: new Map() };
     this.#entityLists.set(key, list);
     return list;
   }

@@ -33,6 +33,17 @@ export const APPLICATIONS = entitySearch(`tags { key values }
 export const KEY_TRANSACTIONS = entitySearch(`tags { key values }
           ... on KeyTransactionEntityOutline { alertSeverity }`);
 
+/** Whether entities exist, at most 25. */
+export const ENTITY_LOOKUP: Document = {
+  text: `query ($guids: [EntityGuid]!) {
+  actor {
+    entities(guids: $guids) { guid }
+  }
+}`,
+  root: ['actor'],
+  list: ['entities'],
+};
+
 /** Details of at most 25 key transactions. */
 export const KEY_TRANSACTION_DETAILS: Document = {
   text: `query ($guids: [EntityGuid]!) {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { EntityList } from './accountMemory.ts';
+import { doubtfullyMissing, lookUp } from './missingEntities.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
 import type { Group } from '../../reads/reads.ts';
@@ -60,8 +61,9 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities. Rejects
- * with an UpstreamError when the search is incomplete, because half a list is useless.
+ * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities. One that a
+ * list of several pages lacks stays as it was listed while it can be looked up. Rejects with an UpstreamError when the search is
+ * incomplete, because half a list is useless.
  *
  * @param search.type `DOMAIN-TYPE`
  */
@@ -90,6 +92,9 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   const guids = new Set<string>();
   const found = new Map<string, T>();
   let failure: UpstreamError | undefined;
+  // The number of entities may change between two pages: the smallest is the one that must be there.
+  let smallest = Infinity;
+  let pages = 0;
   const refuse = (words: string): Error => transport.failure(group, words);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
@@ -109,6 +114,8 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       if (typeof count === 'number' && count > (maxEntities ?? Infinity)) {
         throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${maxEntities} are read`);
       }
+      if (typeof count === 'number') smallest = Math.min(smallest, count);
+      pages = page;
       const before = guids.size;
       // Failed fields are reported, but the list is used.
       if (failed !== undefined) failure = transport.reportFailure(group, failed.failure);
@@ -134,16 +141,23 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
       if (typeof count !== 'number') throw refused('the response has no "count"');
-      if (guids.size < count) throw refused(`${guids.size} entities, but New Relic counts ${count}`);
+      if (guids.size < smallest) throw refused(`${guids.size} entities, but New Relic counts ${smallest}`);
       if (guids.size > 0 && found.size === 0) throw refused(`none of the ${guids.size} entities can be read`);
       return { fresh: guids.size - before, next: undefined };
     }),
   );
+  const doubtful = doubtfullyMissing(list, guids, pages);
+  const existing = await lookUp(account, group, [...doubtful.keys()], call);
+  for (const guid of existing) {
+    const { data } = schema.safeParse(earlier.get(guid));
+    if (data !== undefined) found.set(guid, data);
+  }
   // An entity that was left out because New Relic had no data of it is requested again once it reports.
   for (const [guid, { reporting, applicationId }] of found) {
     if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(applicationId ?? guid);
   }
   list.entities = found;
+  list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
   return { found, failure };
 }
 

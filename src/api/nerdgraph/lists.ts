@@ -5,7 +5,7 @@ import { APPLICATIONS, KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './docum
 import { amount, count, id, isList, parseRecord, text } from '../http/validation.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import type { KeyTransactionDetails } from './accountMemory.ts';
+import { GUIDS_PER_CALL, type KeyTransactionDetails } from './accountMemory.ts';
 import { withoutPadding } from './rows.ts';
 import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 
@@ -92,8 +92,6 @@ function idIn(text: string): number | undefined {
 }
 
 const GROUP = 'key_transactions';
-/** The most entities that New Relic returns to one call. */
-const GUIDS_PER_CALL = 25;
 
 /** The wait before details without the application or the transaction's name are read again: a field may have failed. */
 const PARTIAL_MS = 5 * 60_000;
