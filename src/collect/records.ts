@@ -147,7 +147,11 @@ export function decideDatabase(
 /** The most hosts, or instances, of an application: taking over more in one step would hold up everything else. */
 export const MOST_OF_APPLICATION = 10_000;
 
-export function tooMany({ id }: Application, number: number, what: string): UpstreamError {
-  const text = `application ${id} has ${number} ${what}, more than the ${MOST_OF_APPLICATION} that can be read`;
+const LONGEST_NAME_SHOWN = 120;
+
+export function tooMany({ id, name }: Application, number: number, what: 'hosts' | 'instances'): UpstreamError {
+  const setting = what === 'hosts' ? 'applications.settings: hosts: false' : 'instances: false';
+  const about = `application ${id} (${JSON.stringify(name.slice(0, LONGEST_NAME_SHOWN))}) has ${number} ${what}`;
+  const text = `${about}, more than the ${MOST_OF_APPLICATION} that can be read: read it without them (${setting})`;
   return new UpstreamError(text, { reason: 'too_large' });
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { CallFailure } from '../upstreamError.ts';
+import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 
 /** An object of a response. */
@@ -92,7 +92,7 @@ export async function parseList<T>(
   const records = hasMembers(body) ? body[member] : undefined;
   if (!isList(records)) throw new CallFailure('invalid_response', `the response has no list "${member}"`);
   if (records.length > MAX_RECORDS) {
-    throw new CallFailure('invalid_response', `"${member}" has more than ${MAX_RECORDS} records on one page`);
+    throw new CallFailure('too_large', `"${member}" has more than ${MAX_RECORDS} records on one page`);
   }
   const parsed: T[] = [];
   await inSlices(records, (each) => {
@@ -120,13 +120,13 @@ const MAX_STALE_PAGES = 3;
  * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, a cursor repeats, or the list has
  * no end, because half a list is useless; false: it stopped early because of the limits.
  *
- * @param limits.maxPages a longer list is invalid; reading stops after `stopAfter` pages
+ * @param limits.maxPages a longer list is too large; reading stops after `stopAfter` pages
  * @param readPage returns the number of new records, and the next address or cursor; undefined: the list ends
  */
 export async function readPages(
   first: string,
   { maxPages, stopAfter }: { readonly maxPages: number; readonly stopAfter?: number | undefined },
-  refuse: (words: string) => Error,
+  refuse: (words: string, reason?: FailureReason) => Error,
   readPage: (position: string, page: number) => Promise<{ readonly fresh: number; readonly next: string | undefined }>,
 ): Promise<boolean> {
   const seen = new Set<string>();
@@ -137,7 +137,7 @@ export async function readPages(
     const { fresh, next } = await readPage(position, page);
     if (next === undefined) return true;
     if (page === stopAfter) return false;
-    if (page >= maxPages) throw refuse(`the list does not end within ${page} pages`);
+    if (page >= maxPages) throw refuse(`the list does not end within ${page} pages`, 'too_large');
     if (seen.has(next)) throw refuse(`page ${page}: its next page has been read before`);
     stale = fresh === 0 ? stale + 1 : 0;
     if (stale === MAX_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);

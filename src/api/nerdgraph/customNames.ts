@@ -35,10 +35,19 @@ interface Branch {
   readonly except: readonly string[];
 }
 
+interface NamesRead {
+  readonly group: Group;
+  readonly where: string;
+  readonly to: number;
+  /** For the message where there are too many: the subject, and what narrows the list. */
+  readonly about: string;
+  readonly remedy: string;
+}
+
 /** The metric names of the day before `to` that met a condition, sorted; more than fit a response are read by beginnings. */
 async function readUniqueNames(
   account: NerdGraphAccount,
-  { group, where: condition, to }: { readonly group: Group; readonly where: string; readonly to: number },
+  { group, where: condition, to, about, remedy }: NamesRead,
   call: CallOptions,
   onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {
@@ -65,7 +74,11 @@ async function readUniqueNames(
     open.push(...more);
     const isTooLong = open.length > 0 && queries >= MAX_QUERIES;
     if (isTooLong || (found.length >= MAX_NAMES && more.length === 0)) {
-      throw transport.failure(group, 'there are more metric names than can be listed', 'too_large');
+      throw transport.failure(
+        group,
+        `${about}: there are more metric names than can be listed: ${remedy}`,
+        'too_large',
+      );
     }
   }
   return [...names].sort();
@@ -109,9 +122,8 @@ function sharedBeginning(names: readonly string[]): string {
 function namesOf(response: Json): readonly string[] {
   const [row] = rowsOf(response).rows;
   const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
-  if (!isList(names) || names.length > MAX_NAMES) {
-    throw new CallFailure('invalid_response', 'the response has no list of names');
-  }
+  if (!isList(names)) throw new CallFailure('invalid_response', 'the response has no list of names');
+  if (names.length > MAX_NAMES) throw new CallFailure('too_large', `the response has more than ${MAX_NAMES} names`);
   return names.map((name) => {
     if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) return name;
     throw new CallFailure('invalid_response', 'the list of names holds something else');
@@ -141,7 +153,9 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
   ): Promise<readonly string[]> => {
     const patterns = filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`));
     const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
-    const names = await readUniqueNames(account, { group: 'custom_metrics', where, to }, call);
+    const about = `application ${applicationId}`;
+    const remedy = 'a longer literal part in "match" (custom_metrics) narrows the list';
+    const names = await readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
     return names.filter((name) => filters.some((filter) => name.includes(filter)));
   };
 
@@ -174,7 +188,8 @@ export async function listMetricNames(
     hostKey === undefined ? '' : isIn('host', [hostKey]),
     name === undefined || name === '' ? '' : isLike('metricTimesliceName', `%${name}%`),
   ]);
-  const read = { group: 'metric_names', where, to } as const;
+  const about = `application ${applicationId}`;
+  const read = { group: 'metric_names', where, to, about, remedy: 'narrow them by a part of the name' } as const;
   const names = await readUniqueNames(account, read, call, onPage);
   const wanted = name?.toLowerCase() ?? '';
   const matching = names.filter((each) => each.toLowerCase().includes(wanted));

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
-import { entity, healthStatus, searchEntities } from './entitySearch.ts';
+import { entity, healthStatus, reportCut, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './documents.ts';
 import { count, parseList, parseRecord, text, type Json } from '../http/validation.ts';
@@ -53,11 +53,13 @@ export async function listEntities(
   let unreadable = failure;
   return transport.parseReporting(GROUP, async (discarded) => {
     const listed: MonitoredEntity[] = [];
+    const longLists: string[] = [];
     await inSlices(found, ([guid, record]) => {
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
       // Undefined: they failed, or have another shape, and are not known from earlier either. Null: it has none.
       const isUnread = goldenMetrics === undefined;
       if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
+      if ((goldenMetrics?.metrics.length ?? 0) > MAX_METRICS) longLists.push(name);
       const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
       // Only lists that were parsed are kept, so one with the same text needs no parsing.
       const metrics =
@@ -71,6 +73,7 @@ export async function listEntities(
       const unread = isUnread ? unreadable : undefined;
       listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
     });
+    reportCut(account, GROUP, longLists, `more than ${MAX_METRICS} golden metrics: the first are used`);
     memory.entityList(GROUP, type).entities = entities;
     return listed;
   });

@@ -9,7 +9,7 @@ import { isList, hasMembers, parseRecord, text, type Json, readPages } from '../
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import type { Tag } from '../types.ts';
-import { UpstreamError, CallFailure } from '../upstreamError.ts';
+import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
 const HEALTH = {
@@ -67,7 +67,9 @@ const MAX_PAGES = 200;
  *
  * @param search.type `DOMAIN-TYPE`
  */
-export async function searchEntities<T extends Json & { readonly reporting: boolean; readonly applicationId?: number }>(
+export async function searchEntities<
+  T extends Json & { readonly name: string; readonly reporting: boolean; readonly applicationId?: number },
+>(
   account: NerdGraphAccount,
   group: Group,
   search: {
@@ -95,7 +97,8 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   // The number of entities may change between two pages: the smallest is the one that must be there.
   let smallest = Infinity;
   let pages = 0;
-  const refuse = (words: string): Error => transport.failure(group, words);
+  const longTags: string[] = [];
+  const refuse = (words: string, reason?: FailureReason): Error => transport.failure(group, words, reason);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
@@ -109,10 +112,13 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       const results = parent['results'];
       const entities = hasMembers(results) ? results['entities'] : undefined;
       if (!hasMembers(results) || !isList(entities)) throw refused('the response has no list "entities"');
-      if (entities.length > MAX_PAGE_SIZE) throw refused(`more than ${MAX_PAGE_SIZE} entities`);
+      if (entities.length > MAX_PAGE_SIZE) {
+        throw new CallFailure('too_large', `page ${page} has more than ${MAX_PAGE_SIZE} entities`);
+      }
       const count = parent['count'];
       if (typeof count === 'number' && count > (maxEntities ?? Infinity)) {
-        throw new CallFailure('too_large', `New Relic counts ${count} entities, and at most ${maxEntities} are read`);
+        const words = `New Relic counts ${count} entities, and at most ${maxEntities} are read: take the type out of "entities"`;
+        throw new CallFailure('too_large', `${type}: ${words}`);
       }
       if (typeof count === 'number') smallest = Math.min(smallest, count);
       pages = page;
@@ -135,7 +141,9 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
           return;
         }
         const record = parseRecord(schema, written, discarded, 'entities');
-        if (record !== undefined) found.set(guid, record);
+        if (record === undefined) return;
+        found.set(guid, record);
+        if (isList(written['tags']) && written['tags'].length > MAX_TAGS) longTags.push(record.name);
       });
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
@@ -146,6 +154,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       return { fresh: guids.size - before, next: undefined };
     }),
   );
+  reportCut(account, group, longTags, `more than ${MAX_TAGS} tags: the first are used`);
   const doubtful = doubtfullyMissing(list, guids, pages);
   const existing = await lookUp(account, group, [...doubtful.keys()], call);
   for (const guid of existing) {
@@ -159,6 +168,22 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   list.entities = found;
   list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
   return { found, failure };
+}
+
+const LONGEST_NAME_SHOWN = 120;
+
+/** Reports that entities with these names have more of something than is used; nothing without a name. */
+export function reportCut(
+  { transport }: NerdGraphAccount,
+  group: Group,
+  names: readonly string[],
+  words: string,
+): void {
+  const [first, ...others] = names;
+  if (first === undefined) return;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const subject = `${JSON.stringify(first.slice(0, LONGEST_NAME_SHOWN))}${more}`;
+  transport.failure(group, `${subject}: ${words}`, 'too_large');
 }
 
 /** A field that is not used in part: a golden metric without its condition is another metric. */

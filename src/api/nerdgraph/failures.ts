@@ -9,7 +9,7 @@ const MEANINGS = {
   forbidden: { reason: 'forbidden' },
   rate_limited: { reason: 'rate_limited', overload: { waitMs: undefined } },
   /** The request or its result is too big: the caller requests less at a time. */
-  too_big: { reason: 'invalid_response', isTooBig: true, isAnswer: true },
+  too_big: { reason: 'too_large', isTooBig: true, isAnswer: true },
   timeout: { reason: 'timeout', retriable: true },
   server: { reason: 'server', retriable: true },
   /** New Relic reports a transient failure. */

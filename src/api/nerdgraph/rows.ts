@@ -113,6 +113,10 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
 /** How messages name the subject of a row, before its name or id. */
 const SUBJECTS = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
 
+export function subjectInWords({ displayName, id }: QueryPart, groupBy: QueryKind['groupBy']): string {
+  return `${SUBJECTS[groupBy]}${displayName ?? id}`;
+}
+
 /**
  * Runs the query of a batch, and stores its rows; `too_big`: also if rows are missing. Rejects only with the reason of the
  * signal.
@@ -226,8 +230,7 @@ async function takeRows(
   }
   const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.failure(READS[query.read].group, words);
-  const failOf = ({ displayName, id }: QueryPart, words: string): UpstreamError =>
-    fail(`${words} (${SUBJECTS[groupBy]}${displayName ?? id})`);
+  const failOf = (part: QueryPart, words: string): UpstreamError => fail(`${words} (${subjectInWords(part, groupBy)})`);
   const targets = new Map<string, RowsTarget | undefined>();
   const all = batch.map((part): RowsTarget => {
     const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);

@@ -14,13 +14,14 @@ import {
   type QueryPart,
 } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { queryBatch, SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
+import { queryBatch, subjectInWords, SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
 import type { NrqlEnd } from './transport.ts';
 import type { FailureMemory, SubjectId, Suspect } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../upstreamError.ts';
 import { sourceKey } from '../../nrql/goldenMetric.ts';
-import { READS } from '../../reads/reads.ts';
+import { MAX_FACETS } from '../../nrql/facets.ts';
+import { READS, type Group } from '../../reads/reads.ts';
 
 /** Failures that one subject of a batch may cause, with the reason to report for a split; others concern the account or address. */
 const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
@@ -35,6 +36,18 @@ const BLAMABLE: Partial<Record<FailureReason, SplitReason>> = {
 
 /** The golden ratio spreads the subjects and columns with which probes begin, because neighbours often fail together. */
 const GOLDEN_RATIO = 0.618;
+
+/** What to change where one subject is too large for a query, by the group of the read. */
+const REMEDIES: Partial<Record<Group, string>> = {
+  applications: 'leave it out (applications.exclude)',
+  application_metrics: 'leave it out (applications.exclude)',
+  counters: 'leave it out (applications.exclude)',
+  key_transactions: 'leave it out (key_transactions.exclude)',
+  hosts: 'read it without hosts (applications.settings: hosts: false)',
+  host_metrics: 'read it without hosts (applications.settings: hosts: false)',
+  custom_metrics: 'a longer literal part in "match" (custom_metrics) narrows the list of names',
+  golden_metrics: 'choose fewer golden metrics (entities: metrics)',
+};
 
 /** The number of calls of these queries when nothing fails. */
 export function countQueries(memory: AccountMemory, queries: readonly TimesliceQuery[]): number {
@@ -225,7 +238,7 @@ class SplitRead {
     const hasColumns = this.#hasColumns(left);
     const halves = hasColumns ? halveColumns(left) : halve(left);
     if (halves === undefined) {
-      this.#blame(batch, error ?? this.#tooBig());
+      this.#blame(batch, reason === 'truncated' ? this.#tooBig(batch, error) : (error ?? this.#tooBig(batch)));
       return;
     }
     const [first, second] = halves;
@@ -282,7 +295,7 @@ class SplitRead {
       if (end instanceof UpstreamError) last = end;
     }
     this.#probes.isNext ||= !this.#isAnswered && !this.#isSuspect;
-    const failure = last ?? this.#tooBig();
+    const failure = last ?? this.#tooBig(batch);
     const [column = ''] = hasColumns ? [] : this.#columns(batch);
     if (batch.length === 1) this.#blameSubject(batch, failure);
     else if (column !== '' && turns > 1) this.#badColumns.set(column, failure);
@@ -336,10 +349,13 @@ class SplitRead {
     );
   }
 
-  #tooBig(): UpstreamError {
+  /** @param error why the response of the smallest part cannot be used; undefined: it lacks rows */
+  #tooBig(batch: Batch, error?: UpstreamError): UpstreamError {
     const { account, query } = this.#context;
-    const words = 'more rows than a response holds';
-    return account.transport.failure(READS[query.read].group, words, 'invalid_response', { isTooBig: true });
+    const { group } = READS[query.read];
+    const why = error === undefined ? `it has ${MAX_FACETS} rows, the most of New Relic, or more` : error.message;
+    const words = `${batch.map((part) => subjectInWords(part, query.groupBy)).join(', ')}: too large for one query: ${REMEDIES[group] ?? ''}; ${why}`;
+    return account.transport.failure(group, words, 'too_large', { isTooBig: true });
   }
 
   #fail(batch: Batch, error: UpstreamError): void {

@@ -119,7 +119,8 @@ export class Transport {
   async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.nrql(read, call);
     if (end instanceof UpstreamError) throw end;
-    if (end === 'too_big') throw this.failure(read.group, 'the query, or its result, is too big');
+    if (end === 'too_big')
+      throw this.failure(read.group, 'the query, or its result, is too big: narrow it', 'too_large');
     return end === 'unmatched' ? undefined : end;
   }
 

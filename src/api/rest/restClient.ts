@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { CallOptions } from '../upstreamReader.ts';
 import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
-import { CallFailure } from '../upstreamError.ts';
+import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
 import { parseList, parseSingle, type Discarded, readPages } from '../http/validation.ts';
 
@@ -122,7 +122,8 @@ export class RestClient {
     const { http } = this;
     const { origin, path: prefix } = this.#base;
     const first = new URL(origin + prefix + path);
-    const refuse = (words: string): Error => http.reportFailure(endpoint, new CallFailure('invalid_response', words));
+    const refuse = (words: string, reason: FailureReason = 'invalid_response'): Error =>
+      http.reportFailure(endpoint, new CallFailure(reason, words));
     return readPages(first.search, limits, refuse, async (search, page) => {
       const request = { origin, path: first.pathname + search };
       const policy = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;

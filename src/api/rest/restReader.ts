@@ -13,6 +13,7 @@ import { datastoreNames } from '../../formulas/metricInputs.ts';
 import { metricTarget, queryOf, RestClient, target } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
 import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
+import { CallFailure } from '../upstreamError.ts';
 
 /** Number of records on a page of a list, and limit for the ids in one `filter[ids]`. */
 const PAGE_SIZE = 200;
@@ -161,7 +162,7 @@ async function readCustomNames(
       const words =
         `application ${applicationId}: more than ${MAX_CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
         'the rest is left out; a longer literal part in "match" narrows the list';
-      rest.http.reportDiscarded('/applications/{id}/metrics.json', words);
+      rest.http.reportFailure('/applications/{id}/metrics.json', new CallFailure('too_large', words));
     }
     // A name with half a surrogate pair would be another name in an address.
     for (const { name } of names) if (name.isWellFormed()) found.add(name);

@@ -293,7 +293,7 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
     const suspects = name === 'an application with all its hosts' ? 1 : place.more;
     for (const most of [place.first + 6 * place.more, 1 + 4 * suspects]) {
       const { values, calls } = await next();
-      expect(reasonsOf(values)).toEqual(expected('invalid_response'));
+      expect(reasonsOf(values)).toEqual(expected('too_large'));
       expect(calls).toBeLessThanOrEqual(most);
     }
   });

@@ -162,7 +162,7 @@ describe('the account', () => {
       await failureOf(reader.diagnose(RANGE, call)),
       await failureOf(reader.listMetricNames({ applicationId: 1_000_001 }, call)),
     ];
-    expect(failures.map(({ failure }) => failure.reason)).toEqual(['invalid_response', 'invalid_response']);
+    expect(failures.map(({ failure }) => failure.reason)).toEqual(['too_large', 'too_large']);
   });
 });
 

@@ -169,7 +169,7 @@ describe('the names of custom metrics', () => {
 
   it.each([
     ['cannot be read', 'no', 'SERVER_ERROR', 'server'],
-    ['is too big', 'that query is a little too big', 'INVALID_INPUT', 'invalid_response'],
+    ['is too big', 'that query is a little too big', 'INVALID_INPUT', 'too_large'],
   ])('of one application whose list of names %s fail alone', async (_, message, errorClass, reason) => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
     between.fault = (response, { nrql }, good) => {

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { UpstreamError } from '../../../src/api/upstreamError.ts';
+import { readAll, type Reading } from '../support/reading.ts';
+import { metricDataOf, RANGE } from './nerdGraphReading.ts';
+import { edit, startBetween, type Between, type Fault } from './proxy.ts';
+
+const APP = 1_000_001;
+const WORLD = { applications: 1, keyTransactions: 0, hostsPerApplication: 1 };
+
+/** The end of a read: `good`, or the reason and the message. */
+async function endOf(read: Promise<unknown>): Promise<string> {
+  try {
+    await read;
+    return 'good';
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error;
+    return `${error.failure.reason}: ${error.message}`;
+  }
+}
+
+/** The end of the first subject of a batch. */
+async function endOfFirst(outcomes: Promise<readonly object[]>): Promise<string> {
+  const [first] = await outcomes;
+  const { error } = first as { readonly error?: UpstreamError };
+  return error === undefined ? 'good' : `${error.failure.reason}: ${error.message}`;
+}
+
+/** Gives responses to queries of a kind this number of rows. */
+const rows = (count: number, isStruck: (nrql: string) => boolean, facetOf: (index: number) => string[]): Fault =>
+  edit((response) => {
+    const row = (index: number) => ({ facet: facetOf(index), c: 1, t: 1, x: 1, mn: 1, mx: 1 });
+    response.results = Array.from({ length: count }, (_, index) => row(index));
+    response.otherResult = null;
+  }, isStruck);
+
+interface Entity {
+  name: string;
+  guid: string;
+  tags: unknown[];
+  goldenMetrics?: { metrics: unknown[] };
+}
+
+/** Changes the pages of a search. */
+const search =
+  (change: (found: { count: number; results: { nextCursor: string | null; entities: Entity[] } }) => void): Fault =>
+  (response, { text }, good) => {
+    if (!text.includes('entitySearch')) return false;
+    const body = JSON.parse(good) as { data: { actor: { entitySearch: Parameters<typeof change>[0] } } };
+    change(body.data.actor.entitySearch);
+    // What the service says about a cursor that it does not know is no part of the case.
+    response.end(JSON.stringify({ data: body.data }));
+    return true;
+  };
+
+const listApplications = ({ reader, call }: Reading): Promise<string> => endOf(reader.listApplications({}, call));
+
+interface Bound {
+  readonly what: string;
+  readonly most: number;
+  /** Gives responses this number of what is bounded. */
+  readonly fault: (count: number) => Fault;
+  readonly read: (between: Between) => Promise<string>;
+  /** What the message says beyond the bound: the subject, and what to change. */
+  readonly says: RegExp;
+}
+
+const BOUNDS: Bound[] = [
+  {
+    what: 'datastore types of an application',
+    most: 4_999,
+    fault: (count) =>
+      rows(
+        count,
+        (nrql) => nrql.includes("LIKE 'Datastore/%"),
+        (index) => [String(APP), `Datastore/D${index}/allWeb`],
+      ),
+    read: ({ reader, call }) => endOfFirst(readAll(reader.metricData, metricDataOf([APP]), RANGE, call)),
+    says: /application 1000001: .*applications\.exclude/,
+  },
+  {
+    what: 'hosts of an application',
+    most: 4_999,
+    fault: (count) =>
+      rows(
+        count,
+        (nrql) => nrql.includes('FACET appId, host'),
+        (index) => [String(APP), `host-${index}`, 'HttpDispatcher'],
+      ),
+    read: ({ reader, call }) => endOfFirst(readAll(reader.hosts, [{ applicationId: APP }], RANGE, call)),
+    says: /application 1000001: .*applications\.settings: hosts: false/,
+  },
+  {
+    what: 'entities of a page',
+    most: 2_000,
+    fault: (count) =>
+      search((found) => {
+        const [one] = found.results.entities;
+        const entities = Array.from({ length: count }, (_, index) => ({
+          ...one!,
+          guid: `guid${index}`,
+          applicationId: 1 + index,
+        }));
+        Object.assign(found, { count, results: { nextCursor: null, entities } });
+      }),
+    read: listApplications,
+    says: /page 1 has more than 2000 entities/,
+  },
+  {
+    what: 'pages of a list',
+    most: 200,
+    fault: (count) => {
+      let page = 0;
+      return search((found) => {
+        page += 1;
+        const entities = [{ name: 'One', guid: `guid${page}`, applicationId: page, reporting: true }];
+        Object.assign(found, { count, results: { nextCursor: page < count ? `page ${page}` : null, entities } });
+      });
+    },
+    read: listApplications,
+    says: /does not end within 200 pages/,
+  },
+];
+
+describe.each(BOUNDS)('$what: $most', ({ most, fault, read, says }) => {
+  it.each([most - 1, most])('%d are read', async (count) => {
+    const between = await startBetween(WORLD, { requestTimeoutMs: 10_000 });
+    await between.reader.listApplications({}, between.call);
+    between.fault = fault(count);
+    expect(await read(between)).toBe('good');
+    expect(between.notes.failures.filter(({ reason }) => reason !== 'too_large')).toEqual([]);
+  });
+
+  it('one more is too large, and the message says of what, and what to change', async () => {
+    const between = await startBetween(WORLD, { requestTimeoutMs: 10_000 });
+    await between.reader.listApplications({}, between.call);
+    between.fault = fault(most + 1);
+    const end = await read(between);
+    expect(end).toMatch(/^too_large: /);
+    expect(end).toMatch(says);
+    expect(between.notes.failures.filter(({ reason }) => reason !== 'too_large')).toEqual([]);
+  });
+});
+
+/** Lists of an entity of which the first are used. */
+const FIRST_USED: [string, number, (entity: Entity, count: number) => void, (between: Between) => Promise<number>][] = [
+  [
+    'tags of an application',
+    200,
+    (entity, count) => (entity.tags = Array.from({ length: count }, (_, index) => ({ key: `k${index}`, values: [] }))),
+    async ({ reader, call }) => (await reader.listApplications({}, call))[0]?.tags?.length ?? 0,
+  ],
+  [
+    'golden metrics of an entity',
+    100,
+    (entity, count) => {
+      const [one] = entity.goldenMetrics!.metrics;
+      const name = (index: number) => ({ ...(one as object), name: `metric${index}` });
+      entity.goldenMetrics!.metrics = Array.from({ length: count }, (_, index) => name(index));
+    },
+    async ({ reader, call }) => (await reader.entities!.list('EXT-SERVICE', call))[0]!.metrics.length,
+  ],
+];
+
+describe.each(FIRST_USED)('%s: %d', (_, most, change, read) => {
+  it.each([most - 1, most, most + 1])('of %d the first are used, and more are not left out silently', async (count) => {
+    const between = await startBetween(WORLD);
+    between.fault = search(({ results }) => {
+      change(results.entities[0]!, count);
+    });
+    expect(await read(between)).toBe(Math.min(count, most));
+    const said = between.notes.failures.map(({ reason, message }) => `${reason}: ${message}`);
+    if (count <= most) expect(said).toEqual([]);
+    else expect(said).toEqual([expect.stringMatching(/^too_large: .*storefront".*more than \d+ /i)]);
+  });
+});
