@@ -76,6 +76,18 @@ describe('a list over several pages', () => {
     expect(server.asked).toHaveLength(9);
   });
 
+  it.each([
+    [4_999, 'good'],
+    [5_000, 'good'],
+    [5_001, 'too_large'],
+  ])('of a page with %d records is %s', async (count, end) => {
+    const all = Array.from({ length: count }, (_, index) => index + 1);
+    const { reader, call } = await serve(pagesOf(page(...all)));
+    const list = reader.listApplications({}, call);
+    if (end === 'good') expect(await list).toHaveLength(count);
+    else expect((await failureOf(list)).failure.reason).toBe(end);
+  });
+
   it('ends with a page past the end, although that names a next one', async () => {
     const { server, reader, call } = await serve(pagesOf(page(1), page(), page(9)));
     expect(ids(await reader.listApplications({}, call))).toEqual([1]);
@@ -148,7 +160,9 @@ describe('a list over several pages', () => {
     const { server, reader, call } = await serve((response, _, index) =>
       json(response, page(index + 1), link(`?page=${index + 2}`)),
     );
-    expect((await failureOf(reader.listApplications({}, call))).message).toContain('does not end within 200 pages');
+    const { failure, message } = await failureOf(reader.listApplications({}, call));
+    expect(failure.reason).toBe('too_large');
+    expect(message).toContain('does not end within 200 pages');
     expect(server.asked).toHaveLength(200);
   });
 });
