@@ -16,7 +16,7 @@ export const REMEDIES = {
   server: 'New Relic itself fails: look at its status page, and wait',
   redirect: 'correct base_url: the key is never sent to the address that it leads to',
   invalid_response: 'report it with these words, unless they say that something else answers in the place of New Relic',
-  too_large: 'look what answers at this address: the response is larger than any of New Relic',
+  too_large: 'narrow what is read, as the message says; where it names nothing of yours, look what answers at this address',
   other: 'correct what the message names; where it names nothing of yours, report it with these words',
 };
 

@@ -55,7 +55,9 @@ async function readExisting(
   guids: readonly string[],
   call: CallOptions,
 ): Promise<ReadonlySet<string>> {
-  const { found, failed } = await transport.read(group, ENTITY_LOOKUP, { guids }, call, { keyHeader: 'Api-Key' });
+  // Entities are read through NerdGraph also where the account's own header is that of REST.
+  const options = group === 'entities' ? { keyHeader: 'Api-Key' } : {};
+  const { found, failed } = await transport.read(group, ENTITY_LOOKUP, { guids }, call, options);
   if (failed !== undefined) throw transport.reportFailure(group, failed.failure);
   const { entities } = found;
   if (!isList(entities)) throw transport.failure(group, 'the response has no list "entities"');
