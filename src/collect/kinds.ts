@@ -195,7 +195,7 @@ export class Kinds {
   }
 
   #counters(): TaskRead | undefined {
-    const { collection, reader, selections, writer } = this.#context;
+    const { clock, collection, reader, selections, writer } = this.#context;
     const inventory = this.#inventory;
     const { counters: metrics } = selections;
     const read = mapped(
@@ -213,7 +213,8 @@ export class Kinds {
         };
         const { window } = series;
         if (window.to <= Math.max(window.from, requested.from)) fail('the response is for another time than requested');
-        const { late, lost, broken } = counters.take(requested, window, countedMinutes(series));
+        const now = { wall: clock.now() / 1000, running: clock.monotonic() / 1000 };
+        const { late, lost, broken } = counters.take(requested, window, countedMinutes(series), now);
         inventory.counterTotals.lateTransactions += late;
         inventory.counterTotals.lostSeconds += lost;
         if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);

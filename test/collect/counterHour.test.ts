@@ -18,8 +18,15 @@ const SCOPE = { groups: new Set(['counters'] as const) };
 /** A clock that a test sets on; timers run by the machine's. */
 class SteppedClock implements Clock {
   #passed = 0;
+  /** What the wall clock is ahead of the true one. */
+  error = 0;
 
   now(): number {
+    return START + this.#passed + this.error;
+  }
+
+  /** The time that the service has. */
+  trueNow(): number {
     return START + this.#passed;
   }
 
@@ -113,7 +120,7 @@ const READERS: Readonly<Record<Api, (simulator: Simulator, clock: Clock) => Upst
 /** Counters of a simulator's applications, read whenever `read` is called, on a clock that the test sets on. */
 async function startCounting(api: Api, options: SimulatorOptions) {
   const clock = new SteppedClock();
-  const simulator = await simulatorForTest({ ...options, now: () => clock.now() });
+  const simulator = await simulatorForTest({ ...options, now: () => clock.trueNow() });
   const account = accountConfig({ api, counters: true, limits: { requests_per_minute: 10_000 } });
   const reader = READERS[api](simulator, clock);
   const collector = new Collector(
@@ -186,5 +193,35 @@ describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with lat
     expect(status?.counters).toEqual({ lostSeconds: 60 * 20 * applications.length, lateTransactions: late });
     const calls = simulator.requests.all().filter(({ path }) => path.endsWith('/metrics/data.json'));
     for (const { query } of calls) expect(query).toContain('raw=true');
+  });
+});
+
+describe.each(['rest', 'nerdgraph'] as const)('a wall clock that is set and corrected over %s', (api) => {
+  it.each([
+    ['back by 90 minutes', -90],
+    ['on by 30 minutes', 30],
+  ])('%s counts each minute once, and nothing is lost or late', async (_, error) => {
+    const { clock, simulator, collector, read } = await startCounting(api, { applications: 2 });
+    const to = (): number => Math.floor((clock.now() - 120_000) / MINUTE);
+    const readFor = async (minutes: number): Promise<Snapshot> => {
+      let response = await read();
+      for (let minute = 0; minute < minutes; minute += 1) {
+        clock.step(MINUTE);
+        response = await read();
+      }
+      return response;
+    };
+    const first: Reading = { from: to() - 10, to: to(), now: clock.now() };
+    await readFor(105);
+    clock.error = error * MINUTE;
+    await readFor(5);
+    clock.error = 0;
+    const found = published(await readFor(10));
+    const applications = simulator.world.applications().map(({ id }) => id);
+    const last: Reading = { from: first.to, to: to(), now: clock.now() };
+    const { counters } = expected(simulator, applications, [first, last]);
+    for (const [series, value] of counters)
+      expect([series, found.get(series)]).toEqual([series, expect.closeTo(value, 6)]);
+    expect(collector.status()[0]?.counters).toEqual({ lostSeconds: 0, lateTransactions: 0 });
   });
 });

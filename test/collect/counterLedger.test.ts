@@ -17,14 +17,19 @@ interface Reading {
   /** Minutes before `to` from which on the batch was read, and at which the response ended. */
   readonly batchFrom?: number;
   readonly answeredTo?: number;
+  /** Minutes that the process had run since minute 0; without it, the wall clock was never set. */
+  readonly running?: number;
 }
 
+/** The time at which minutes up to `to` are read, two minutes after it, and that the process has run by then. */
+const moment = (to: number, running = to) => ({ wall: at(to + 2), running: 60 * (running + 1_000) });
+
 /** Reads as the exporter does: over the range that the ledger asks for. */
-function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo = to }: Reading): Booking {
+function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo = to, running = to }: Reading): Booking {
   const requested = ledger.nextRange(at(to));
   const from = batchFrom === undefined ? requested.from : at(batchFrom);
   const byStart = new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values]));
-  return ledger.take(requested, { from, to: at(answeredTo) }, byStart);
+  return ledger.take(requested, { from, to: at(answeredTo) }, byStart, moment(to, running));
 }
 
 /** A ledger whose first reading ended at minute 0. */
@@ -108,8 +113,8 @@ describe('a pause', () => {
   it('of a clock that was set back by more than an hour begins anew, and keeps the counters', () => {
     const ledger = started();
     read(ledger, { to: 1, minutes: { 0: web(7) } });
-    expect(read(ledger, { to: -120, minutes: { [-121]: web(5) } })).toEqual(NOTHING);
-    expect(read(ledger, { to: -119, minutes: { [-121]: web(6), [-120]: web(1) } }).late).toBe(1);
+    expect(read(ledger, { to: -120, minutes: { [-121]: web(5) }, running: 2 })).toEqual(NOTHING);
+    expect(read(ledger, { to: -119, minutes: { [-121]: web(6), [-120]: web(1) }, running: 3 }).late).toBe(1);
     expect(webTotal(ledger)).toBe(9);
   });
 });
@@ -159,7 +164,7 @@ const readings = fc.array(
 
 /** The same by its definition: every minute is remembered for ever, and sums are taken at the end. */
 class Oracle {
-  readonly #highest = new Map<number, { values: number[]; baseline: readonly number[] }>();
+  readonly #highest = new Map<number, { values: number[]; baseline: readonly number[]; firstRead: number }>();
   readonly #firstCovered = new Map<number, number>();
   readonly #givenUp = new Set<number>();
   readonly booked = { lost: 0, late: 0 };
@@ -174,6 +179,7 @@ class Oracle {
     received: ReturnType<typeof range>,
     given: ReadonlyMap<number, CountedMinute>,
     { lost, late, broken }: Booking,
+    now: ReturnType<typeof moment>,
   ): void {
     this.booked.lost += lost;
     this.booked.late += late;
@@ -196,16 +202,17 @@ class Oracle {
     expect(broken).toBe(unread[0]);
     if (broken !== undefined) return;
     if (isFirst) this.#start = this.#settled = requested.from;
-    for (const minute of covered) this.#raise(minute, given.get(minute) ?? web(0), isFirst);
+    for (const minute of covered) this.#raise(minute, given.get(minute) ?? web(0), isFirst, now);
   }
 
-  #raise(minute: number, values: CountedMinute, isFirst: boolean): void {
+  #raise(minute: number, values: CountedMinute, isFirst: boolean, now: ReturnType<typeof moment>): void {
     const known = this.#highest.get(minute);
     if (values === 'broken' || this.#givenUp.has(minute) || (known === undefined && minute < this.#settled)) return;
     const raised = values.map((each, index) => Math.max(each, known?.values[index] ?? 0));
-    if (known !== undefined)
+    const firstRead = known?.firstRead ?? now.running;
+    if (known !== undefined && minute + 60 <= now.wall - (now.running - firstRead))
       this.late += raised.slice(0, 2).reduce((sum, each, index) => sum + each - (known.values[index] ?? 0), 0);
-    this.#highest.set(minute, { values: raised, baseline: known?.baseline ?? (isFirst ? raised : web(0)) });
+    this.#highest.set(minute, { values: raised, baseline: known?.baseline ?? (isFirst ? raised : web(0)), firstRead });
   }
 
   totals(): number[] {
@@ -233,14 +240,17 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
         const ledger = new CounterLedger();
         const oracle = new Oracle();
         let now = 0;
+        let running = 0;
         let before = [...ledger.totals];
         for (const { pass, longer, shorter, fails, minutes } of steps) {
           now = Math.max(now + pass, oracle.newest - 50);
+          running += Math.max(0, pass);
           if (fails) continue;
           const requested = ledger.nextRange(at(now));
           const received = range(Math.max((requested.from - START) / 60 - longer, now - 50), now - shorter);
           const given = new Map(Object.entries(minutes).map(([ago, values]) => [at(now - Number(ago)), values]));
-          oracle.take(requested, received, given, ledger.take(requested, received, given));
+          const time = moment(now, running);
+          oracle.take(requested, received, given, ledger.take(requested, received, given, time), time);
           const after = [...ledger.totals];
           for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
           before = after;

@@ -1,0 +1,60 @@
+import { HOUR_S, MINUTE_S } from '../formulas/units.ts';
+
+/** The number of minutes in a block: the bits of one element. */
+const BLOCK_MINUTES = 32;
+/** The elements of a block: its number since 1970, a bit for each minute, and the time of the process when it last grew. */
+const FIELDS = 3;
+const REMEMBERED_FOR = 24 * HOUR_S;
+/** Room for a day in one piece, with some for pieces beside it; it doubles where the clock is set often. */
+const ROOM = 48 * FIELDS;
+
+/**
+ * A set of minutes, each of which is remembered for at least 24 hours of the process. Blocks are not in order, because the wall
+ * clock may be set.
+ */
+export class MinuteMemory {
+  #blocks = new Int32Array(0);
+
+  /**
+   * @param minute the start of a minute, Unix seconds
+   * @param running the time of the process, in whole seconds, by a clock that is never set
+   */
+  add(minute: number, running: number): void {
+    const index = minute / MINUTE_S;
+    const number = Math.floor(index / BLOCK_MINUTES);
+    let place = this.#placeOf(number);
+    if (place === undefined) {
+      place = this.#freePlace(running);
+      this.#blocks[place] = number;
+      this.#blocks[place + 1] = 0;
+    }
+    this.#blocks[place + 1] = (this.#blocks[place + 1] ?? 0) | (1 << (index % BLOCK_MINUTES));
+    this.#blocks[place + 2] = running;
+  }
+
+  has(minute: number): boolean {
+    const index = minute / MINUTE_S;
+    const place = this.#placeOf(Math.floor(index / BLOCK_MINUTES));
+    return place !== undefined && ((this.#blocks[place + 1] ?? 0) & (1 << (index % BLOCK_MINUTES))) !== 0;
+  }
+
+  #placeOf(number: number): number | undefined {
+    for (let place = 0; place < this.#blocks.length; place += FIELDS) {
+      if (this.#blocks[place] === number) return place;
+    }
+    return undefined;
+  }
+
+  /** The place of no block, or of one that is no longer remembered, else a new one. */
+  #freePlace(running: number): number {
+    for (let place = 0; place < this.#blocks.length; place += FIELDS) {
+      const isFree = this.#blocks[place + 1] === 0;
+      if (isFree || running - (this.#blocks[place + 2] ?? 0) > REMEMBERED_FOR) return place;
+    }
+    const place = this.#blocks.length;
+    const blocks = new Int32Array(Math.max(ROOM, 2 * place));
+    blocks.set(this.#blocks);
+    this.#blocks = blocks;
+    return place;
+  }
+}
