@@ -63,6 +63,7 @@ const MAX_RECORDS = 5_000;
 
 /**
  * Reads a record without its invalid optional fields. Undefined when it is still invalid: a required field is missing or wrong.
+ * An optional field that is null is absent, as in the summaries of a silent application, and not counted.
  */
 export function parseRecord<T>(
   schema: z.ZodType<T>,
@@ -78,7 +79,9 @@ export function parseRecord<T>(
     discarded.add('record', where);
     return undefined;
   }
-  for (const name of bad.keys()) discarded.add('value', `${where}.${name}`);
+  for (const [name, path] of bad) {
+    if (valueAt(record, path) !== null) discarded.add('value', `${where}.${name}`);
+  }
   return rest.data;
 }
 
@@ -143,6 +146,10 @@ export async function readPages(
     if (stale === MAX_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
     position = next;
   }
+}
+
+function valueAt(record: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, field) => (hasMembers(value) ? value[field] : undefined), record);
 }
 
 function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {

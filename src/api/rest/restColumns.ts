@@ -123,12 +123,13 @@ function timeslicesOf(
 ): readonly RestTimeslice[] {
   // A custom metric may have any value under any name.
   const mayBeNegative = metric.startsWith('Custom/');
-  const read = (isList(given) ? given : [undefined]).map((each) => {
+  const read = (isList(given) ? given : given === null ? [] : [undefined]).map((each) => {
     const values = hasMembers(each) ? each['values'] : undefined;
     const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
     const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
-    if (!isTimed || !hasMembers(values)) discarded.add('value', 'metrics.timeslices');
+    // A null stands for what New Relic does not have, as for a silent application: absent, and no fault.
+    if (!isTimed || !(hasMembers(values) || values === null)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
     // A timeslice without values is unknown, not empty.
     if (!hasMembers(values)) return { from, to, values: NO_VALUES };
@@ -158,7 +159,7 @@ function possibleOf(values: Json, mayBeNegative: boolean, discarded: Discarded):
   const possible: [string, number][] = [];
   for (const [name, value] of Object.entries(values)) {
     if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
-    else discarded.add('value', 'metrics.timeslices.values');
+    else if (value !== null) discarded.add('value', 'metrics.timeslices.values');
   }
   return Object.fromEntries(possible);
 }

@@ -53,7 +53,7 @@ describe('parseMetricData', () => {
     },
   );
 
-  it.each([[null], ['5'], [true], [[5]], [{}], [Infinity], [-Infinity]])('leaves out the value %j', (bad) => {
+  it.each([['5'], [true], [[5]], [{}], [Infinity], [-Infinity]])('leaves out the value %j', (bad) => {
     const { data, words } = parse(body(metric('a', slice({ bad, call_count: 3 }))));
     expect(valuesOf(data, 'a')).toEqual({ call_count: 3 });
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices.values');
@@ -85,8 +85,22 @@ describe('parseMetricData', () => {
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
   });
 
+  it.each([
+    ['a value', slice({ average_response_time: null, call_count: 0 }), [{ call_count: 0 }]],
+    ['all values', slice({ average_response_time: null, call_count: null }), [{}]],
+    ['the values', slice(null), [{}]],
+  ])('takes null for %s as absent, which is no fault', (_, timeslice, expected) => {
+    const { data, words } = parse(body(metric('a', timeslice)));
+    expect([data.get('a')?.map(({ values }) => values), words]).toEqual([expected, undefined]);
+  });
+
+  it('knows nothing of a metric whose timeslices are null, which is no fault', () => {
+    const { data, words } = parse(body({ name: 'a', timeslices: null }));
+    expect([data.get('a'), words]).toEqual([[{ ...RANGE, values: {} }], undefined]);
+  });
+
   it('keeps the time of a timeslice without values: it is not a time in which nothing happened', () => {
-    const { data, words } = parse(body(metric('a', slice(null), slice({ call_count: 1 }, 11))));
+    const { data, words } = parse(body(metric('a', slice(5), slice({ call_count: 1 }, 11))));
     expect(data.get('a')?.map(({ values }) => values)).toEqual([{}, { call_count: 1 }]);
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
   });

@@ -98,15 +98,12 @@ describe('an application', () => {
   const summary = 'application_summary';
   const badFields: [string, unknown][] = [
     ['language', 5],
-    ['language', null],
     ['health_status', ''],
     ['reporting', 'true'],
     ['last_reported_at', 'yesterday'],
     ['last_reported_at', 1_795_226_370],
-    [summary, null],
     [summary, 'none'],
     [`${summary}.response_time`, '441'],
-    [`${summary}.response_time`, null],
     [`${summary}.response_time`, JSON.parse('1e999')],
     [`${summary}.throughput`, -1],
     [`${summary}.apdex_score`, 1.01],
@@ -118,6 +115,26 @@ describe('an application', () => {
     ['links.application_hosts', [21, 'x']],
     ['links.application_instances', [null]],
   ];
+
+  it('has no value where New Relic answers null, of whatever optional field, and that is no fault', () => {
+    const { id, name, ...optional } = WHOLE as Readonly<Record<string, unknown>>;
+    for (const [field, value] of Object.entries(optional)) {
+      expect(read({ ...WHOLE, [field]: null })).toEqual({
+        read: read({ ...WHOLE, [field]: undefined }).read,
+        words: undefined,
+      });
+      if (typeof value !== 'object' || value === null) continue;
+      for (const inner of Object.keys(value)) {
+        const found = read({ ...WHOLE, [field]: { ...value, [inner]: null } });
+        expect(found).toEqual({
+          read: read({ ...WHOLE, [field]: { ...value, [inner]: undefined } }).read,
+          words: undefined,
+        });
+      }
+    }
+    const silent = Object.fromEntries(Object.keys(optional).map((field) => [field, null]));
+    expect(read({ id, name, ...silent })).toEqual({ read: read({ id, name }).read, words: undefined });
+  });
 
   it.each(badFields)('loses its %s when that is %j, and nothing else', (path, value) => {
     const [outer = '', inner] = path.split('.');
