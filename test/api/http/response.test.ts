@@ -105,6 +105,22 @@ describe('a good status', () => {
   );
 });
 
+describe('a body that is nested deep', () => {
+  const nested = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+
+  it.each(Object.entries(BOUNDS))('is not parsed where %s is read, whatever the limit for elements', (_, bounds) => {
+    const read = (text: string) => parseResponse(responseOf(200, text), text, { bounds, retries: 'none' });
+    expect(read(nested(31)).body).toBeDefined();
+    for (const depth of [9_000, 70_000, 1_000_000]) expect(() => read(nested(depth))).toThrow('nested too deep');
+  });
+
+  it('adds nothing to a status that is an error', async () => {
+    const error = (depth: number): string => `{"error":{"title":"Bad"},${nested(depth).slice(1)}`;
+    expect(await wordsOf(error(31))).toBe('status 400: Bad');
+    expect(await wordsOf(error(32))).toBe('status 400');
+  });
+});
+
 describe('a body with a key, which would become a label,', () => {
   const LONG = 'NRAK-0123456789ABCDEF';
 
