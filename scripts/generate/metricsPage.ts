@@ -37,6 +37,8 @@ const COUNTERS = `What they count:
   stops reporting continues where it was.
 - **After a pause** (no scrapes, or New Relic could not be read) the missed minutes arrive at once, up to 50: \`rate()\` over a few
   minutes shows a peak then. Minutes before that are lost, and \`newrelic_exporter_lost_seconds_total\` counts them.
+- **A clock that is set and corrected** counts no minute twice: the exporter remembers for a day which minutes it has
+  counted. After a step back of more than an hour the next reading adds nothing, and nothing is lost by it.
 - **A minute that cannot be read**, or in which a value is above 10^12, is never 0: the refresh fails. After 10 minutes the minute is
   given up as lost.
 
