@@ -1,6 +1,7 @@
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser, type YAMLError, YAMLParseError } from 'yaml';
 import { showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
+import { counted } from '../../text/wording.ts';
 import type { Environment } from './placeholders.ts';
 
 /** A YAML file as plain values, with their locations. */
@@ -28,18 +29,45 @@ export function readYaml(
     value: values?.value,
     /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
     diagnosticsWith: (issues: readonly Issue[]): Diagnostic[] => {
-      const further = values === undefined ? [] : issues.filter(({ path }) => !values.isInvalid(path));
+      const ofValues = values === undefined ? [] : issues;
+      const shownProblems = firstOfEach(problems);
+      const shownIssues = firstOfEach(ofValues).filter(({ path }) => values?.isInvalid(path) === false);
       const found = [
-        ...problems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
-        ...further.map(({ path, message, at }) => diagnostic(path, message, at)),
+        ...shownProblems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
+        ...shownIssues.map(({ path, message, at }) => diagnostic(path, message, at)),
       ];
-      return found.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+      found.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+      const shown = found.slice(0, MAX_SHOWN);
+      const more =
+        problems.length -
+        shownProblems.length +
+        ofValues.length -
+        firstOfEach(ofValues).length +
+        found.length -
+        shown.length;
+      if (more === 0) return shown;
+      const message = `${counted(more, 'further fault')} like these: mend these first`;
+      return [...shown, { file: name, line: undefined, column: undefined, path: '', message }];
     },
     /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
     diagnostic,
     /** The expanded text of a value with placeholders, before it got a type. */
     textAt: (path: Path): string | undefined => values?.expansionOf(values.on(path)[path.length]?.node),
   };
+}
+
+/** Limits for the faults that are shown of a file: with one message, and in all. */
+const MAX_ALIKE = 10;
+const MAX_SHOWN = 100;
+
+/** The first ten with each message. */
+function firstOfEach<T extends { readonly message: string }>(all: readonly T[]): readonly T[] {
+  const seen = new Map<string, number>();
+  return all.filter(({ message }) => {
+    const count = (seen.get(message) ?? 0) + 1;
+    seen.set(message, count);
+    return count <= MAX_ALIKE;
+  });
 }
 
 /** The values of a text, unless it cannot be used as YAML, and its problems. */
