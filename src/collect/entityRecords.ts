@@ -356,7 +356,7 @@ function taskOf({ subject }: EntityRecord): Task[] {
   return subject === undefined ? [] : [subject.task];
 }
 
-function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {
+export function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {
   try {
     return readDefinition(definition);
   } catch (error) {

@@ -12,7 +12,7 @@ import { objectsIn } from './judges.ts';
 
 export type Connection = ReturnType<typeof connect>;
 
-/** Connects an account for requests outside its reader, each of which is made once. Its reads reject with an UpstreamError. */
+/** Connects an account for requests outside its reader, each made once. Its reads reject with an UpstreamError. */
 export function connect(live: LiveAccount, options: RestReaderOptions) {
   const call = { ...live.call, patient: false };
   const ofReader = { ...options, detailsMs: options.refusedNamesMs, accountId: live.config.account_id };
@@ -34,31 +34,18 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
       const result = await transport.whole({ ...policy, account: await account.id(call), query: nrql }, call);
       return { ...result, results: objectsIn(result?.['results']) };
     },
-    /** Runs a query that New Relic may refuse, of an account, with a timeout in seconds. Rejects for any other failure. */
+    /** Runs a query that New Relic may refuse, with a timeout in seconds. Rejects for any other failure. */
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
       // The transport sends New Relic a timeout one second shorter than that of its own request.
       const timed = new Transport(http, { ...ofReader, requestTimeoutMs: 1000 * (timeout + 1) });
       const end = await timed.nrql({ ...policy, account: other ?? (await account.id(call)), query: nrql }, call);
       if (!(end instanceof UpstreamError)) return end;
       const { reason, status, isTransient } = end.failure;
-      const isOfCall = status !== 200 || isTransient === true || ['auth', 'rate_limited', 'timeout'].includes(reason);
-      if (isOfCall) throw end;
+      if (status !== 200 || isTransient || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end;
       return end;
     },
     close: () => http.connections.close(),
   };
-}
-
-/** The clock and the waiting times of the command. */
-export interface Timing {
-  /** Unix milliseconds. */
-  readonly now: () => number;
-  /** Rejects with the reason of the signal. */
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Time for which the arriving data of one new minute is watched, in milliseconds; 0: it is not. */
-  readonly waitMs: number;
-  /** `collection.delay`, in milliseconds. */
-  readonly delayMs: number;
 }
 
 /** The account whose facts are checked, and the contents of its lists. */
@@ -69,5 +56,15 @@ export interface AskedAccount extends Connection {
   readonly largest: readonly Application[];
   /** The end of the newest minute with complete data, in Unix seconds. */
   readonly to: number;
-  readonly timing: Timing;
+  /** Unix milliseconds. */
+  readonly now: () => number;
+  /** Rejects with the reason of the signal. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Time for which the arriving data of one new minute is watched, in milliseconds; 0: it is not. */
+  readonly waitMs: number;
+  /** `collection.delay`, in milliseconds. */
+  readonly delayMs: number;
 }
+
+/** The clock and the waiting times of the command. */
+export type Timing = Pick<AskedAccount, 'now' | 'sleep' | 'waitMs' | 'delayMs'>;

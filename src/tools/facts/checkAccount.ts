@@ -5,12 +5,12 @@ import { undecided, word, type Judged } from './evidence.ts';
 import { APP_ID, FACTS } from './facts.ts';
 import type { Fact } from './queries.ts';
 
-type Row = Fact & { readonly judged: Judged };
+export type CheckedRow = Fact & { readonly judged: Judged };
 
 /** The verdicts of an account, by fact in the order of the table. */
 export interface AccountFacts {
   readonly account: string;
-  readonly rows: readonly Row[];
+  readonly rows: readonly CheckedRow[];
   /** The reason why the account cannot be read, with a hint; then every row gives the reason. */
   readonly problem?: string;
 }
@@ -31,11 +31,13 @@ export async function checkAccount(connection: Connection, timing: Timing, done?
       .toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0));
     const largest = reporting.slice(0, LARGEST);
     if (largest.length === 0) return { account, rows: allAre(undecided('no reporting application')) };
-    const rows: Row[] = [];
+    const asked = { ...connection, ...timing, reporting, largest, to };
+    const rows: CheckedRow[] = [];
     for (const fact of FACTS) {
       const needed = fact.asked.includes('{app') ? rows.find(({ id }) => id === APP_ID)?.judged : undefined;
-      const check = () => fact.check({ ...connection, reporting, largest, to, timing });
-      rows.push({ ...fact, judged: unmetNeed(needed) ?? (await check().catch(ofFailure)) });
+      const isMet = needed === undefined || needed.verdict === 'as assumed';
+      const unmet = () => ({ ...undecided(needed?.why ?? 'another fact differs'), needs: APP_ID });
+      rows.push({ ...fact, judged: isMet ? await fact.check(asked).catch(ofFailure) : unmet() });
       done?.();
     }
     return { account, rows };
@@ -44,12 +46,6 @@ export async function checkAccount(connection: Connection, timing: Timing, done?
     const problem = `${error.message}; hint: ${REMEDIES[error.failure.reason]}`;
     return { account, rows: allAre(ofFailure(error)), problem };
   }
-}
-
-/** The verdict of a fact that needs another one; undefined where that is as assumed, or none is needed. */
-function unmetNeed(needed: Judged | undefined): Judged | undefined {
-  if (needed === undefined || needed.verdict === 'as assumed') return undefined;
-  return { ...undecided(needed.why ?? 'another fact differs'), needs: APP_ID };
 }
 
 /** The verdict where a call failed, which affects only its own fact. Throws any other error. */

@@ -4,12 +4,13 @@ import { goldenMetric } from '../../api/nerdgraph/entityLists.ts';
 import { applicationIdOf } from '../../api/nerdgraph/lists.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
-import { goldenQuery, readDefinition, recordId, sourceKey, UnreadableDefinition } from '../../nrql/goldenMetric.ts';
+import { goldenQuery, recordId, sourceKey, UnreadableDefinition } from '../../nrql/goldenMetric.ts';
+import { columnOf } from '../../collect/entityRecords.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { accepted, numberAt, objectsIn } from './judges.ts';
 
-/** Reads a page of an entity search with a GraphQL document of the exporter, so that facts see what the exporter sees. */
+/** Reads a page of an entity search with a document of the exporter, so that facts see what the exporter sees. */
 async function readPage(account: AskedAccount, document: documents.Document, what: string, more: Json = {}) {
   const search = `${what}${what === '' ? '' : ' AND '}accountId = ${await account.accountId()}`;
   const found = await account.read(document, { search, cursor: null, ...more });
@@ -28,30 +29,25 @@ export async function entityPage(account: AskedAccount): Promise<Judged> {
   return holds(isNew && first.entities.length === 200, size);
 }
 
-const readKeyTransactions = async (account: AskedAccount) =>
-  (await readPage(account, documents.KEY_TRANSACTIONS, "domain = 'EXT' AND type = 'KEY_TRANSACTION'")).entities;
+const hasNumber = ({ tags }: Json): boolean => {
+  const isNumber = (id: unknown): boolean => typeof id === 'string' && /^\d{1,15}$/.test(id);
+  return objectsIn(tags).some(({ key, values }) => key === 'keyTransactionId' && isList(values) && isNumber(values[0]));
+};
+const hasId = ({ guid }: Json): boolean => typeof guid === 'string' && applicationIdOf(guid) !== undefined;
 
-/** Decides whether all key transactions are as assumed. */
-function judgeAll(areGood: readonly boolean[]): Judged {
-  const part = areGood.filter(Boolean).length / areGood.length;
-  return areGood.length === 0 ? undecided('no key transaction') : holds(part === 1, ratio('seen by expected', part));
-}
-
-export async function keyTransactionIds(account: AskedAccount): Promise<Judged> {
-  const isId = (id: unknown): boolean => typeof id === 'string' && /^\d{1,15}$/.test(id);
-  const hasId = ({ tags }: Json): boolean =>
-    objectsIn(tags).some(({ key, values }) => key === 'keyTransactionId' && isList(values) && isId(values[0]));
-  return judgeAll((await readKeyTransactions(account)).map(hasId));
-}
-
-export async function ownerGuids(account: AskedAccount): Promise<Judged> {
-  const guids = (await readKeyTransactions(account)).slice(0, 25).map(({ guid }) => guid);
-  const details = guids.length === 0 ? {} : await account.read(documents.KEY_TRANSACTION_DETAILS, { guids });
-  const owners = objectsIn(details['entities']).flatMap(({ application }) =>
-    hasMembers(application) ? [application['guid']] : [],
-  );
-  return judgeAll(owners.map((guid) => typeof guid === 'string' && applicationIdOf(guid) !== undefined));
-}
+/** Decides whether all key transactions of a page have their number in a tag, or their owners an id in the guid. */
+export const keyTransactions =
+  (judged: 'tags' | 'owners') =>
+  async (account: AskedAccount): Promise<Judged> => {
+    const what = "domain = 'EXT' AND type = 'KEY_TRANSACTION'";
+    const { entities } = await readPage(account, documents.KEY_TRANSACTIONS, what);
+    const guids = judged === 'owners' ? entities.slice(0, 25).map(({ guid }) => guid) : [];
+    const details = guids.length === 0 ? {} : await account.read(documents.KEY_TRANSACTION_DETAILS, { guids });
+    const owners = objectsIn(details['entities']).flatMap(({ application }) => objectsIn([application]));
+    const areGood = judged === 'owners' ? owners.map(hasId) : entities.map(hasNumber);
+    const part = areGood.filter(Boolean).length / areGood.length;
+    return areGood.length === 0 ? undecided('no key transaction') : holds(part === 1, ratio('seen by expected', part));
+  };
 
 export async function userId(account: AskedAccount): Promise<Judged> {
   const { id } = await account.read(documents.USER, {});
@@ -60,33 +56,28 @@ export async function userId(account: AskedAccount): Promise<Judged> {
 
 /** Types whose golden metrics read timeslices: they are asked first. */
 const OF_TIMESLICES = ['APM-APPLICATION', 'EXT-KEY_TRANSACTION', 'EXT-SERVICE', 'MOBILE-APPLICATION'];
-/** The most types whose entities are read, many of which have no golden metrics, and the most whose values are read. */
-const MAX_TYPES = { listed: 8, read: 5 };
-const ENTITIES_OF_TYPE = 3;
+/** The most types that are listed, many without golden metrics, and whose values are read; the entities of each. */
+const MAX = { listed: 8, read: 5, entities: 3 };
 
-/**
- * Runs a query for the golden metrics of a few entities of each of up to five types, that of their first source. No definition
- * should lack a member, all queries should be accepted, and one at least have values.
- */
+/** Runs one query for each type. No definition should lack a member, all should be accepted, and one have values. */
 export async function goldenValues(account: AskedAccount): Promise<Judged> {
   const rankOf = (type: string): number => (OF_TIMESLICES.includes(type) ? 0 : 1);
   const types = (await account.types()).toSorted((a, b) => rankOf(a.type) - rankOf(b.type) || b.count - a.count);
   const missing = new Set<string>();
   const ends: NrqlEnd[] = [];
-  for (const { type } of types.slice(0, MAX_TYPES.listed)) {
-    if (ends.length === MAX_TYPES.read) break;
+  for (const { type } of types.slice(0, MAX.listed)) {
+    if (ends.length === MAX.read) break;
     const [domain = '', ...rest] = type.split('-');
     const search = `domain = '${domain}' AND type = '${rest.join('-')}' AND reporting = 'true'`;
-    const { entities } = await readPage(account, documents.ENTITIES, search, { limit: ENTITIES_OF_TYPE });
+    const { entities } = await readPage(account, documents.ENTITIES, search, { limit: MAX.entities });
     const columns = entities.flatMap((entity) => columnsOf(entity, missing));
     const [first] = columns;
     if (first === undefined) continue;
     const alike = columns.filter(({ source }) => sourceKey(source) === sourceKey(first.source));
-    const [selects, ids] = [alike.map(({ select }) => select), alike.map(({ id }) => id)].map((all) => [
-      ...new Set(all),
-    ]);
+    const selects = [...new Set(alike.map(({ select }) => select))];
+    const ids = [...new Set(alike.map(({ id }) => id))];
     const range = { from: account.to - 600, to: account.to };
-    ends.push(await account.tryQuery(goldenQuery(first.source, selects ?? [], ids ?? [], range, 'separate')));
+    ends.push(await account.tryQuery(goldenQuery(first.source, selects, ids, range, 'separate')));
   }
   if (missing.size > 0) return holds(false, ...[...missing].map((field) => word('field', field)));
   if (ends.length === 0) return undecided('too few entities');
@@ -97,19 +88,16 @@ export async function goldenValues(account: AskedAccount): Promise<Judged> {
   return holds(valued.length > 0, ratio('seen by expected', valued.length / ends.length));
 }
 
-/** The golden metrics of an entity, with its id in records; the members that definitions lack are added to `missing`. */
+/** The golden metrics of an entity, with its id in records; members that definitions lack are added to `missing`. */
 function columnsOf({ guid, goldenMetrics }: Json, missing: Set<string>) {
   const metrics = hasMembers(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [];
   return metrics.flatMap((metric) => {
     const { data, error } = goldenMetric.safeParse(metric);
     for (const { path } of error?.issues ?? []) missing.add(String(path.at(-1)));
     const id = data && recordId(String(guid), data.definition.eventObjectId);
-    if (data === undefined || id === undefined) return [];
-    try {
-      return [{ id, ...readDefinition(data.definition) }];
-    } catch (error_) {
-      if (error_ instanceof UnreadableDefinition) return [];
-      throw error_;
-    }
+    const column = data && columnOf(data);
+    return id === undefined || column === undefined || column instanceof UnreadableDefinition
+      ? []
+      : [{ id, ...column }];
   });
 }

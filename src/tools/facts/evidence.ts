@@ -3,20 +3,16 @@ import { FAILURE_REASONS } from '../../api/upstreamError.ts';
 /** The minutes after its end at which a minute is read again. */
 export const AGES = [2, 3, 5, 10] as const;
 
-const split = (text: string): readonly string[] => text.split(/\s+/);
-
 type Subject = 'shape' | 'failure' | 'error class' | 'language' | 'field' | 'delay';
 
 /** The words that evidence may hold, by subject; of fields, also what a pack reads. */
 export const WORDS: Readonly<Record<Subject, readonly string[]>> = {
-  shape: [
-    ...['absent', 'number', 'string', 'list of texts', 'list', 'object', 'null', 'undefined', 'key "75"', 'key "75.0"'],
-    ...['unordered', 'by sum', 'by records', 'without quotes', 'in quotes', 'sum of counts', 'number of points'],
-  ],
+  shape: `absent, number, string, list of texts, list, object, null, undefined, key "75", key "75.0", unordered, by sum,
+    by records, without quotes, in quotes, sum of counts, number of points`.split(/,\s+/),
   failure: FAILURE_REASONS,
-  'error class': split(`INVALID_INPUT SERVER_ERROR INTERNAL_SERVER_ERROR TIMEOUT TOO_MANY_REQUESTS BAD_API_KEY
-    ACCESS_DENIED FORBIDDEN DataFetchingException NRDB:1102004 NRDB:1106924 NRDB:1101002 none`),
-  language: split('c dotnet elixir go java nodejs php python ruby sdk'),
+  'error class': `INVALID_INPUT SERVER_ERROR INTERNAL_SERVER_ERROR TIMEOUT TOO_MANY_REQUESTS BAD_API_KEY ACCESS_DENIED
+    FORBIDDEN DataFetchingException NRDB:1102004 NRDB:1106924 NRDB:1101002 none`.split(/\s+/),
+  language: ['c', 'dotnet', 'elixir', 'go', 'java', 'nodejs', 'php', 'python', 'ruby', 'sdk'],
   field: ['select', 'from', 'eventId'],
   delay: [...AGES.map((age) => `${age}m`), 'more than 10m'],
 };
@@ -34,16 +30,15 @@ const digits = (value: number, precision: number): number =>
 export const count = (of: 'rows' | 'hosts', value: number): Seen => ({ of, count: digits(value, 2) });
 export const ratio = (of: Ratio, value: number): Seen => ({ of, ratio: digits(value, 3) });
 /** A word of the list becomes evidence; any other becomes `other`, so that no name of the account can appear. */
-export const word = (of: Subject, text: string, known = WORDS[of]): Seen => ({
-  of,
-  word: known.includes(text) ? text : 'other',
-});
+export function word(of: Subject, text: string, known = WORDS[of]): Seen {
+  return { of, word: known.includes(text) ? text : 'other' };
+}
 
 /** The reasons why an account cannot decide a fact. */
 export const REASONS = [
   ...(['no reporting application', 'no host', 'no key transaction', 'no traffic', 'traffic hardly changes'] as const),
-  ...(['too few rows', 'too few entities', 'too few events', 'needs --wait', 'another fact differs'] as const),
-  'the call failed' as const,
+  ...(['too few rows', 'too few entities', 'too few events'] as const),
+  ...(['needs --wait', 'another fact differs', 'the call failed'] as const),
 ];
 type Reason = (typeof REASONS)[number];
 
@@ -57,14 +52,11 @@ export interface Judged {
   readonly seen: readonly Seen[];
 }
 
-export const undecided = (why: Reason, ...seen: readonly Seen[]): Judged => ({
-  verdict: 'not decidable here',
-  why,
-  seen,
-});
+export function undecided(why: Reason, ...seen: readonly Seen[]): Judged {
+  return { verdict: 'not decidable here', why, seen };
+}
 
 /** The verdict `as assumed` when the fact holds, else `differs`. */
-export const holds = (isSo: boolean, ...seen: readonly Seen[]): Judged => ({
-  verdict: isSo ? 'as assumed' : 'differs',
-  seen,
-});
+export function holds(isSo: boolean, ...seen: readonly Seen[]): Judged {
+  return { verdict: isSo ? 'as assumed' : 'differs', seen };
+}

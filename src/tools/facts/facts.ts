@@ -32,10 +32,10 @@ const SUMS = `SELECT ${SUM} AS s FROM Metric WHERE ${HAS_VALUE} FACET metricTime
 const BY_NAME = 'SELECT sum(duration) AS s, count(*) AS n FROM Transaction WHERE appId = {app} FACET name {time}';
 /** About a metric of OpenTelemetry, which has a count of its own. */
 const REQUESTS = 'http.server.requests';
-const POINTS = `SELECT count(*) AS c, datapointCount() AS n, count(${REQUESTS}) AS k FROM Metric WHERE ${REQUESTS} IS NOT NULL {time}`;
+const COUNTS = `SELECT count(*) AS c, datapointCount() AS n, count(${REQUESTS}) AS k`;
+const POINTS = `${COUNTS} FROM Metric WHERE ${REQUESTS} IS NOT NULL {time}`;
 const LIKES = [SIGN_OF_LIFE, METRIC.web].map((name) => `metricTimesliceName LIKE '${name.toLowerCase()}'`);
 const LOWER_CASE = `${OF_LARGEST} (${LIKES.join(' OR ')}) {time}`;
-const NO_FACET = `${OF_LARGEST} ${ALIVE} FACET`;
 const BY_HOST = `${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`;
 const NAMES = 'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}';
 const PERCENTILE = 'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}';
@@ -46,15 +46,13 @@ const SIGNS = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${ME
 const OFF_MINUTE = 27;
 
 /** The row of a range, in seconds: its answer has a window of which each end moved by at most `maxShift` seconds. */
-const moves = (over: number, maxShift: number, row: About) =>
-  probe(
-    ALIVE_OF_LARGEST,
-    async (account) => {
-      const delay = (account.to - OFF_MINUTE * MINUTE_S) % HOUR_S;
-      return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
-    },
-    row,
-  );
+function moves(over: number, maxShift: number, row: About): Row {
+  const check = async (account: AskedAccount): Promise<Judged> => {
+    const delay = (account.to - OFF_MINUTE * MINUTE_S) % HOUR_S;
+    return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
+  };
+  return probe(ALIVE_OF_LARGEST, check, row);
+}
 
 async function appId(account: AskedAccount): Promise<Judged> {
   const hasData = async (id: string): Promise<boolean> =>
@@ -92,7 +90,7 @@ async function timeouts(account: AskedAccount): Promise<Judged> {
 
 /** Reads the requests of the largest application in one minute, repeatedly while the data of that minute arrives. */
 async function lateMinutes(account: AskedAccount): Promise<Judged> {
-  const { now, sleep, waitMs, delayMs } = account.timing;
+  const { now, sleep, waitMs, delayMs } = account;
   if (waitMs === 0) return undecided('needs --wait');
   const started = now();
   const end = Math.floor(started / MINUTE_MS) * MINUTE_MS;
@@ -178,13 +176,12 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: `uniques() gives up to 10,000 metric names (${REFERENCE})`,
     wrong: ['custom_metrics'],
   }),
-  nerdgraph_syntax_error: attempt(NO_FACET, judge.refusedAs('other'), {
+  nerdgraph_syntax_error: attempt(`${OF_LARGEST} ${ALIVE} FACET`, judge.refusedAs('other'), {
     relies: "a syntax error is told from a failure of New Relic (New Relic's IDE extension: errorClass INVALID_INPUT)",
     wrong: [FAILURES, 'queries'],
   }),
   nerdgraph_foreign_account: probe(`account ${FOREIGN_ACCOUNT}, once`, foreignAccount, {
-    relies:
-      "an account that the key does not see is told as forbidden (DataFetchingException in New Relic's IDE extension)",
+    relies: "an account that the key does not see is forbidden (New Relic's IDE extension: DataFetchingException)",
     wrong: [FAILURES],
   }),
   nerdgraph_percentile: query(PERCENTILE, judge.percentile, {
@@ -196,11 +193,11 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: "a page of entitySearch has 200 entities, and nextCursor leads to others (New Relic's command line)",
     wrong: ['newrelic_up', 'newrelic_application_*'],
   }),
-  nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.keyTransactionIds, {
+  nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.keyTransactions('tags'), {
     relies: "the tag keyTransactionId holds the number of a key transaction (New Relic's Terraform provider)",
     wrong: KEY_TRANSACTIONS,
   }),
-  nerdgraph_application_guid: probe('the details of 25 key transactions', documents.ownerGuids, {
+  nerdgraph_application_guid: probe('the details of 25 key transactions', documents.keyTransactions('owners'), {
     relies: 'the guid of the owning application holds its id (inferred from published guids)',
     wrong: KEY_TRANSACTIONS,
   }),
@@ -208,15 +205,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: "actor { user { id } } says whose key it is (New Relic's schema)",
     wrong: ['limits.max_concurrent_requests'],
   }),
-  nerdgraph_golden_query: probe(
-    'a query for three entities of each of up to five types, those of APM first',
-    documents.goldenValues,
-    {
-      relies:
-        'golden metrics of a type have all members, share a query, and have values (inferred from the definitions)',
-      wrong: ENTITIES,
-    },
-  ),
+  nerdgraph_golden_query: probe('one query for each of up to five types, those of APM first', documents.goldenValues, {
+    relies: 'golden metrics of a type have all members, share a query, and have values (inferred from definitions)',
+    wrong: ENTITIES,
+  }),
   late_minutes: probe('with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end', lateMinutes, {
     relies: "a minute is complete after collection.delay (New Relic's alerting waits for 2 minutes)",
     wrong: ['collection.delay', ...WINDOW],
@@ -224,7 +216,4 @@ const TABLE: Readonly<Record<string, Row>> = {
 };
 
 /** All facts, in the order of the output. */
-export const FACTS: readonly Fact[] = Object.entries({ ...TABLE, ...PACK_FACTS }).map(([id, fact]) => ({
-  id,
-  ...fact,
-}));
+export const FACTS: readonly Fact[] = Object.entries({ ...TABLE, ...PACK_FACTS }).map(([id, row]) => ({ id, ...row }));

@@ -43,23 +43,18 @@ export function otherResult({ rows, result }: Answer): Judged {
   return holds(numberAt(others, 'c') > 0, word('shape', hasMembers(others) ? 'number' : 'absent'));
 }
 
-/** True if the kept facets are those of all that have the most of a column. */
-function areMost(kept: readonly Json[], all: readonly Json[], key: string): boolean {
-  const names = new Set(kept.map((row) => facetsOf(row).join()));
-  const [inside, outside] = [true, false].map((isIn) =>
-    all.filter((row) => names.has(facetsOf(row).join()) === isIn).map((row) => numberAt(row, key)),
-  );
-  return inside?.length === names.size && Math.min(...inside) >= Math.max(...(outside ?? []));
-}
-
-/** Which facets a limit keeps: those with the most records, as column `n` of all facets, or with the greatest sum, as `s`. */
+/** Whether a limit keeps those of all facets that have the most records, as column `n`, or the greatest sum, as `s`. */
 export function keptBy(assumed: 'by records' | 'by sum', { rows: kept }: Answer, { rows: all }: Answer): Judged {
   if (kept.length === 0 || all.length <= kept.length) return tooFew(all);
-  const isBySum = areMost(kept, all, 's');
-  if (assumed === 'by sum') return holds(isBySum, word('shape', isBySum ? 'by sum' : 'unordered'));
-  const isByRecords = areMost(kept, all, 'n');
-  if (isByRecords && isBySum) return undecided('traffic hardly changes');
-  return holds(isByRecords, word('shape', isByRecords ? 'by records' : isBySum ? 'by sum' : 'unordered'));
+  const names = new Set(kept.map((row) => facetsOf(row).join()));
+  const inside = all.filter((row) => names.has(facetsOf(row).join()));
+  const areMost = (key: 's' | 'n'): boolean => {
+    const least = all.map((row) => numberAt(row, key)).toSorted((a, b) => b - a)[kept.length - 1] ?? 0;
+    return inside.length === kept.length && inside.every((row) => numberAt(row, key) >= least);
+  };
+  const isSo = areMost(assumed === 'by sum' ? 's' : 'n');
+  if (isSo && assumed === 'by records' && areMost('s')) return undecided('traffic hardly changes');
+  return holds(isSo, word('shape', isSo ? assumed : 'unordered'));
 }
 
 /** `c` is count(*), `n` datapointCount(), `k` the count of the metric's own values. */
@@ -131,16 +126,13 @@ export const refusedAs = (reason: 'other' | 'forbidden') => (end: NrqlEnd) =>
 /** The share of its final value at which a minute counts as complete. */
 const COMPLETE = 0.99;
 
-/** Decides which delay is enough for a minute, by its calls at ages in minutes after its end, of which the last is final. */
+/** Decides which delay is enough for a minute, by its calls at ages in minutes after its end; the last are final. */
 export function judgeLate(readings: readonly (readonly [age: number, calls: number])[], delayMinutes: number): Judged {
   const [, last = 0] = readings.at(-1) ?? [];
   if (readings.length < 2) return undecided('needs --wait');
   if (last === 0) return undecided('no traffic');
   const [enough = Infinity] = readings[readings.findLastIndex(([, calls]) => calls < COMPLETE * last) + 1] ?? [];
-  const seen = AGES.flatMap((age) => {
-    const [, calls] = readings.find(([each]) => each === age) ?? [];
-    return calls === undefined ? [] : [ratio(`of the final count after ${age} minutes`, calls / last)];
-  });
+  const seen = readings.slice(0, -1).map(([age, c]) => ratio(`of the final count after ${age} minutes`, c / last));
   const delay = AGES.find((age) => age >= enough);
   const needed = word('delay', delay === undefined ? 'more than 10m' : `${delay}m`);
   return holds(enough <= Math.max(delayMinutes, AGES[0]), ...seen, needed);

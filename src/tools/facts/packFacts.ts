@@ -11,15 +11,14 @@ interface Pack extends Pick<About, 'wrong' | 'over' | 'delay'> {
   readonly minEvents?: number;
 }
 
-/** The fact that each field that a pack reads is on at least one event. `n` counts events, `f0`, `f1`, ... those with a field. */
-function reads(events: string, { source, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack): Row {
-  const { fields } = pack;
+/** Each field that a pack reads is on at least one event. `n` counts events, `f0`, `f1`, ... those with a field. */
+function reads(events: string, { source, fields, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack): Row {
   const [types = ''] = events.split(' WHERE ');
   const names = fields.map((field) => `\`${field}\``).join(', ');
   const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
   const relies = `${types.replace(/, (?=\w+$)/, ' and ')} ${types.includes(',') ? 'have' : 'has'} ${names} (${source})`;
   const nrql = `SELECT count(${counted}) AS n, ${columns} FROM ${events} {time}`;
-  return query(nrql, (answer) => fieldsOf(fields, minEvents, answer), { ...pack, relies, over });
+  return query(nrql, (answer) => fieldsOf(fields, minEvents, answer), { ...pack, fields, relies, over });
 }
 
 const MONTH = 30 * DAY_S;

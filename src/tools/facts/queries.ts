@@ -5,19 +5,15 @@ import type { Judged } from './evidence.ts';
 import { keptBy, type Answer } from './judges.ts';
 
 /** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
-export interface Fact extends About {
+export interface Fact {
   readonly id: string;
   /** The query, or how the account is asked where it takes more than one. */
   readonly asked: string;
   /** Rejects with an UpstreamError. */
   readonly check: (account: AskedAccount) => Promise<Judged>;
-}
-
-/** What a fact says. */
-export interface About {
   /** What we rely on, and where that comes from. */
   readonly relies: string;
-  /** The parts of the exporter that are wrong when the fact differs: families (`*`: any part of a name), or settings. */
+  /** What of the exporter is wrong when the fact differs: families (`*`: any part of a name), or settings. */
   readonly wrong: readonly string[];
   /** The fields that a pack reads. */
   readonly fields?: readonly string[];
@@ -27,11 +23,10 @@ export interface About {
 }
 
 export type Row = Omit<Fact, 'id'>;
-
-type Asked = Pick<AskedAccount, 'result' | 'largest' | 'to'>;
+export type About = Omit<Row, 'asked' | 'check'>;
 
 /** The statement of a query, about the account's applications, over a range that ends `delay` seconds before `to`. */
-export function written(nrql: string, { largest, to }: Pick<Asked, 'largest' | 'to'>, over = 600, delay = 0) {
+export function written(nrql: string, { largest, to }: AskedAccount, over = 600, delay = 0) {
   const range = { from: to - delay - over, to: to - delay };
   const text = nrql
     .replaceAll('{app}', String(largest[0]?.id))
@@ -41,7 +36,7 @@ export function written(nrql: string, { largest, to }: Pick<Asked, 'largest' | '
 }
 
 /** Runs a query; `over` and `delay` are in seconds. Rejects with an UpstreamError. */
-export async function ask(account: Asked, nrql: string, over?: number, delay?: number): Promise<Answer> {
+export async function ask(account: AskedAccount, nrql: string, over?: number, delay?: number): Promise<Answer> {
   const { text, range } = written(nrql, account, over, delay);
   const result = await account.result(text);
   return { result, rows: result.results, window: rowsOf(result).window, range, largest: account.largest };

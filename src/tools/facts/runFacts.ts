@@ -7,16 +7,11 @@ import { checkOutput, noteWritten } from '../outputFiles.ts';
 import { FACTS } from './facts.ts';
 import { ExitStatus, withColours } from '../../cli/process.ts';
 import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
-import {
-  requireSingleAccount,
-  withAccounts,
-  type CommandContext,
-  type LiveSession,
-  type ReadingOptions,
-} from '../upstream/session.ts';
+import { requireSingleAccount, withAccounts } from '../upstream/session.ts';
+import type { CommandContext, LiveSession, ReadingOptions } from '../upstream/session.ts';
 import { HOME, NAME, VERSION } from '../../cli/version.ts';
 import { connect } from './askedAccount.ts';
-import { checkAccount, type AccountFacts } from './checkAccount.ts';
+import { checkAccount, type AccountFacts, type CheckedRow } from './checkAccount.ts';
 
 /** The flags of `check --live --facts`. */
 export interface FactsOptions extends ReadingOptions {
@@ -40,9 +35,9 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     try {
       const found = await Promise.all(connections.map((each) => checkAccount(each, timing, update)));
       progress.stop();
-      print(format === 'json' ? documentOf(found.map(withNames)) : factsText(found));
+      print(format === 'json' ? factsJson(found, true) : factsText(found));
       if (output !== undefined) {
-        writeFileSync(output, shareText(found), { flag: force ? 'w' : 'wx' });
+        writeFileSync(output, factsJson(found, false), { flag: force ? 'w' : 'wx' });
         const rows = counted(connections.length * FACTS.length, 'row');
         noteWritten(output, `${rows} without names`, `attach it to an issue at ${HOME}/issues`);
       }
@@ -65,12 +60,10 @@ export function throughNerdGraph({ accounts, collection }: Config): Config {
   return { accounts: accounts.map((each) => accountThrough('nerdgraph', each)), collection };
 }
 
-type Row = AccountFacts['rows'][number];
-
-const isDifferent = ({ judged }: Row): boolean => judged.verdict === 'differs';
+const isDifferent = ({ judged }: CheckedRow): boolean => judged.verdict === 'differs';
 
 /** A row that is not as assumed as a sentence; an undecided one begins with its reason. */
-function sentenceOf({ id, relies, wrong, judged }: Row): string {
+function sentenceOf({ id, relies, wrong, judged }: CheckedRow): string {
   const { verdict, why, needs } = judged;
   const seen = judged.seen.map((each) => Object.values(each).join(' ')).join(', ');
   const reason = needs === undefined ? why : `${why} (needs ${needs})`;
@@ -96,21 +89,15 @@ export function factsText(found: readonly AccountFacts[], maxWidth = lineLength(
   return `${parts.join('\n\n')}\n\nAll facts, and what we rely on: ${HOME}/blob/main/docs/facts.md\n`;
 }
 
-/** A row as both JSON forms have it, with only content that is safe to share. */
-const rowOf = ({ id, judged: { seen, ...judged } }: Row) => ({ id, ...judged, ...(seen.length > 0 && { seen }) });
-
-/** An account with its name, and with the affected parts for each difference. */
-const withNames = ({ account, rows, problem }: AccountFacts) => ({
-  account,
-  problem,
-  rows: rows.map((row) => ({ ...rowOf(row), ...(isDifferent(row) && { relies: row.relies, wrong: row.wrong }) })),
-});
-
-/** The file to share: the rows only, without the names of the accounts. */
-export function shareText(found: readonly AccountFacts[]): string {
-  return documentOf(found.map(({ rows }) => ({ rows: rows.map(rowOf) })));
-}
-
-function documentOf(accounts: readonly object[]): string {
+/** The rows as JSON that is safe to share; with names, also the accounts, and the affected parts of differences. */
+export function factsJson(found: readonly AccountFacts[], withNames: boolean): string {
+  const rowOf = ({ id, relies, wrong, judged: { seen, ...judged } }: CheckedRow) => ({
+    ...{ id, ...judged, ...(seen.length > 0 && { seen }) },
+    ...(withNames && judged.verdict === 'differs' && { relies, wrong }),
+  });
+  const accounts = found.map(({ account, problem, rows }) => ({
+    ...(withNames && { account, problem }),
+    rows: rows.map(rowOf),
+  }));
   return jsonText({ program: NAME, version: VERSION, day: new Date().toISOString().slice(0, 10), accounts });
 }
