@@ -6,7 +6,6 @@ import type { AskedAccount } from './askedAccount.ts';
 import * as documents from './documentFacts.ts';
 import { AGES, holds, undecided, word, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
-import { facetsOf, numberAt } from './judges.ts';
 import { PACK_FACTS } from './packFacts.ts';
 import { ask, attempt, keeps, probe, query, written, type About, type Fact, type Row } from './queries.ts';
 
@@ -14,7 +13,6 @@ import { ask, attempt, keeps, probe, query, written, type About, type Fact, type
 const FOREIGN_ACCOUNT = 2_147_483_647;
 const WINDOW = ['newrelic_application_*', 'newrelic_host_*'];
 const REFERENCE = "New Relic's NRQL reference";
-const KEY_TRANSACTIONS = ['newrelic_key_transaction_*'];
 const ENTITIES = ['newrelic_<domain>_<type>_<metric> (entities)'];
 const TIME_RANGES = "New Relic's page on time ranges has no figure";
 const FAILURES = 'newrelic_exporter_api_failures_total';
@@ -31,24 +29,20 @@ const SUM = 'sum(newrelic.timeslice.value)';
 const SUMS = `SELECT ${SUM} AS s FROM Metric WHERE ${HAS_VALUE} FACET metricTimesliceName`;
 const BY_NAME = 'SELECT sum(duration) AS s, count(*) AS n FROM Transaction WHERE appId = {app} FACET name {time}';
 /** About a metric of OpenTelemetry, which has a count of its own. */
-const REQUESTS = 'http.server.requests';
-const COUNTS = `SELECT count(*) AS c, datapointCount() AS n, count(${REQUESTS}) AS k`;
-const POINTS = `${COUNTS} FROM Metric WHERE ${REQUESTS} IS NOT NULL {time}`;
+const COUNTS = 'SELECT count(*) AS c, datapointCount() AS n, count(http.server.requests) AS k';
+const POINTS = `${COUNTS} FROM Metric WHERE http.server.requests IS NOT NULL {time}`;
 const LIKES = [SIGN_OF_LIFE, METRIC.web].map((name) => `metricTimesliceName LIKE '${name.toLowerCase()}'`);
 const LOWER_CASE = `${OF_LARGEST} (${LIKES.join(' OR ')}) {time}`;
 const BY_HOST = `${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`;
 const NAMES = 'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}';
 const PERCENTILE = 'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}';
-/** Metrics that show that an application has data. */
-const SIGNS = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${METRIC.nonWeb}', '${METRIC.memory}')`;
-
-/** The minute of an hour at which a range ends, which is on none of the steps to which New Relic may cut it. */
-const OFF_MINUTE = 27;
+const HAS_DATA = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${METRIC.nonWeb}', '${METRIC.memory}')`;
 
 /** The row of a range, in seconds: its answer has a window of which each end moved by at most `maxShift` seconds. */
 function moves(over: number, maxShift: number, row: About): Row {
   const check = async (account: AskedAccount): Promise<Judged> => {
-    const delay = (account.to - OFF_MINUTE * MINUTE_S) % HOUR_S;
+    // The range ends at minute 27 of an hour, which is on none of the steps to which New Relic may cut it.
+    const delay = (account.to - 27 * MINUTE_S) % HOUR_S;
     return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
   };
   return probe(ALIVE_OF_LARGEST, check, row);
@@ -56,7 +50,9 @@ function moves(over: number, maxShift: number, row: About): Row {
 
 async function appId(account: AskedAccount): Promise<Judged> {
   const hasData = async (id: string): Promise<boolean> =>
-    (await ask(account, `${COUNT} appId = ${id} AND ${SIGNS} {time}`)).rows.some((row) => numberAt(row, 'c') > 0);
+    (await ask(account, `${COUNT} appId = ${id} AND ${HAS_DATA} {time}`)).rows.some(
+      (row) => judge.numberAt(row, 'c') > 0,
+    );
   if (await hasData('{app}')) return holds(true, word('shape', 'without quotes'));
   return (await hasData("'{app}'")) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
 }
@@ -66,8 +62,8 @@ async function signOfLife(account: AskedAccount): Promise<Judged> {
   const alike = grouped(account.reporting, ({ language = '' }) => language);
   const chosen = [...alike.values()].flatMap((applications) => applications.slice(0, 3));
   const ids = chosen.map(({ id }) => id).join(', ');
-  const asked = `${COUNT} appId IN (${ids}) AND ${SIGNS} FACET appId, metricTimesliceName {time} LIMIT MAX`;
-  const found = (await ask(account, asked)).rows.map(facetsOf);
+  const asked = `${COUNT} appId IN (${ids}) AND ${HAS_DATA} FACET appId, metricTimesliceName {time} LIMIT MAX`;
+  const found = (await ask(account, asked)).rows.map(judge.facetsOf);
   const languagesOf = (rows: readonly (readonly string[])[]) =>
     new Set(chosen.filter(({ id }) => rows.some(([app]) => app === String(id))).map(({ language = '' }) => language));
   const [alive, sending] = [languagesOf(found), languagesOf(found.filter(([, metric]) => metric === SIGN_OF_LIFE))];
@@ -101,7 +97,7 @@ async function lateMinutes(account: AskedAccount): Promise<Judged> {
   for (const age of [...AGES.filter((each) => each < last), last]) {
     await sleep(Math.max(0, end + age * MINUTE_MS - now()), account.live.call.signal);
     const { rows } = await ask({ ...account, to: end / 1000 }, nrql, MINUTE_S);
-    readings.push([age, sumOf(rows, (row) => numberAt(row, 'c'))]);
+    readings.push([age, sumOf(rows, (row) => judge.numberAt(row, 'c'))]);
   }
   return judge.judgeLate(readings, delayMs / MINUTE_MS);
 }
@@ -195,11 +191,11 @@ const TABLE: Readonly<Record<string, Row>> = {
   }),
   nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.keyTransactions('tags'), {
     relies: "the tag keyTransactionId holds the number of a key transaction (New Relic's Terraform provider)",
-    wrong: KEY_TRANSACTIONS,
+    wrong: ['newrelic_key_transaction_*'],
   }),
   nerdgraph_application_guid: probe('the details of 25 key transactions', documents.keyTransactions('owners'), {
     relies: 'the guid of the owning application holds its id (inferred from published guids)',
-    wrong: KEY_TRANSACTIONS,
+    wrong: ['newrelic_key_transaction_*'],
   }),
   nerdgraph_user: probe('that document', documents.userId, {
     relies: "actor { user { id } } says whose key it is (New Relic's schema)",

@@ -21,11 +21,11 @@ function reads(events: string, { source, fields, counted = '*', minEvents = 10, 
   return query(nrql, (answer) => fieldsOf(fields, minEvents, answer), { ...pack, fields, relies, over });
 }
 
-const MONTH = 30 * DAY_S;
 const DEFINITIONS = "New Relic's entity definitions";
 const LIMITS = "New Relic's page on limits";
 const USED = 'newrelic.resourceConsumption.currentValue';
 const ALLOWED = 'newrelic.resourceConsumption.limitValue';
+const ORIGINAL_USERS = 'NrMTDConsumption WHERE FullUsersBillable IS NOT NULL OR BasicUsersBillable IS NOT NULL';
 /** New Relic notes usage about three hours late. */
 const USAGE = { source: "New Relic's page on usage queries", minEvents: 1, delay: 4 * HOUR_S };
 
@@ -35,7 +35,7 @@ export const PACK_FACTS: Readonly<Record<string, Row>> = {
     source: 'public queries',
     wrong: ['newrelic_alert_events_*'],
     fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'muted'],
-    over: MONTH,
+    over: 30 * DAY_S,
   }),
   pack_service_levels: reads('ServiceLevelSnapshot', {
     source: DEFINITIONS,
@@ -46,7 +46,7 @@ export const PACK_FACTS: Readonly<Record<string, Row>> = {
     source: "New Relic's migration guide",
     wrong: ['newrelic_deployment_timestamp_seconds'],
     fields: ['timestamp', 'version', 'entity.guid', 'entity.name'],
-    over: MONTH,
+    over: 30 * DAY_S,
   }),
   pack_transactions: reads('Transaction WHERE appId = {app}', {
     source: "New Relic's data dictionary",
@@ -88,12 +88,9 @@ export const PACK_FACTS: Readonly<Record<string, Row>> = {
     fields: ['FullPlatformUsersBillable', 'CoreUsersBillable'],
     counted: 'CoreUsersBillable',
   }),
-  pack_usage_full_users: reads(
-    'NrMTDConsumption WHERE FullUsersBillable IS NOT NULL OR BasicUsersBillable IS NOT NULL',
-    {
-      ...USAGE,
-      wrong: ['newrelic_usage_month_full_users'],
-      fields: ['FullUsersBillable'],
-    },
-  ),
+  pack_usage_full_users: reads(ORIGINAL_USERS, {
+    ...USAGE,
+    wrong: ['newrelic_usage_month_full_users'],
+    fields: ['FullUsersBillable'],
+  }),
 };
