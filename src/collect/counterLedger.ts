@@ -27,11 +27,18 @@ const UNSEEN = 0;
 const SEEN = 1;
 /** The minute adds nothing: it was given up, or was counted before its values were dropped. */
 const CLOSED = 2;
+/** The minute was read, but lay before the first read as the wall clock counted then: it is not lost. */
+const EARLY = 3;
 
 /** One moment by two clocks, in seconds: the wall clock, which may be set, and one that runs with the process and never is. */
 export interface Moment {
   readonly wall: number;
   readonly running: number;
+}
+
+/** The time of the process at a wall time, as the wall clock counts now. */
+function runningAt(wall: number, now: Moment): number {
+  return now.running - (now.wall - wall);
 }
 
 /** The wall time of a moment as the wall clock counts now, after it was set; never later than it showed then. */
@@ -97,7 +104,7 @@ export class CounterLedger {
    * first minute that cannot be read: then the read has failed, and added nothing
    */
   take(requested: TimeRange, received: TimeRange, minutes: ReadonlyMap<number, CountedMinute>, now: Moment) {
-    if (this.#isSetBack(received.to)) this.#startAgain(now);
+    if (this.#isSetBack(received.to)) this.#startAgain(received.to, now);
     const lost = this.#settle(requested.from, now);
     this.#keepUpTo(received.to, now);
     // A clock that is a little fast or slow moves no minute.
@@ -115,15 +122,18 @@ export class CounterLedger {
       const values = minutes.get(minute);
       if (values !== 'broken') late += this.#raise(minute, values, isFirst, now);
     }
-    this.#beginning ??= { wall: requested.from, running: now.running - (now.wall - requested.from) };
+    this.#beginning ??= { wall: requested.from, running: runningAt(requested.from, now) };
     this.#end = received.to;
     return { late, lost: lostSeconds, broken: undefined };
   }
 
   #raise(minute: number, values: readonly number[] | undefined, isFirst: boolean, now: Moment): number {
     const slot = slotOf(minute);
-    if (this.#isClosed(minute)) return 0;
-    if (this.#states[slot] === UNSEEN) this.#firstRead[slot] = Math.ceil(now.running);
+    if (this.#isClosed(minute)) {
+      if (this.#states[slot] === UNSEEN) this.#states[slot] = EARLY;
+      return 0;
+    }
+    if (this.#states[slot] !== SEEN) this.#firstRead[slot] = Math.ceil(now.running);
     const hadEnded = minute + MINUTE_S <= now.wall - (now.running - (this.#firstRead[slot] ?? 0));
     const isLate = this.#states[slot] === SEEN && hadEnded;
     this.#states[slot] = SEEN;
@@ -168,7 +178,7 @@ export class CounterLedger {
    */
   #isClosed(minute: number): boolean {
     const state = this.#states[slotOf(minute)];
-    return state === CLOSED || (state === UNSEEN && minute < Math.max(this.#settled, this.#earliest));
+    return state === CLOSED || (state !== SEEN && minute < Math.max(this.#settled, this.#earliest));
   }
 
   /** Settles the minutes before `until`, which later reads no longer request; gives the seconds of them that are lost. */
@@ -225,10 +235,10 @@ export class CounterLedger {
     return to <= this.#newest - KEPT_MINUTES * MINUTE_S;
   }
 
-  #startAgain(now: Moment): void {
+  #startAgain(to: number, now: Moment): void {
     this.#dropBefore(Infinity, now);
     this.#formerEnds = this.#formerEnds.filter(({ running }) => now.running - running < DAY_S);
-    this.#formerEnds.push({ wall: this.#newest, running: now.running });
+    this.#formerEnds.push({ wall: this.#newest, running: runningAt(to, now) });
     this.#newest = -Infinity;
     this.#end = undefined;
     this.#settled = -Infinity;
