@@ -137,8 +137,7 @@ export class Client {
       const failed = this.reportFailure(endpoint, result);
       let delay = 0;
       if (result.circumstances.overload === undefined) {
-        const isAnswer = result.reason === 'forbidden' || result.circumstances.isAnswer === true;
-        this.#failures.recordCall(this.#key, isAnswer);
+        this.#failures.recordCall(this.#key, result.circumstances.isAnswer === true);
         const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
         if (!mayRetry || this.isCircuitOpen(call)) throw failed;
         delay = retryDelay(failures, random);

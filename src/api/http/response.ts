@@ -108,6 +108,9 @@ function reasonOf(status: number): FailureReason {
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
 }
 
+/** Statuses with which New Relic refuses one query, name or entity. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 422]);
+
 const USED_UP =
   "the account's plan, or a compute limit of the key's user, refuses the call; New Relic's page Compute Budgets says which";
 
@@ -128,7 +131,9 @@ function statusFailure(
   const isUsedUp = status === PAYMENT_REQUIRED;
   const parts = [title, isUsedUp ? USED_UP : undefined].filter((part) => part !== undefined);
   const words = [`status ${status}`, ...parts].join(': ');
-  return new CallFailure(reason, words, { status, retriable, overload, isLasting: isUsedUp });
+  // An error in New Relic's form is its own: a proxy has another form, or a page.
+  const isAnswer = title !== undefined && REFUSALS.has(status);
+  return new CallFailure(reason, words, { status, retriable, overload, isAnswer, isLasting: isUsedUp });
 }
 
 /** The failure that a body reports, which is possible even with status 200. */

@@ -6,7 +6,7 @@ import { CallFailure, type FailureReason } from '../upstreamError.ts';
 /** The failures of errors by their meaning, the most serious first, which decides where a body has several errors. */
 const MEANINGS = {
   auth: { reason: 'auth' },
-  forbidden: { reason: 'forbidden' },
+  forbidden: { reason: 'forbidden', isAnswer: true },
   rate_limited: { reason: 'rate_limited', overload: { waitMs: undefined } },
   /** The request or its result is too big: the caller requests less at a time. */
   too_big: { reason: 'too_large', isTooBig: true, isAnswer: true },
