@@ -62,7 +62,7 @@ const MAX_PAGES = 200;
 
 /**
  * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities. One that a
- * list of several pages lacks stays as it was listed while it can be looked up. Rejects with an UpstreamError when the search is
+ * list of several pages lacks stays as it was listed while it can be looked up; one that cannot be read stays, too. Rejects with an UpstreamError when the search is
  * incomplete, because half a list is useless.
  *
  * @param search.type `DOMAIN-TYPE`
@@ -93,6 +93,9 @@ export async function searchEntities<
   const query = `domain = '${domain}' AND type = '${rest.join('-')}' AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
+  /** Members without a guid, which may be any entity, and guids whose record cannot be read. */
+  let unknown = 0;
+  const unreadable = new Set<string>();
   let failure: UpstreamError | undefined;
   // The number of entities may change between two pages: the smallest is the one that must be there.
   let smallest = Infinity;
@@ -129,6 +132,7 @@ export async function searchEntities<
         const guid = hasMembers(each) ? each['guid'] : undefined;
         if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
           discarded.add('record', 'entities');
+          unknown += 1;
           return;
         }
         if (guids.has(guid)) return;
@@ -141,7 +145,10 @@ export async function searchEntities<
           return;
         }
         const record = parseRecord(schema, written, discarded, 'entities');
-        if (record === undefined) return;
+        if (record === undefined) {
+          unreadable.add(guid);
+          return;
+        }
         found.set(guid, record);
         if (isList(written['tags']) && written['tags'].length > MAX_TAGS) longTags.push(record.name);
       });
@@ -149,15 +156,18 @@ export async function searchEntities<
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
       if (typeof count !== 'number') throw refused('the response has no "count"');
-      if (guids.size < smallest) throw refused(`${guids.size} entities, but New Relic counts ${smallest}`);
-      if (guids.size > 0 && found.size === 0) throw refused(`none of the ${guids.size} entities can be read`);
+      const members = guids.size + unknown;
+      if (members < smallest) throw refused(`${members} entities, but New Relic counts ${smallest}`);
+      if (members > 0 && found.size === 0) throw refused(`none of the ${members} entities can be read`);
       return { fresh: guids.size - before, next: undefined };
     }),
   );
   reportCut(account, group, longTags, `more than ${MAX_TAGS} tags: the first are used`);
-  const doubtful = doubtfullyMissing(list, guids, pages);
+  // With a member of unknown guid, none that is missing is gone.
+  const doubtful = unknown > 0 ? new Map<string, number>() : doubtfullyMissing(list, guids, pages);
   const existing = await lookUp(account, group, [...doubtful.keys()], call);
-  for (const guid of existing) {
+  const hidden = unknown > 0 ? [...earlier.keys()].filter((guid) => !guids.has(guid)) : [];
+  for (const guid of [...existing, ...unreadable, ...hidden]) {
     const { data } = schema.safeParse(earlier.get(guid));
     if (data !== undefined) found.set(guid, data);
   }
@@ -166,7 +176,7 @@ export async function searchEntities<
     if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(applicationId ?? guid);
   }
   list.entities = found;
-  list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
+  if (unknown === 0) list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
   return { found, failure };
 }
 

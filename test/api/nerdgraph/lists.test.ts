@@ -180,7 +180,7 @@ describe('the list of applications', () => {
     ['a page is null', (search) => (search.results = null), /no list "entities"/],
     ['the service counts more', (search) => (search.count = 4), /3 entities, but New Relic counts 4/],
     ['there is no count', (search) => (search.count = null), /no "count"/],
-    ['an entity is null', (search) => (search.results!.entities[1] = null), /2 entities, but New Relic counts 3/],
+    ['every entity is null', ({ results }) => results!.entities.fill(null), /none of the 3 entities/],
     [
       'a cursor comes again',
       (search) => (search.results = { nextCursor: 'again', entities: search.results?.entities ?? [] }),
