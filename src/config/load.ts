@@ -159,8 +159,7 @@ export function loadConfig(
   const checked = checkConfig(file.value, source.path, fileIssues, (path) => file.textAt(path));
   const diagnostics = [...file.diagnosticsWith(checked.issues), ...checked.diagnostics];
   if (checked.config === undefined || diagnostics.length > 0) return { diagnostics };
-  const warnings = checked.warnings.map(({ path, message }) => file.diagnostic(path, message, 'value'));
-  return { config: checked.config, warnings: [...warnings, ...checked.fileWarnings] };
+  return { config: checked.config, warnings: [...file.warningsOf(checked.warnings), ...checked.fileWarnings] };
 }
 
 /**
@@ -186,6 +185,7 @@ export function checkConfig(
   const { diagnostics, fileWarnings } = queries;
   if ('issues' in parsed)
     return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], fileWarnings, config: undefined };
+  if (issues.length > 0) return { issues, diagnostics, warnings: [], fileWarnings, config: undefined };
   const written = accountsOf(values);
   const accounts = parsed.value.accounts.map((account, index) => ({
     ...resolveFiles(folder, account),

@@ -9,7 +9,7 @@ import { nerdgraphValuesOf, parseTemplate } from '../metrics/customMetrics.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import { prepareQueries, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { globMatches } from './match.ts';
-import { type Diagnostic, formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
+import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
 import { counted, suggest } from '../text/wording.ts';
 import { readText } from './files.ts';
 import { textsWithKeys } from './keyTexts.ts';
@@ -99,9 +99,7 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
     issues,
     diagnostics: files.flatMap(({ yaml, list }) => yaml.diagnosticsWith(list.issues)),
     warnings,
-    fileWarnings: files.flatMap(({ yaml, list }) =>
-      list.warnings.map(({ path, message }): Diagnostic => yaml.diagnostic(path, message, 'value')),
-    ),
+    fileWarnings: files.flatMap(({ yaml, list }) => yaml.warningsOf(list.warnings)),
     further,
   };
 }

@@ -93,7 +93,13 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
  */
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[] {
   let root: JsonSchema | undefined;
-  const all = flattenBelow(issues, (key, path) => unknownKey(key, path, (root ??= inputSchemaOf(schema))), []);
+  let owners: Owners | undefined;
+  const unknown = (key: string, path: Path): string => {
+    root ??= inputSchemaOf(schema);
+    owners ??= ownersIn(withAlternatives([root]));
+    return unknownKey(key, path, root, owners);
+  };
+  const all = flattenBelow(issues, unknown, []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
@@ -125,7 +131,7 @@ function flattenBelow(
 }
 
 /** The message for an unknown key, with the key or mappings that were likely meant. It never repeats a key that may be a secret. */
-function unknownKey(key: string, path: Path, root: JsonSchema): string {
+function unknownKey(key: string, path: Path, root: JsonSchema, ownersOf: Owners): string {
   const here = path.reduce(below, withAlternatives([root]));
   const known = here.flatMap(keysOf);
   const typo = /^([a-z_]+)([:=])/.exec(key);
@@ -136,28 +142,39 @@ function unknownKey(key: string, path: Path, root: JsonSchema): string {
       : `unknown key: write "${meant}: ", with a colon and a space`;
   }
   const near = mayBeSecret(key) ? '' : suggest(key, known);
-  const isOfChild = known.some((child) => below(here, child).flatMap(keysOf).includes(key));
-  const owners = near === '' || isOfChild ? ownersOf(key, withAlternatives([root]), '', path) : [];
+  const isOfChild = (): boolean => known.some((child) => below(here, child).flatMap(keysOf).includes(key));
+  const places = ownersOf.get(key) ?? [];
+  const owners = places.length > 0 && (near === '' || isOfChild()) ? places.map((place) => showPlace(place, path)) : [];
   if (owners.length > 0) return `unknown key here, it belongs to ${alternatives(owners)}: look at the indentation`;
   if (!mayBeSecret(key)) return `unknown key${near}`;
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
 }
 
-/**
- * The places of all mappings that have a key, of the schemas at a place. `near` is the path from there to the key; undefined in
- * another branch of the file, whose lists are shown as `[]`.
- */
-function ownersOf(key: string, schemas: readonly JsonSchema[], at: string, near: Path | undefined): readonly string[] {
-  const [next, ...rest] = near ?? [];
+/** The places of the mappings that have a key, by key; `[]` is any position of a list. */
+type Owners = ReadonlyMap<string, readonly (readonly string[])[]>;
+
+/** Collects the owners of every key once, because a file may have thousands of unknown keys. */
+function ownersIn(
+  schemas: readonly JsonSchema[],
+  place: readonly string[] = [],
+  owners = new Map<string, (readonly string[])[]>(),
+): Owners {
   const names = schemas.flatMap(keysOf);
-  const inside = names.flatMap((name) =>
-    ownersOf(key, below(schemas, name), at === '' ? name : `${at}.${name}`, next === name ? rest : undefined),
-  );
-  const isList = schemas.some(({ items }) => items !== undefined);
-  const entry = typeof next === 'number' ? String(next) : '';
-  const entries = isList ? ownersOf(key, below(schemas, 0), `${at}[${entry}]`, entry === '' ? undefined : rest) : [];
-  const own = names.includes(key) ? [at === '' ? 'the top of the file' : at] : [];
-  return [...own, ...inside, ...entries];
+  for (const name of new Set(names)) owners.set(name, [...(owners.get(name) ?? []), place]);
+  for (const name of names) ownersIn(below(schemas, name), [...place, name], owners);
+  if (schemas.some(({ items }) => items !== undefined)) ownersIn(below(schemas, 0), [...place, '[]'], owners);
+  return owners;
+}
+
+/** A place in words. Its lists have the positions of the path to the key, as far as both lead the same way. */
+function showPlace(place: readonly string[], near: Path): string {
+  const parting = place.findIndex((step, index) => step !== (typeof near[index] === 'number' ? '[]' : near[index]));
+  const common = parting < 0 ? place.length : parting;
+  const steps = place.map((step, index) => {
+    if (step === '[]') return `[${index < common ? String(near[index]) : ''}]`;
+    return index === 0 ? step : `.${step}`;
+  });
+  return place.length === 0 ? 'the top of the file' : steps.join('');
 }
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;

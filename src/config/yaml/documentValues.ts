@@ -24,7 +24,8 @@ const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** A problem in a file; the offset counts from the start of the text. */
 export interface YamlProblem {
   readonly offset: number;
-  readonly path: Path;
+  /** A function, because only the few problems that are shown need their path, and a long list is searched for it. */
+  readonly path: () => Path;
   readonly message: string;
 }
 
@@ -113,7 +114,12 @@ export class DocumentValues {
       }
       const message = pairs.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
       if (message === undefined) pairs.set(key.value, pair);
-      else this.problems.push({ path: [...this.#pathOf(node, ancestors), key.value], offset: startOf(key), message });
+      else
+        this.problems.push({
+          path: () => [...pathOf(node, ancestors), key.value as string],
+          offset: startOf(key),
+          message,
+        });
       return message === undefined;
     });
     this.#pairs.set(node, pairs);
@@ -141,8 +147,7 @@ export class DocumentValues {
     }
     const empty = new Scalar(null);
     empty.range = alias.range ?? null;
-    this.#fail(alias, ancestors, target === undefined ? NO_ANCHOR : 'the alias stands inside what it refers to');
-    this.#invalid.add(empty);
+    this.#fail(empty, ancestors, target === undefined ? NO_ANCHOR : 'the alias stands inside what it refers to');
     return empty;
   }
 
@@ -158,17 +163,17 @@ export class DocumentValues {
 
   #fail(node: Node, ancestors: Ancestors, message: string, offset = startOf(node)): void {
     this.#invalid.add(node);
-    this.problems.push({ offset, path: this.#pathOf(node, ancestors), message });
+    this.problems.push({ offset, path: () => pathOf(node, ancestors), message });
   }
+}
 
-  /** The keys and list positions that lead to a node. */
-  #pathOf(node: Node, ancestors: Ancestors): Path {
-    const nodes = [...ancestors, node];
-    return ancestors.flatMap((each, index): Path => {
-      if (isPair<Scalar<string>>(each)) return [each.key.value];
-      return isSeq(each) ? [each.items.indexOf(nodes[index + 1])] : [];
-    });
-  }
+/** The keys and list positions that lead to a node. */
+function pathOf(node: Node, ancestors: Ancestors): Path {
+  const nodes = [...ancestors, node];
+  return ancestors.flatMap((each, index): Path => {
+    if (isPair<Scalar<string>>(each)) return [each.key.value];
+    return isSeq(each) ? [each.items.indexOf(nodes[index + 1])] : [];
+  });
 }
 
 /** The offset of a value; for an empty one, the offset of its key, or of the list item. */

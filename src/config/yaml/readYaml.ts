@@ -14,15 +14,17 @@ export function readYaml(
 ) {
   const lines = new LineCounter();
   const { values, problems } = valuesOf(text, lines, env);
-  const diagnosticAt = (offset: number, path: Path, message: string): Diagnostic => {
+  const whole = { file: name, line: undefined, column: undefined, path: '' };
+  const diagnosticAt = ({ offset, path, message }: YamlProblem): Diagnostic => {
     const { line, col } = lines.linePos(offset);
-    return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path), message };
+    return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path()), message };
   };
-  const diagnostic = (path: Path, message: string, at: 'key' | 'value'): Diagnostic => {
+  /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
+  const problemOf = ({ path, message, at }: Issue): YamlProblem => {
     const found = values?.on(path) ?? [];
     const nearest = found.at(-1);
     const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
-    return diagnosticAt(key ?? nearest?.offset ?? 0, path, message);
+    return { offset: key ?? nearest?.offset ?? 0, path: () => path, message };
   };
   return {
     /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
@@ -31,26 +33,25 @@ export function readYaml(
     diagnosticsWith: (issues: readonly Issue[]): Diagnostic[] => {
       const ofValues = values === undefined ? [] : issues;
       const shownProblems = firstOfEach(problems);
-      const shownIssues = firstOfEach(ofValues).filter(({ path }) => values?.isInvalid(path) === false);
-      const found = [
-        ...shownProblems.map(({ offset, path, message }) => diagnosticAt(offset, path, message)),
-        ...shownIssues.map(({ path, message, at }) => diagnostic(path, message, at)),
-      ];
-      found.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-      const shown = found.slice(0, MAX_SHOWN);
-      const more =
-        problems.length -
-        shownProblems.length +
-        ofValues.length -
-        firstOfEach(ofValues).length +
-        found.length -
-        shown.length;
+      const firstIssues = firstOfEach(ofValues);
+      const shownIssues = firstIssues.filter(({ path }) => values?.isInvalid(path) === false);
+      const found = [...shownProblems, ...shownIssues.map(problemOf)].toSorted((a, b) => a.offset - b.offset);
+      const repeated = problems.length - shownProblems.length + ofValues.length - firstIssues.length;
+      const more = repeated + Math.max(0, found.length - MAX_SHOWN);
+      const shown = found.slice(0, MAX_SHOWN).map(diagnosticAt);
       if (more === 0) return shown;
-      const message = `${counted(more, 'further fault')} like these: mend these first`;
-      return [...shown, { file: name, line: undefined, column: undefined, path: '', message }];
+      return [...shown, { ...whole, message: `${counted(more, 'further fault')} like these: mend these first` }];
     },
-    /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
-    diagnostic,
+    /** The warnings of a valid file, as many as there may be faults. */
+    warningsOf: (warnings: readonly Issue[]): Diagnostic[] => {
+      const shown = firstOfEach(warnings).slice(0, MAX_SHOWN);
+      const all = shown.map((each) => diagnosticAt(problemOf(each)));
+      if (shown.length === warnings.length) return all;
+      return [
+        ...all,
+        { ...whole, message: `${counted(warnings.length - shown.length, 'further warning')} like these` },
+      ];
+    },
     /** The expanded text of a value with placeholders, before it got a type. */
     textAt: (path: Path): string | undefined => values?.expansionOf(values.on(path)[path.length]?.node),
   };
@@ -82,12 +83,15 @@ function valuesOf(
     return { problems: syntaxProblems(document.errors, text, lines) };
   }
   const whole = documentProblem(document, text);
-  if (whole !== undefined) return { problems: [{ offset: 0, path: [], message: whole }] };
+  if (whole !== undefined) return { problems: [{ offset: 0, path: top, message: whole }] };
   const values = new DocumentValues(document, env);
   const { problems, value } = values;
-  if (value === undefined) return { problems: [{ offset: 0, path: [], message: TOO_MANY_ALIASES }] };
+  if (value === undefined) return { problems: [{ offset: 0, path: top, message: TOO_MANY_ALIASES }] };
   return { values, problems };
 }
+
+/** The path of the file as a whole. */
+const top = (): Path => [];
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
 const TOO_MANY_ALIASES = 'the aliases stand for too many values';
@@ -102,7 +106,7 @@ function parse(text: string, lines: LineCounter): Document.Parsed | YamlProblem 
   const tokens: CST.Token[] = [];
   for (const lexeme of new Lexer().lex(text)) {
     tokens.push(...parser.next(lexeme));
-    if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: [], message: TOO_DEEP };
+    if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: top, message: TOO_DEEP };
   }
   tokens.push(...parser.end());
   const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });
@@ -160,7 +164,7 @@ function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineC
       code === 'MISSING_CHAR' && isAtStart ? LINE_TOO_EARLY : (SYNTAX_MESSAGES[code] ?? 'this is not valid YAML 1.2');
     // Inside brackets, YAML reads the braces of a placeholder as a mapping.
     const isInBrackets = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
-    byLine.set(line, { offset, path: [], message: `${explanation}${isInBrackets ? PLACEHOLDER_HINT : ''}` });
+    byLine.set(line, { offset, path: top, message: `${explanation}${isInBrackets ? PLACEHOLDER_HINT : ''}` });
   }
   return [...byLine.values()];
 }
