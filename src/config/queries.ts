@@ -48,6 +48,7 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
   const issues = customMetricIssues(accounts, families);
   const warnings: Issue[] = [];
   const files: ReturnType<typeof readList>[] = [];
+  const folders = new Map<string, readonly string[]>();
   const further = accounts.map((account, index) => {
     const at = ['accounts', index];
     const queries = listOf(account?.['queries']);
@@ -75,7 +76,7 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
         issues.push(issue(keyAt, 'has a * in the name of a folder: name the folder, * is for files'));
         continue;
       }
-      const paths = matchingFiles(resolve(folder, name));
+      const paths = matchingFiles(resolve(folder, name), folders);
       if (paths.length === 0) warnings.push(issue(keyAt, 'no file matches: it gives no query'));
       for (const path of paths) take(path, '', keyAt, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
@@ -225,12 +226,14 @@ function readList(
   return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }
 
-/** The paths that match a path, sorted; a `*` in its last part is any run of characters, but not a leading dot. */
-function matchingFiles(path: string): readonly string[] {
+/** The paths that match a path, sorted; a `*` in its last part is any run of characters, but not a leading dot. `folders` gets what was read. */
+function matchingFiles(path: string, folders: Map<string, readonly string[]>): readonly string[] {
   const [folder, pattern] = [dirname(path), basename(path)];
   if (!pattern.includes('*')) return [path];
-  const names = namesIn(folder).filter((name) => globMatches(pattern, name));
-  return names
+  const listed = folders.get(folder) ?? namesIn(folder);
+  folders.set(folder, listed);
+  return listed
+    .filter((name) => globMatches(pattern, name))
     .filter((name) => pattern.startsWith('.') || !name.startsWith('.'))
     .map((name) => join(folder, name))
     .toSorted();

@@ -46,8 +46,14 @@ export function parseWritten<T extends z.ZodType>(
   textAt: (path: Path) => string | undefined = () => undefined,
 ): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } {
   const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
-    const { data, error, success } = schema.safeParse(written, { error: explain });
-    return success ? { value: data } : { issues: flatten(error.issues, schema) };
+    try {
+      const { data, error, success } = schema.safeParse(written, { error: explain });
+      return success ? { value: data } : { issues: flatten(error.issues, schema) };
+    } catch (error) {
+      // The library passes the issues of a list as arguments, for which the stack has too little room beyond 100,000.
+      if (!(error instanceof RangeError)) throw error;
+      return { issues: [issue([], TOO_MANY)] };
+    }
   };
   const result = parse();
   if (!('issues' in result)) return result;
@@ -55,6 +61,8 @@ export function parseWritten<T extends z.ZodType>(
   for (const { path } of mistyped) replaceAt(written, path, textAt(path));
   return mistyped.length > 0 ? parse() : result;
 }
+
+const TOO_MANY = 'has more faults than can be told: check the entries of its longest list';
 
 function replaceAt(file: unknown, path: Path, value: unknown): void {
   const holder = path

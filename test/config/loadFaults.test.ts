@@ -47,6 +47,53 @@ describe('faults of a configuration', () => {
     expect(faults.at(-1)).toMatch(/further faults like these/);
   });
 
+  const account = 'accounts:\n  - api_key: abcd\n';
+
+  it.each([
+    ['unknown keys', '', (n: number) => `k${n}: 1\n`, 'unknown key'],
+    ['unknown keys of an account', account, (n: number) => `    k${n}: 1\n`, 'accounts[0].k0: unknown key'],
+    ['accounts without keys', 'accounts:\n', () => '- {a: 1}\n', 'accounts[0].api_key: is required'],
+    ['empty accounts', 'accounts:\n', () => '- {}\n', 'accounts[0].api_key: is required'],
+    ['entries of another type', 'accounts:\n', () => '- 1\n', 'accounts[0]: expected a mapping'],
+    [
+      'unset variables',
+      `${account}    query_packs:\n`,
+      (n: number) => `    - \${A${n}}\n`,
+      'query_packs[0]: the environment',
+    ],
+    [
+      'unknown aliases',
+      `${account}    query_packs:\n`,
+      () => '    - *a\n',
+      'query_packs[0]: a value that begins with *',
+    ],
+    ['unknown tags', `${account}    query_packs:\n`, () => '    - !a b\n', 'query_packs[0]: the tag of this value'],
+    ['empty queries', `${account}    queries:\n`, () => '    - {}\n', 'queries[0].name: is required'],
+    ['bad types', `${account}    entities:\n`, () => '    - {type: x}\n', 'entities[0].type: is not DOMAIN-TYPE'],
+    [
+      'bad ids',
+      `${account}    include_accounts:\n`,
+      () => '    - {id: a}\n',
+      'include_accounts[0].id: expected a number',
+    ],
+  ])('are at most a hundred and a count in a file of 2,000 %s', (_, head, line, first) => {
+    const faults = faultsOf(head + Array.from({ length: 2_000 }, (_each, index) => line(index)).join(''));
+    expect(faults.length).toBeLessThanOrEqual(101);
+    expect(faults.join('\n')).toContain(first);
+    expect(faults.at(-1)).toMatch(/^c\.yaml: [\d,]+ further faults like these: mend these first$/);
+  });
+
+  it.each([
+    ['unknown keys', Array.from({ length: 125_000 }, (_each, n) => `k${n}:\n`).join(''), 'unknown key'],
+    ['empty queries', `${account}    queries:\n${'    - {}\n'.repeat(110_000)}`, 'c.yaml:1:1: has more faults than'],
+  ])(
+    'are told of 1 MB of %s',
+    (_, text, fault) => {
+      expect(faultsOf(text).join('\n')).toContain(fault);
+    },
+    60_000,
+  );
+
   it.each([
     ['one long text of placeholders without an end', `a: "${'${A:-'.repeat(5_000)}"\n`],
     ['one long line of commas', `a: [${','.repeat(30_000)}]\n`],

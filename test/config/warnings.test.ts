@@ -34,6 +34,13 @@ describe('a valid configuration warns', () => {
     ]);
   });
 
+  it('at most ten times with one message, and then says how many more there are', () => {
+    const warnings = warningsOf(withAccount(`query_files: [${'none*,'.repeat(500)}]`));
+    expect(warnings).toHaveLength(11);
+    expect(warnings[9]).toContain('query_files[9]: no file matches');
+    expect(warnings[10]).toBe('c.yaml: 490 further warnings like these');
+  });
+
   it('of the header that NerdGraph does not take its key in', () => {
     expect(warningsOf(withAccount('api: nerdgraph, api_key_header: X-Api-Key'))).toEqual([
       'c.yaml:1:62: accounts[0].api_key_header: NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
