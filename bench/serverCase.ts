@@ -6,10 +6,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SampleWriter } from '../src/metrics/writeSamples.ts';
 import { writeExposition, type ExpositionForm, familiesOf } from '../src/exposition/exposition.ts';
-import { InFlightBytes } from '../src/web/requestLimiter.ts';
-import { clientGone } from '../src/web/requestLimiter.ts';
+import { clientGone } from '../src/web/clientGone.ts';
 import { sendExposition } from '../src/web/sending.ts';
 import { expositionFormOf } from '../src/web/routes/scrape.ts';
+import { WritePlaces } from '../src/web/writePlaces.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
@@ -25,7 +25,7 @@ const render = async (form: ExpositionForm) => {
 };
 const bare = Buffer.concat(await render({ format: 'text', gzip: false }));
 
-const inFlight = new InFlightBytes(() => performance.now());
+const places = new WritePlaces(() => performance.now());
 const server = createServer((request, response) => {
   if (request.url === '/bare') {
     response.setHeader('Content-Length', bare.length);
@@ -33,10 +33,7 @@ const server = createServer((request, response) => {
     return;
   }
   const form = expositionFormOf(request);
-  void render(form).then((pieces) => {
-    const gone = clientGone(response, () => inFlight.end(response));
-    return sendExposition(response, pieces, form, { gone, inFlight });
-  });
+  void sendExposition(response, form, () => render(form), { gone: clientGone(response), places });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 process.on('disconnect', () => process.exit());

@@ -12,7 +12,7 @@ import { redactConfig } from '../config/schema/file.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
-import { compareInWorkers } from '../web/authentication/passwords.ts';
+import { compareInWorker } from '../web/authentication/passwords.ts';
 import { startServers, type Servers } from '../web/server/servers.ts';
 import { systemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts';
@@ -146,7 +146,7 @@ export async function startDaemon(options: {
       listen: flags.listen,
       sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
       webConfigFile: flags.webConfigFile,
-      compare: compareInWorkers(),
+      compare: compareInWorker(),
       routePrefix: flags.routePrefix,
       refusedLogin: () => telemetry.refusedLogins.inc(),
       warn: (message) => logger.warn(message),

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import type { Express, Request, Response } from 'express';
-import { ClientGoneError, RequestLimiter, InFlightBytes, type LimitedHandler } from './requestLimiter.ts';
+import { ClientGoneError } from './clientGone.ts';
+import { RequestLimiter, type LimitedHandler } from './requestLimiter.ts';
 import { pageSender, sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, HttpError, linkPrefix, normalisePrefix, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { LastScrapes, metricsHandler, probeHandler } from './routes/scrape.ts';
 import { statusPages } from './statusPage/page.ts';
+import { WritePlaces } from './writePlaces.ts';
 
 const STUCK = 'The collector makes no progress: there is work to start and none has been for too long.';
 
@@ -27,9 +29,9 @@ export function createApp(deps: WebDependencies): Express {
 
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const { maxRequests, telemetryPath } = deps.settings;
-  const inFlight = new InFlightBytes(() => deps.monotonic());
-  const scrapes = new RequestLimiter(maxRequests, inFlight);
-  const pages = new RequestLimiter(0, inFlight);
+  const places = new WritePlaces(() => deps.monotonic());
+  const scrapes = new RequestLimiter(maxRequests, places);
+  const pages = new RequestLimiter(0, places);
   const sendPage = pageSender();
   const read = (path: string, handler: Handler): void => {
     app.get(literal(path), safely(handler, deps));

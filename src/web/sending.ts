@@ -4,16 +4,22 @@ import type { Response } from 'express';
 import { bodyOf } from '../exposition/exposition.ts';
 import { yieldIfDue, yieldToEventLoop } from '../eventLoop/turns.ts';
 import { acceptsGzip } from '../exposition/formats.ts';
-import { unlessGone, type RequestSlot } from './requestLimiter.ts';
+import type { RequestSlot } from './requestLimiter.ts';
+import { SharedWork } from './sharedWork.ts';
 
-/** A client that has not taken the whole response after this time is cut off, in milliseconds. */
-const TAKE_LIMIT_MS = 60_000;
+/** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
+const TAKE_LIMIT_MS = 30_000;
 
-/** Sends one sentence as plain text. It may replace a response that was to be compressed, so that header is removed. */
+/** Bytes of the largest answer that needs no place. */
+const SMALL = 64 * 1024;
+
+/** Bytes of one write: a client that has taken them is known to read. */
+const PORTION = 64 * 1024;
+
+/** Sends one sentence as plain text. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response.statusCode = status;
-  response.removeHeader('Content-Encoding');
   response.setHeader('Content-Type', 'text/plain; charset=utf-8');
   response.setHeader('Content-Length', body.length);
   response.end(body);
@@ -26,59 +32,8 @@ export function sendInternalError(response: ServerResponse): void {
 }
 
 /**
- * Large work for clients, such as the making of a page: requests for the same share it, different works are done one after the
- * other, and a work ends early once every client that waits for it has left. Many clients then cost what one costs.
- */
-export class SharedWork<T> {
-  /** By key, from the moment of the first request until the work begins, or its result is there; `waiting` counts clients. */
-  readonly #works = new Map<string, { readonly result: Promise<T>; waiting: number; readonly abandon: () => void }>();
-  readonly #joinUntil: 'begin' | 'end';
-  #last: Promise<void> = Promise.resolve();
-
-  /** @param joinUntil `begin` where the result of work that has begun may be too old for a request that arrives now */
-  constructor(joinUntil: 'begin' | 'end') {
-    this.#joinUntil = joinUntil;
-  }
-
-  /**
-   * Work for one client; rejects with a {@link ClientGoneError} as soon as it has left (`gone`). Requests of one `key` can share
-   * it. `make` does it in slices, and stops when its signal is aborted.
-   */
-  async of(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
-    const work = this.#works.get(key) ?? this.#add(key, make);
-    work.waiting += 1;
-    try {
-      return await unlessGone(work.result, gone);
-    } finally {
-      work.waiting -= 1;
-      if (work.waiting === 0) work.abandon();
-    }
-  }
-
-  #add(key: string, make: (abandoned: AbortSignal) => Promise<T>) {
-    const abandoned = new AbortController();
-    const result = this.#last.then(() => {
-      abandoned.signal.throwIfAborted();
-      if (this.#joinUntil === 'begin') forget();
-      return make(abandoned.signal);
-    });
-    const forget = (): void => {
-      if (this.#works.get(key) === work) this.#works.delete(key);
-    };
-    const abandon = (): void => {
-      forget();
-      abandoned.abort();
-    };
-    const work = { result, waiting: 0, abandon };
-    this.#works.set(key, work);
-    this.#last = result.then(forget, forget);
-    return work;
-  }
-}
-
-/**
- * Sends pages, always as a whole, because every response shows the present. They are made one at a time, by `parts`, each for all
- * clients that wait for the same `key`.
+ * Sends pages, always as a whole, because every response shows the present. Renders them one at a time, from `parts`, each for
+ * all clients that wait for the same `key`.
  */
 export function pageSender() {
   const pages = new SharedWork<readonly Buffer[]>('end');
@@ -90,14 +45,12 @@ export function pageSender() {
     parts: () => Iterable<string>,
   ): Promise<void> => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
-    const pieces = await pages.of(`${gzip} ${key}`, slot.gone, async (abandoned) => {
-      await yieldToEventLoop();
-      return await bytesOf(parts(), gzip, abandoned);
-    });
-    response.setHeader('Content-Type', contentType);
-    response.setHeader('Vary', 'Accept-Encoding');
-    if (gzip) response.setHeader('Content-Encoding', 'gzip');
-    await sendPieces(response, pieces, slot);
+    const render = () =>
+      pages.of(`${gzip} ${key}`, slot.gone, async (abandoned) => {
+        await yieldToEventLoop();
+        return await bytesOf(parts(), gzip, abandoned);
+      });
+    await sendRendered(response, { contentType, gzip, vary: 'Accept-Encoding' }, render, slot);
   };
 }
 
@@ -126,33 +79,76 @@ async function* piecesOf(parts: Iterable<string>, abandoned: AbortSignal): Async
   yield Buffer.from(text);
 }
 
-/** Sends an exposition with the headers of its form; resolves and throws as `sendPieces`. */
+/** Sends an exposition with the headers of its form; resolves and rejects as `sendRendered`. */
 export async function sendExposition(
   response: ServerResponse,
-  pieces: readonly Buffer[],
-  { contentType, gzip }: { readonly contentType: string; readonly gzip: boolean },
-  slot: Pick<RequestSlot, 'gone' | 'inFlight'>,
+  form: { readonly contentType: string; readonly gzip: boolean },
+  render: () => Promise<readonly Buffer[]>,
+  slot: Pick<RequestSlot, 'gone' | 'places'>,
 ): Promise<boolean> {
-  response.setHeader('Content-Type', contentType);
-  response.setHeader('Vary', 'Accept, Accept-Encoding');
-  if (gzip) response.setHeader('Content-Encoding', 'gzip');
-  return await sendPieces(response, pieces, slot);
+  return await sendRendered(response, { ...form, vary: 'Accept, Accept-Encoding' }, render, slot);
 }
 
 /**
- * Sends pieces one after the other at the speed of the client, and ends the response. Resolves to false, with the connection
- * closed, when the client left or did not take the response within `limitMs`. Throws a {@link HttpError}, with nothing sent,
- * where the responses under way leave no room for it.
+ * Sends what `render` gives. A large answer needs a place; one that has to wait for it is rendered in its turn, so that answers
+ * that wait hold no memory. Resolves to false, with the connection closed, when the client did not take the answer. Rejects with
+ * what `render` throws, or with a {@link ClientGoneError}, with nothing sent.
+ */
+async function sendRendered(
+  response: ServerResponse,
+  { contentType, gzip, vary }: { readonly contentType: string; readonly gzip: boolean; readonly vary: string },
+  render: () => Promise<readonly Buffer[]>,
+  { gone, places }: Pick<RequestSlot, 'gone' | 'places'>,
+): Promise<boolean> {
+  const { url = '', method } = response.req;
+  const isLarge = (bytes: number): boolean => bytes > SMALL && method !== 'HEAD';
+  const expected = places.expectedBytes(url);
+  let place = isLarge(expected) ? await places.enter(response, expected, gone) : undefined;
+  try {
+    let pieces: readonly Buffer[] | undefined = await render();
+    const bytes = lengthOf(pieces);
+    places.expect(url, bytes);
+    if (place === undefined && isLarge(bytes)) {
+      if (!places.hasRoom(bytes)) pieces = undefined;
+      place = await places.enter(response, bytes, gone);
+      pieces ??= await render();
+    }
+    const length = lengthOf(pieces);
+    if (place !== undefined) place.bytes = length;
+    response.setHeader('Content-Type', contentType);
+    response.setHeader('Vary', vary);
+    if (gzip) response.setHeader('Content-Encoding', 'gzip');
+    response.setHeader('Content-Length', length);
+    return await sendPieces(response, pieces, gone, () => place && places.noteProgress(place));
+  } finally {
+    if (place !== undefined) places.leave(place);
+  }
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((total, piece) => total + piece.length, 0);
+}
+
+/**
+ * Writes pieces at the speed of the client, and ends the response. Calls `noteProgress` at the start and whenever the socket has
+ * taken a portion. Resolves once the socket has taken the last byte; to false, with the connection closed, when the client left
+ * or did not take the response within `limitMs`.
  */
 export async function sendPieces(
   response: ServerResponse,
-  made: readonly Buffer[],
-  { gone, inFlight }: Pick<RequestSlot, 'gone' | 'inFlight'>,
+  pieces: readonly Buffer[],
+  gone: AbortSignal,
+  noteProgress: () => void = () => undefined,
   limitMs: number = TAKE_LIMIT_MS,
 ): Promise<boolean> {
-  const length = made.reduce((total, piece) => total + piece.length, 0);
-  const portions = await inFlight.begin(response, made);
-  response.setHeader('Content-Length', length);
+  const portions = function* (): Generator<Buffer> {
+    for (const piece of pieces) {
+      for (let start = 0; start < piece.length; start += PORTION) {
+        noteProgress();
+        yield piece.subarray(start, start + PORTION);
+      }
+    }
+  };
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), limitMs);
   try {

@@ -1,214 +1,85 @@
-import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { HttpError, type Handler } from '../../src/web/dependencies.ts';
-import { RequestLimiter, InFlightBytes } from '../../src/web/requestLimiter.ts';
-import { sendPieces, sendText } from '../../src/web/sending.ts';
-import { serve } from './support/app.ts';
+import { eventually } from '../support/eventually.ts';
+import { served } from './support/app.ts';
 import { deferred } from './support/deferred.ts';
 import { hostileClients, requestText } from './support/hostile.ts';
 import { get } from './support/http.ts';
-import { eventually } from '../support/eventually.ts';
+import { sendRaw } from './support/raw.ts';
 
-const LARGE = Buffer.alloc(16_000_000, 'x');
+const PATHS = ['/metrics', '/probe?account=production&app_id=7'];
 
-/** A limiter, of whose slots two are held by clients that read nothing of a large response; the first asked before the second. */
-async function taken({ max = 2, maxBytes = 1e9, fresh = false, count = 2 } = {}) {
-  const state = { clock: 0 };
-  const sockets: Socket[] = [];
-  const inFlight = new InFlightBytes(() => state.clock, maxBytes);
-  const limiter = new RequestLimiter(max, inFlight);
-  const app = express();
-  const serving = (path: string, body: (request: Parameters<Handler>[0]) => Buffer): void => {
-    const handle = limiter.guard(async (request, response, slot) => {
-      await sendPieces(response, [body(request)], slot);
-    });
-    app.get<object, unknown, unknown, URLSearchParams>(path, (request, response) =>
-      Promise.resolve(handle(request, response)).catch((error: unknown) => {
-        if (error instanceof HttpError) sendText(response, 503, error.message);
-      }),
-    );
-  };
-  serving('/large', ({ socket }) => {
-    sockets.push(socket);
-    const large = Buffer.from(LARGE);
-    if (fresh) large.writeUInt32LE(sockets.length);
-    return large;
-  });
-  serving('/small', () => Buffer.from('small'));
-  const { origin, port } = await serve(app);
-  const deaf = await hostileClients(count, port, { deaf: true });
-  for (const [index, { socket }] of deaf.entries()) {
-    socket.write(requestText('/large'));
-    await eventually(() => expect(limiter.taken.writing).toBe(index + 1));
-    await eventually(() => expect(inFlight.bytes).toBeGreaterThan(0));
-    state.clock += 1;
-  }
-  return { origin, deaf, state, inFlight, limiter, sockets };
+/** An exporter whose New Relic does not answer until `resolve`. */
+async function waitingFor(maxRequests: number) {
+  const { promise, resolve } = deferred();
+  const running = await served({ settings: { maxRequests } });
+  const { collector } = running.app;
+  collector.gate = promise;
+  const waits = (): number[] => [...collector.refreshes, ...collector.probes].map(({ waitMs }) => waitMs);
+  return { ...running, resolve, waits, ask: (path: string) => get(`${running.origin}${path}`) };
 }
 
-describe('the slots of responses', () => {
-  test('are held by clients that are taking their responses, others get 503', async () => {
-    const { origin, deaf } = await taken();
-    const got = await get(`${origin}/small`);
-    expect([got.status, got.text]).toEqual([503, expect.stringMatching(/^2 scrapes are being answered already/)]);
-    for (const { socket } of deaf) socket.destroy();
-    await eventually(async () => expect((await get(`${origin}/small`)).status).toBe(200));
+describe('--web.max-requests', () => {
+  test.each(PATHS)('answers one more than that from what is held, without waiting: %s', async (path) => {
+    const { app, ask, waits, resolve } = await waitingFor(2);
+    const waiting = PATHS.map(ask);
+    await eventually(() => expect(waits()).toEqual([9_500, 9_500]));
+    const more = [ask(path), ask(path)];
+    await eventually(() => expect(waits().filter((waitMs) => waitMs === 0)).toHaveLength(2));
+    resolve();
+    for (const { status } of await Promise.all([...waiting, ...more])) expect(status).toBe(200);
+    await eventually(async () => {
+      await ask('/metrics');
+      expect(app.collector.refreshes.at(-1)?.waitMs).toBe(9_500);
+    });
   });
 
-  test('are lost by a client that has taken nothing for two seconds to one that asks, the longest first', async () => {
-    const { origin, deaf, state } = await taken();
-    state.clock += 2_000;
-    expect((await get(`${origin}/small`)).text).toBe('small');
-    const [first, second] = deaf;
-    first?.socket.resume();
-    await first?.closed;
-    expect(second?.socket.closed).toBe(false);
-    deaf.forEach(({ socket }) => socket.destroy());
+  test.each([
+    ['256', 2, 256],
+    ['itself, where it is above 256', 300, 300],
+  ])('answers 503 beyond %s, and pages go on', async (_, maxRequests, most) => {
+    const { ask, waits, resolve } = await waitingFor(maxRequests);
+    const waiting = Array.from({ length: most }, (_each, index) => ask(PATHS[index % 2] ?? ''));
+    await eventually(() => expect(waits()).toHaveLength(most));
+    const refused = await ask('/metrics');
+    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('--web.max-requests')]);
+    for (const path of ['/', '/-/healthy', '/-/ready']) expect((await ask(path)).status).toBe(200);
+    resolve();
+    expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]));
+    await eventually(async () => expect((await ask('/metrics')).status).toBe(200));
   });
 
-  test('are kept by a slow client as long as another is free', async () => {
-    const { origin, deaf, state } = await taken({ max: 3 });
-    state.clock += 60_000;
-    for (let round = 0; round < 3; round += 1) expect((await get(`${origin}/small`)).text).toBe('small');
-    const [first] = deaf;
-    let bytes = 0;
-    first?.socket.on('data', (chunk) => (bytes += chunk.length)).resume();
-    await eventually(() => expect(bytes).toBeGreaterThan(LARGE.length));
-    deaf.forEach(({ socket }) => socket.destroy());
+  test('0 means no limit', async () => {
+    const { ask, waits, resolve } = await waitingFor(0);
+    const waiting = Array.from({ length: 300 }, () => ask('/metrics'));
+    await eventually(() => expect(waits()).toHaveLength(300));
+    expect(new Set(waits())).toEqual(new Set([9_500]));
+    resolve();
+    expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  test('are not lost by a client that takes a little of its response every second', async () => {
-    const { origin, deaf, state, sockets } = await taken();
-    for (let round = 0; round < 4; round += 1) {
-      for (const [index, { socket }] of deaf.entries()) {
-        const before = sockets[index]?.bytesWritten ?? 0;
-        // What it reads makes room for more, once the buffers between the two are emptied.
-        while ((sockets[index]?.bytesWritten ?? 0) < before + 200_000) {
-          socket.read();
-          await new Promise((resolve) => setImmediate(resolve));
-        }
-      }
-      state.clock += 1_000;
-      expect((await get(`${origin}/small`)).status).toBe(503);
-    }
-    expect(deaf.some(({ socket }) => socket.closed)).toBe(false);
-    deaf.forEach(({ socket }) => socket.destroy());
-  });
-});
-
-describe('the bytes of responses in flight', () => {
-  test('count equal pieces once for all who take them, and go with the last of them', async () => {
-    const { deaf, inFlight } = await taken();
-    expect(inFlight.bytes).toBe(LARGE.length);
-    deaf[0]?.socket.destroy();
-    await deaf[0]?.closed;
-    expect(inFlight.bytes).toBe(LARGE.length);
-    deaf[1]?.socket.destroy();
-    await eventually(() => expect(inFlight.bytes).toBe(0));
-  });
-
-  test('leave no room for one more while every reader takes its response, and take it from one that does not', async () => {
-    const { origin, deaf, inFlight, state } = await taken({ max: 0, maxBytes: 2 * LARGE.length + 100, fresh: true });
-    expect(inFlight.bytes).toBe(2 * LARGE.length);
-    const refused = await get(`${origin}/large`);
-    expect([refused.status, refused.text]).toEqual([503, expect.stringContaining('as many bytes as may be under way')]);
-    expect((await get(`${origin}/small`)).status).toBe(200);
-    state.clock += 2_000;
-    expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length);
-    deaf[0]?.socket.resume();
-    await deaf[0]?.closed;
-    expect(inFlight.bytes).toBeLessThanOrEqual(2 * LARGE.length);
-    deaf.forEach(({ socket }) => socket.destroy());
-  });
-
-  test('let one response go that is larger than all may be together', async () => {
-    const { origin, deaf, inFlight } = await taken({ max: 0, maxBytes: 1, count: 1 });
-    expect(inFlight.bytes).toBe(LARGE.length);
-    expect((await get(`${origin}/small`)).status).toBe(503);
-    deaf[0]?.socket.destroy();
-    await eventually(async () => expect((await get(`${origin}/large`)).bytes).toHaveLength(LARGE.length));
-  });
-});
-
-describe('clients that wait for New Relic', () => {
-  /** A limiter whose slots are all free, and a path that waits until its gate opens or its wait is ended. */
-  async function waiting(max: number) {
-    const inFlight = new InFlightBytes(() => 0);
-    const limiter = new RequestLimiter(max, inFlight);
-    const gate = deferred();
-    const ended: number[] = [];
-    let asked = 0;
-    const app = express();
-    app.get(
-      '/wait',
-      limiter.guard(async (request, response, slot) => {
-        const number = (asked += 1);
-        await slot.waitFor(async (signal) => {
-          await Promise.race([gate.promise, once(signal, 'abort')]);
-          if (signal.aborted) ended.push(number);
-        });
-        await sendPieces(response, [Buffer.from(`response ${request.url.split('=')[1]}`)], slot);
-      }),
-    );
-    const { origin, port } = await serve(app);
-    const ask = async (n: number) => {
-      const before = asked;
-      const response = get(`${origin}/wait?n=${n}`);
-      await eventually(() => expect(asked).toBe(before + 1));
-      return { response };
-    };
-    return { ask, limiter, gate, ended, port };
-  }
-
-  test('give way to one more, the one that has waited longest first, and are answered at once', async () => {
-    const { ask, gate, ended, limiter } = await waiting(2);
-    const first = await ask(1);
-    const second = await ask(2);
-    const third = await ask(3);
-    expect((await first.response).text).toBe('response 1');
-    expect([ended, limiter.taken.waiting]).toEqual([[1], 2]);
-    const fourth = await ask(4);
-    expect((await second.response).text).toBe('response 2');
-    expect(ended).toEqual([1, 2]);
-    gate.resolve();
-    expect((await third.response).text).toBe('response 3');
-    expect((await fourth.response).text).toBe('response 4');
-    await eventually(() => expect(limiter.taken).toEqual({ waiting: 0, writing: 0 }));
-  });
-
-  test('wait for any number of accounts without a warning', async () => {
-    const limiter = new RequestLimiter(1, new InFlightBytes(() => 0));
-    const app = express();
-    app.get(
-      '/',
-      limiter.guard(async (_request, response, slot) => {
-        await slot.waitFor((signal) => {
-          for (let account = 0; account < 11; account += 1) signal.addEventListener('abort', () => undefined);
-          return Promise.resolve();
-        });
-        sendText(response, 200, 'answered');
-      }),
-    );
-    const warnings: Error[] = [];
-    const warned = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', warned);
-    expect((await get(`${(await serve(app)).origin}/`)).text).toBe('answered\n');
-    process.off('warning', warned);
-    expect(warnings).toEqual([]);
-  });
-
-  test('wait for nothing once they have gone, and hold no slot', async () => {
-    const { limiter, ended, port, gate } = await waiting(40);
-    for (let round = 1; round <= 3; round += 1) {
+  test('counts no client that has left', async () => {
+    const { port, ask, waits, resolve } = await waitingFor(30);
+    for (let round = 1; round <= 2; round += 1) {
       const clients = await hostileClients(30, port);
-      clients.forEach(({ socket }) => socket.write(requestText('/wait')));
-      await eventually(() => expect(limiter.taken.waiting).toBe(30));
+      clients.forEach(({ socket }) => socket.write(requestText('/metrics')));
+      await eventually(() => expect(waits()).toHaveLength(30 * round));
       clients.forEach(({ socket }) => socket.destroy());
-      await eventually(() => expect(limiter.taken).toEqual({ waiting: 0, writing: 0 }));
-      expect(ended).toHaveLength(30 * round);
+      await Promise.all(clients.map(({ closed }) => closed));
+      await ask('/-/healthy');
     }
-    gate.resolve();
+    resolve();
+    await eventually(async () => {
+      await ask('/metrics');
+      expect(waits().at(-1)).not.toBe(0);
+    });
+    expect(waits().slice(0, 60)).toEqual(Array(60).fill(9_500));
+  });
+
+  test('answers all requests that a client sends ahead over one connection, in their order', async () => {
+    const { port } = await served({ settings: { maxRequests: 1 } });
+    const ahead = requestText('/metrics').repeat(9) + requestText('/-/healthy', ['Connection: close']);
+    const { text } = await sendRaw(port, ahead);
+    expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(10);
+    expect(text.trimEnd().endsWith('Healthy')).toBe(true);
   });
 });

@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import { createServer, ServerResponse, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { HttpError } from '../../src/web/dependencies.ts';
-import { InFlightBytes } from '../../src/web/requestLimiter.ts';
-import { clientGone } from '../../src/web/requestLimiter.ts';
-import { sendExposition, sendPieces, sendText } from '../../src/web/sending.ts';
+import { clientGone } from '../../src/web/clientGone.ts';
+import { sendPieces } from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
 let server: Server | undefined;
@@ -30,13 +28,6 @@ async function askedByDeafClient(): Promise<ServerResponse> {
   return await asked;
 }
 
-/** Sends pieces to it as a handler does. */
-function send(response: ServerResponse, limitMs: number): Promise<boolean> {
-  const inFlight = new InFlightBytes(() => 0);
-  const gone = clientGone(response, () => inFlight.end(response));
-  return sendPieces(response, PIECES, { gone, inFlight }, limitMs);
-}
-
 test.each<[what: string, limitMs: number, leaves: 'before' | 'meanwhile' | 'never']>([
   ['does not read is cut off while pieces are written', 50, 'never'],
   ['has gone before anything is written gets nothing', 60_000, 'before'],
@@ -47,18 +38,7 @@ test.each<[what: string, limitMs: number, leaves: 'before' | 'meanwhile' | 'neve
     client?.destroy();
     await once(response, 'close');
   }
-  const written = send(response, limitMs);
+  const written = sendPieces(response, PIECES, clientGone(response), undefined, limitMs);
   if (leaves === 'meanwhile') client?.destroy();
   expect([await written, response.destroyed]).toEqual([false, true]);
-});
-
-test('a refusal in the place of a compressed response is plain text', async () => {
-  const response = await askedByDeafClient();
-  const inFlight = new InFlightBytes(() => 0, 1);
-  await inFlight.begin(new ServerResponse(response.req), [Buffer.from('full')]);
-  const form = { contentType: 'text/plain', gzip: true };
-  const sent = sendExposition(response, PIECES, form, { gone: clientGone(response), inFlight });
-  await expect(sent).rejects.toThrow(HttpError);
-  sendText(response, 503, 'full');
-  expect(response.getHeader('content-encoding')).toBeUndefined();
 });

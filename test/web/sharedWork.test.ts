@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { ClientGoneError } from '../../src/web/requestLimiter.ts';
-import { bytesOf, SharedWork } from '../../src/web/sending.ts';
+import { ClientGoneError } from '../../src/web/clientGone.ts';
+import { bytesOf } from '../../src/web/sending.ts';
+import { SharedWork } from '../../src/web/sharedWork.ts';
 import { deferred } from './support/deferred.ts';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,41 +1,40 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import pLimit, { type LimitFunction } from 'p-limit';
+import { SharedWork } from '../sharedWork.ts';
 
-/** A hash that belongs to no password, for comparisons with unknown users; the cost is put in front of it. */
-const FAKE_HASH = 'ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
+/** A hash of no password, compared for unknown users, so that their refusal takes time too. */
+const FAKE_HASH = '$2b$10$ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
+
 const MAX_REMEMBERED = 100;
 
-/** Passwords that are compared at the same time: each takes a processor for a while. */
-const COMPARED_AT_ONCE = 2;
+/** The most passwords that wait until the one before them has been compared. */
+const MAX_WAITING = 16;
 
-/** Compares a password with a bcrypt hash. Every refusal takes as long as one of a hash of `cost`. */
-export type Compare = (password: string, hash: string, cost: number) => Promise<boolean>;
+/** Compares a password with a bcrypt hash. Called again only after the promise has settled. */
+export type Compare = (password: string, hash: string) => Promise<boolean>;
 
 /** See scripts/build.ts. */
 const WORKER = new URL('./passwordWorker.js', import.meta.url);
 
-/** Compares passwords in threads, so that scrapes are answered meanwhile; idle ones are reused, and keep no process alive. */
-export function compareInWorkers(file: URL = WORKER): Compare {
-  const idle = new Set<Worker>();
+/** Compares passwords in one thread, so that scrapes are answered meanwhile. The thread keeps no process alive. */
+export function compareInWorker(file: URL = WORKER): Compare {
+  let worker: Worker | undefined;
   const start = (): Worker => {
-    const worker = new Worker(file);
-    worker.unref();
-    for (const event of ['error', 'exit']) worker.on(event, () => idle.delete(worker));
-    return worker;
+    const started = new Worker(file);
+    started.unref();
+    for (const event of ['error', 'exit']) started.on(event, () => (worker = undefined));
+    return started;
   };
   return async (...comparison) => {
-    const [worker = start()] = idle;
-    idle.delete(worker);
+    const thread = (worker ??= start());
     return await new Promise((resolve, reject) => {
       const end = (): void => reject(new Error('the thread that compares passwords has ended'));
-      worker.once('error', reject).once('exit', end);
-      worker.once('message', (matches: boolean) => {
-        worker.off('error', reject).off('exit', end);
-        idle.add(worker);
+      thread.once('error', reject).once('exit', end);
+      thread.once('message', (matches: boolean) => {
+        thread.off('error', reject).off('exit', end);
         resolve(matches);
       });
-      worker.postMessage(comparison);
+      thread.postMessage(comparison);
     });
   };
 }
@@ -51,72 +50,66 @@ export function readBasicCredentials(
   return colon < 0 ? undefined : { user: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
-/**
- * Checks basic authentication. A refusal takes as long as the most expensive hash of the file, so that the time does not reveal
- * which users exist. Right and wrong verdicts are remembered apart: no flood of wrong ones pushes out a right one.
- */
+/** `none`: no password was sent. `busy`: too many passwords wait, so this one was not compared. */
+export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
+
+/** Checks basic authentication. Remembers right passwords; compares others one at a time, equal ones once. */
 export class BasicAuthenticator {
-  /** Verdicts are kept under a digest with a key of this process, so that memory holds no password. */
-  readonly #keys = { right: new Set<string>(), wrong: new Set<string>() };
+  /** Right credentials, under a digest with a key of this process, so that memory holds no password. */
+  readonly #accepted = new Set<string>();
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
-  readonly #comparing = pLimit(COMPARED_AT_ONCE);
-  /** By address: one password of each is compared at a time, so that a flood from one address does not delay the others. */
-  readonly #byAddress = new Map<string, LimitFunction>();
+  readonly #comparisons = new SharedWork<boolean>('end');
+  /** For each comparison under way, by digest, the address and user that it was begun for; the oldest comes first. */
+  readonly #clients = new Map<string, string>();
 
   constructor(compare: Compare) {
     this.#compare = compare;
   }
 
   /**
-   * `none`: no password was given, or the client at this address has left before its turn (`gone`). `users` has bcrypt hashes by
-   * user name.
+   * Judges an `Authorization` header. `users` has bcrypt hashes by user name. Rejects with a {@link ClientGoneError} as soon as the
+   * client at this address has left (`gone`).
    */
   async judge(
     users: ReadonlyMap<string, string>,
     header: string | undefined,
     gone: AbortSignal,
     address: string,
-  ): Promise<'right' | 'wrong' | 'none'> {
+  ): Promise<Verdict> {
     if (header === undefined) return 'none';
-    const given = readBasicCredentials(header);
-    if (given === undefined) return 'wrong';
-    const cost = Math.max(...Array.from(users.values(), (hash) => Number(hash.split('$', 3)[2])));
-    const known = users.get(given.user);
-    const hash = known ?? `$2b$${String(cost).padStart(2, '0')}$${FAKE_HASH}`;
-    const parts = JSON.stringify([given.user, hash, given.password]);
-    const key = createHmac('sha256', this.#digestKey).update(parts).digest('base64');
-    const remembered = this.#remembered(key);
-    if (remembered !== undefined) return remembered;
-    const compared = async (): Promise<'right' | 'wrong' | 'none'> => {
-      // Another client may have sent the same meanwhile.
-      const found = this.#remembered(key);
-      if (found !== undefined || gone.aborted) return found ?? 'none';
-      const matches = await this.#compare(given.password, hash, cost);
-      const verdict = matches && known !== undefined ? 'right' : 'wrong';
-      this.#remember(verdict, key);
-      return verdict;
-    };
-    const ofAddress = this.#byAddress.get(address) ?? pLimit(1);
-    this.#byAddress.set(address, ofAddress);
-    try {
-      return await ofAddress(() => this.#comparing(compared));
-    } finally {
-      if (ofAddress.activeCount + ofAddress.pendingCount === 0) this.#byAddress.delete(address);
+    const credentials = readBasicCredentials(header);
+    if (credentials === undefined) return 'wrong';
+    const { user, password } = credentials;
+    const known = users.get(user);
+    const hash = known ?? FAKE_HASH;
+    const parts = JSON.stringify([user, hash, password]);
+    const digest = createHmac('sha256', this.#digestKey).update(parts).digest('base64');
+    if (this.#accepted.delete(digest)) {
+      this.#accepted.add(digest);
+      return 'right';
     }
+    // All unknown users count as one: an address gets no further places by inventing names.
+    if (!this.#mayCompare(digest, JSON.stringify([address, known === undefined ? '' : user]))) return 'busy';
+    const matches = await this.#comparisons.of(digest, gone, () => this.#compare(password, hash));
+    if (!matches || known === undefined) return 'wrong';
+    this.#remember(digest);
+    return 'right';
   }
 
-  #remembered(key: string): 'right' | 'wrong' | undefined {
-    const verdict = (['right', 'wrong'] as const).find((one) => this.#keys[one].has(key));
-    if (verdict !== undefined) this.#remember(verdict, key);
-    return verdict;
+  /** True where a comparison of the same credentials is under way, or this one may wait for its turn. */
+  #mayCompare(digest: string, client: string): boolean {
+    for (const other of this.#clients.keys()) if (!this.#comparisons.has(other)) this.#clients.delete(other);
+    if (this.#clients.has(digest)) return true;
+    const [, ...waiting] = this.#clients.values();
+    if (waiting.length >= MAX_WAITING || waiting.includes(client)) return false;
+    this.#clients.set(digest, client);
+    return true;
   }
 
-  #remember(verdict: 'right' | 'wrong', key: string): void {
-    const keys = this.#keys[verdict];
-    keys.delete(key);
-    keys.add(key);
-    const [oldest] = keys;
-    if (keys.size > MAX_REMEMBERED && oldest !== undefined) keys.delete(oldest);
+  #remember(digest: string): void {
+    this.#accepted.add(digest);
+    const [oldest] = this.#accepted;
+    if (this.#accepted.size > MAX_REMEMBERED && oldest !== undefined) this.#accepted.delete(oldest);
   }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { tagLabel } from '../../metrics/family.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { pageSender } from '../sending.ts';
+import { unlessGone } from '../clientGone.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/accountStatus.ts';
 import {
@@ -41,7 +42,8 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     const waitMs = timeToRespond(request, collection, 0);
     const chosen = new Set(request.query.getAll('account'));
     const collector = deps.collector();
-    await slot.waitFor((signal) => collector.readLists(waitMs, signal));
+    const { gone } = slot;
+    await unlessGone(collector.readLists(waitMs, gone), gone);
     const known = collector.applicationLists().map(({ account }) => account);
     const unknown = [...chosen].find((account) => !known.includes(account));
     if (unknown !== undefined) {
@@ -52,7 +54,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     if (!collection.background) {
       const scope = { groups: LISTS, listsOnly: true };
       const scopes = chosen.size === 0 ? [scope] : Array.from(chosen, (account) => ({ ...scope, account }));
-      await slot.waitFor((signal) => Promise.all(scopes.map((one) => collector.refresh(one, waitMs, signal))));
+      await unlessGone(Promise.all(scopes.map((one) => collector.refresh(one, waitMs, gone))), gone);
     }
     const key = JSON.stringify(['sd', target, address, [...chosen].toSorted()]);
     await sendPage(response, slot, 'application/json; charset=utf-8', key, function* () {

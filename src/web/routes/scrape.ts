@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { familiesOf, writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
-import { sendExposition, sendPieces, SharedWork } from '../sending.ts';
-import { ClientGoneError, unlessGone, type LimitedHandler } from '../requestLimiter.ts';
+import { ClientGoneError, unlessGone } from '../clientGone.ts';
+import { sendExposition } from '../sending.ts';
+import { SharedWork } from '../sharedWork.ts';
+import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
 import { HttpError, type WebDependencies } from '../dependencies.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
@@ -42,40 +44,48 @@ export class LastScrapes {
 export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
   /** Milliseconds that the last response took to render and send, by its groups: the next one takes about the same. */
   const writeTimes = new Map<string, number>();
-  /** `countedFor` is the client that has it made: its scrape is counted before the exporter's own metrics are read. */
-  const makings = new SharedWork<{ pieces: readonly Buffer[]; complete: boolean; countedFor: AbortSignal }>('begin');
+  const renders = new SharedWork<{ pieces: readonly Buffer[]; complete: boolean }>('begin');
   return async (request, response, slot) => {
     const { groups, own: wantsOwn } = readSelection(request.query);
     const collection = deps.collection();
-    const kind = `${[...groups].toSorted().join()} ${wantsOwn}`;
-    const waitMs = timeToRespond(request, collection, writeTimes.get(kind) ?? 0);
+    const selection = `${[...groups].toSorted().join()} ${wantsOwn}`;
+    const waitMs = slot.mayWait ? timeToRespond(request, collection, writeTimes.get(selection) ?? 0) : 0;
     const asOf = deps.monotonic();
     const { gone } = slot;
     if (groups.size > 0) lastScrapes.note(request.socket.remoteAddress, deps.now(), asOf);
     if (!collection.background && groups.size > 0) {
-      await slot.waitFor((signal) => deps.collector().refresh({ groups }, waitMs, signal));
+      await unlessGone(deps.collector().refresh({ groups }, waitMs, gone), gone);
     }
     const form = expositionFormOf(request);
-    const make = async (abandoned: AbortSignal) => {
+    let isCounted = false;
+    const count = (complete: boolean): void => {
+      if (!isCounted) deps.scraped(complete ? 'complete' : 'partial');
+      isCounted = true;
+    };
+    const renderAll = async (abandoned: AbortSignal) => {
       const { blocks, complete, cut, accounts, entries } = await deps.collector().snapshot({ groups }, asOf, abandoned);
-      deps.scraped(complete ? 'complete' : 'partial');
+      // Before the exporter's own metrics are read, so that they include this scrape.
+      count(complete);
       const { families, dropped } = await familiesOf(blocks, deps.collection().max_series, abandoned);
       deps.dropped([...cut, ...dropped]);
       const own = wantsOwn ? await deps.ownMetrics(accounts, entries, families) : [];
-      return { pieces: await writeExposition(families, own, form, abandoned), complete, countedFor: gone };
+      return { pieces: await writeExposition(families, own, form, abandoned), complete };
+    };
+    const render = async (): Promise<readonly Buffer[]> => {
+      const { pieces, complete } = await renders.of(`${selection} ${form.format} ${form.gzip}`, gone, renderAll);
+      count(complete);
+      return pieces;
     };
     const writingFrom = deps.monotonic();
     try {
-      const { pieces, complete, countedFor } = await makings.of(`${kind} ${form.format} ${form.gzip}`, gone, make);
-      if (countedFor !== gone) deps.scraped(complete ? 'complete' : 'partial');
-      const isTaken = await sendExposition(response, pieces, form, slot);
+      const isTaken = await sendExposition(response, form, render, slot);
       if (!isTaken && gone.aborted) throw new ClientGoneError();
       // A HEAD request takes no body, so its time says nothing.
-      if (isTaken && request.method === 'GET') writeTimes.set(kind, deps.monotonic() - writingFrom);
+      if (isTaken && request.method === 'GET') writeTimes.set(selection, deps.monotonic() - writingFrom);
     } catch (error) {
       // Record the time even if the scraper gave up; otherwise the next response would be late too.
       if (error instanceof ClientGoneError) {
-        writeTimes.set(kind, Math.max(deps.monotonic() - writingFrom, writeTimes.get(kind) ?? 0));
+        writeTimes.set(selection, Math.max(deps.monotonic() - writingFrom, writeTimes.get(selection) ?? 0));
       }
       throw error;
     }
@@ -90,10 +100,9 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const collection = deps.collection();
     const startedAt = deps.monotonic();
     lastScrapes.note(request.socket.remoteAddress, deps.now(), startedAt);
-    const waitMs = timeToRespond(request, collection, lastWrite);
+    const waitMs = slot.mayWait ? timeToRespond(request, collection, lastWrite) : 0;
     const { gone } = slot;
-    const collector = deps.collector();
-    const result = await slot.waitFor((signal) => collector.probe(account, applicationId, waitMs, signal));
+    const result = await unlessGone(deps.collector().probe(account, applicationId, waitMs, gone), gone);
     if (result.kind === 'unknown_account') {
       throw new HttpError(404, 'There is no such account in the configuration.');
     }
@@ -105,17 +114,15 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const writingFrom = deps.monotonic();
     const ofDebug = { format: 'text', contentType: 'text/plain; charset=utf-8', gzip: false } as const;
     const form = debug ? ofDebug : expositionFormOf(request);
-    const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, gone), gone);
-    deps.dropped([...cut, ...dropped]);
-    const own = outcome(result.kind === 'result' && result.success, seconds);
-    const pieces = await unlessGone(writeExposition(families, own, form, gone), gone);
-    if (debug) {
-      response.setHeader('Content-Type', form.contentType);
-      const words = Buffer.from(inWords(account, applicationId, result, seconds));
-      await sendPieces(response, [words, ...pieces], slot);
-    } else if ((await sendExposition(response, pieces, form, slot)) && request.method === 'GET') {
-      lastWrite = deps.monotonic() - writingFrom;
-    }
+    const render = async (): Promise<readonly Buffer[]> => {
+      const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, gone), gone);
+      deps.dropped([...cut, ...dropped]);
+      const own = outcome(result.kind === 'result' && result.success, seconds);
+      const pieces = await unlessGone(writeExposition(families, own, form, gone), gone);
+      return debug ? [Buffer.from(inWords(account, applicationId, result, seconds)), ...pieces] : pieces;
+    };
+    const isTaken = await sendExposition(response, form, render, slot);
+    if (isTaken && request.method === 'GET' && !debug) lastWrite = deps.monotonic() - writingFrom;
   };
 }
 

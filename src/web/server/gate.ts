@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { sendInternalError, sendText } from '../sending.ts';
-import { clientGone } from '../requestLimiter.ts';
+import { clientGone, ClientGoneError } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { normalisePrefix, PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
@@ -46,6 +46,11 @@ export function createGate(options: {
       const verdict = users?.size
         ? await authenticator.judge(users, authorization, clientGone(response), address)
         : 'right';
+      if (verdict === 'busy') {
+        response.setHeader('Retry-After', '1');
+        sendText(response, 503, 'Too many passwords wait to be compared; try again later.');
+        return;
+      }
       if (verdict === 'wrong') refusedLogin(address);
       if (verdict !== 'right') {
         response.setHeader('WWW-Authenticate', 'Basic');
@@ -57,6 +62,8 @@ export function createGate(options: {
   };
 
   return (request, response) => {
+    // Node still hands over requests that were sent ahead over a connection that has been closed.
+    if (request.socket.destroyed) return;
     // No endpoint needs a body: the connection closes after the response, so that no byte is taken for the next request.
     const { 'transfer-encoding': encoding, 'content-length': length = 0 } = request.headers;
     if (encoding !== undefined || Number(length) > 0) response.setHeader('Connection', 'close');
@@ -67,6 +74,7 @@ export function createGate(options: {
       sendText(response, 400, 'Bad request: the target must be a path that begins with "/", or an http address.');
     } else {
       admit(request, response).catch((error: unknown) => {
+        if (error instanceof ClientGoneError) return;
         failed(error);
         sendInternalError(response);
       });

@@ -57,10 +57,9 @@ export async function startServers(options: {
     refusedLogins(`A login from ${address} was refused: wrong user name or password.`);
   };
   const gate = createGate({ ...options, store, mayEnter, refusedLogin });
-  const listener = connections.inTurn(gate);
   const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
   const create = (): Server => {
-    if (tls === undefined) return createServer(LIMITS, listener);
+    if (tls === undefined) return createServer(LIMITS, gate);
     const secured: TlsServerOptions = {
       ...LIMITS,
       ...tls.context,
@@ -69,7 +68,7 @@ export async function startServers(options: {
       // The certificate is judged after the handshake, by the client_auth_type that is then in force.
       rejectUnauthorized: false,
     };
-    const server = createTlsServer(secured, listener);
+    const server = createTlsServer(secured, gate);
     followTlsSettings(server, store, options.warn, refusedCertificates);
     return server;
   };

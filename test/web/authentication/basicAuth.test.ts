@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
+import { ClientGoneError } from '../../../src/web/clientGone.ts';
 import { BasicAuthenticator, readBasicCredentials } from '../../../src/web/authentication/passwords.ts';
 import { deferred } from '../support/deferred.ts';
 
@@ -53,82 +54,94 @@ describe('basic authentication', () => {
     expect(readBasicCredentials(basic('alice:a:b:ü'))).toEqual({ user: 'alice', password: 'a:b:ü' });
   });
 
-  test('an unknown user, and one of a lower cost, is refused at the highest cost in the file', async () => {
-    const users = new Map([
-      ['alice', bcrypt.hashSync('wonderland', 4)],
-      ['bob', bcrypt.hashSync('builder', 6)],
-    ]);
-    const asked: { readonly hash: string; readonly cost: number }[] = [];
-    const authenticator = new BasicAuthenticator((_password, hash, cost) => {
-      asked.push({ hash, cost });
-      return Promise.resolve(false);
+  test('compares the password of an unknown user too, and lets nobody in by it', async () => {
+    const asked: string[] = [];
+    const authenticator = new BasicAuthenticator((_password, hash) => {
+      asked.push(hash);
+      return Promise.resolve(true);
     });
-    for (const user of ['alice', 'bob', 'carol']) {
-      expect(await authenticator.judge(users, basic(`${user}:x`), STAYS, ADDRESS)).toBe('wrong');
-    }
-    expect(asked.map(({ cost }) => cost)).toEqual([6, 6, 6]);
-    expect(asked.map(({ hash }) => hash.slice(0, 7))).toEqual(['$2b$04$', '$2b$06$', '$2b$06$']);
-    const matching = new BasicAuthenticator(() => Promise.resolve(true));
-    expect(await matching.judge(users, basic('carol:x'), STAYS, ADDRESS)).toBe('wrong');
+    expect(await authenticator.judge(HASHES, basic('carol:x'), STAYS, ADDRESS)).toBe('wrong');
+    expect(asked).toEqual([expect.stringMatching(/^\$2b\$10\$.{53}$/)]);
   });
 
-  test('remembers a verdict, good or bad, until the hash changes', async () => {
+  test('remembers a right password until the hash changes, and no wrong one', async () => {
     const { authenticator, judge, compared } = counting();
     for (let round = 0; round < 3; round += 1) {
       expect(await judge('alice:wonderland')).toBe('right');
       expect(await judge('alice:wrong')).toBe('wrong');
     }
-    expect(compared).toHaveLength(2);
+    expect(compared).toEqual(['wonderland', 'wrong', 'wrong', 'wrong']);
     const changed = new Map([['alice', bcrypt.hashSync('looking-glass', 4)]]);
     expect(await authenticator.judge(changed, basic('alice:wonderland'), STAYS, ADDRESS)).toBe('wrong');
-    expect(compared).toHaveLength(3);
   });
 
-  test('remembers the last hundred wrong passwords, and a right one whatever their number', async () => {
-    const { judge, compared } = counting();
-    await judge('alice:wonderland');
-    for (let index = 0; index < 150; index += 1) await judge(`alice:wrong ${index}`);
-    expect(compared).toHaveLength(151);
-    expect(await judge('alice:wonderland')).toBe('right');
-    expect(await judge('alice:wrong 149')).toBe('wrong');
-    expect(compared).toHaveLength(151);
-    expect(await judge('alice:wrong 0')).toBe('wrong');
-    expect(compared).toHaveLength(152);
+  test('remembers the hundred right passwords that were used last', async () => {
+    const compared: string[] = [];
+    const authenticator = new BasicAuthenticator((password) => {
+      compared.push(password);
+      return Promise.resolve(true);
+    });
+    const judge = (password: string) => authenticator.judge(HASHES, basic(`alice:${password}`), STAYS, ADDRESS);
+    for (let index = 0; index < 100; index += 1) await judge(String(index));
+    for (const password of ['0', 'one more', '0', '1']) expect(await judge(password)).toBe('right');
+    expect(compared.slice(100)).toEqual(['one more', '1']);
   });
 });
 
 describe('passwords that wait to be compared', () => {
-  test('are compared two at a time, of one address one, and the same credentials once', async () => {
+  test('are compared one at a time, and equal ones once, from whichever address they come', async () => {
     const { judge, compared, most } = counting();
-    const given = ['alice:wonderland', 'alice:1', 'alice:wonderland', 'alice:2', 'alice:wonderland', 'bob:1'];
-    const verdicts = await Promise.all(given.map((text) => judge(text)));
-    expect(verdicts).toEqual(['right', 'wrong', 'right', 'wrong', 'right', 'wrong']);
-    expect(compared).toEqual(['wonderland', '1', '2', '1']);
+    const sent = ['alice:1', 'alice:wonderland', 'alice:1', 'alice:wonderland', 'bob:1', 'alice:wonderland'];
+    const verdicts = await Promise.all(sent.map((text, index) => judge(text, STAYS, `192.0.2.${index}`)));
+    expect(verdicts).toEqual(['wrong', 'right', 'wrong', 'right', 'wrong', 'right']);
+    expect(compared).toEqual(['1', 'wonderland', '1']);
     expect(most()).toBe(1);
-    await Promise.all(['3', '4', '5', '6'].map((text) => judge(`alice:${text}`, STAYS, `192.0.2.${text}`)));
-    expect(most()).toBe(2);
   });
 
-  test('of one address hold up one of another by none of theirs, in whatever number they come', async () => {
-    const { compared, judge } = counting();
-    const wrong = Array.from({ length: 50 }, (_, index) => judge(`alice:wrong ${index}`));
-    expect(await judge('alice:wonderland', STAYS, '198.51.100.1')).toBe('right');
-    expect(compared.slice(0, 3)).toContain('wonderland');
-    expect(new Set(await Promise.all(wrong))).toEqual(new Set(['wrong']));
+  test('are one for an address and user; another is not compared, whatever the names of unknown users', async () => {
+    const { promise: gate, resolve: open } = deferred();
+    const { judge, compared } = counting(gate);
+    const sent = ['alice:0', 'alice:1', 'alice:2', 'bob:1', 'carol:1', 'alice:1'];
+    const verdicts = sent.map((text) => judge(text));
+    const other = judge('alice:wonderland', STAYS, '198.51.100.1');
+    open();
+    expect(await Promise.all(verdicts)).toEqual(['wrong', 'wrong', 'busy', 'wrong', 'busy', 'wrong']);
+    expect(await other).toBe('right');
+    expect(compared).toEqual(['0', '1', '1', 'wonderland']);
+    expect(await judge('alice:2')).toBe('wrong');
   });
 
-  test('are not compared for a client that has gone', async () => {
+  test('are at most sixteen, and a password that is remembered waits for none of them', async () => {
+    const gates = [Promise.resolve(), deferred().promise];
+    const authenticator = new BasicAuthenticator(async (password) => {
+      await gates[password === 'wonderland' ? 0 : 1];
+      return true;
+    });
+    const judge = (text: string, host: number, gone = STAYS) =>
+      authenticator.judge(HASHES, basic(text), gone, `192.0.2.${host}`);
+    expect(await judge('alice:wonderland', 1)).toBe('right');
+    const leaving = new AbortController();
+    setMaxListeners(0, leaving.signal);
+    const waiting = Array.from({ length: 17 }, (_, host) => judge(`alice:${host}`, host, leaving.signal));
+    const left = Promise.allSettled(waiting);
+    expect(await judge('alice:one more', 99)).toBe('busy');
+    expect(await judge('alice:wonderland', 99)).toBe('right');
+    leaving.abort();
+    expect((await left).every(({ status }) => status === 'rejected')).toBe(true);
+  });
+
+  test('are not compared for a client that has gone, and take no place', async () => {
     const { promise: gate, resolve: open } = deferred();
     const { judge, compared } = counting(gate);
     const stays = judge('alice:stays');
-    const leaving = new AbortController();
-    setMaxListeners(0, leaving.signal);
-    const left = Array.from({ length: 50 }, (_, index) => judge(`alice:${index}`, leaving.signal));
-    leaving.abort();
+    for (let index = 0; index < 50; index += 1) {
+      const leaving = new AbortController();
+      const gone = expect(judge(`alice:${index}`, leaving.signal)).rejects.toThrow(ClientGoneError);
+      leaving.abort();
+      await gone;
+    }
     open();
-    expect(new Set(await Promise.all(left))).toEqual(new Set(['none']));
-    expect(await judge('alice:late', leaving.signal)).toBe('none');
-    expect([await stays, compared]).toEqual(['wrong', ['stays']]);
+    expect([await stays, await judge('alice:late'), compared]).toEqual(['wrong', 'wrong', ['stays', 'late']]);
   });
 
   test('are compared though the one before failed', async () => {

@@ -8,7 +8,6 @@ import { breakdownBlock, TEST_NOW } from '../support/collector.ts';
 import { deferred } from '../support/deferred.ts';
 import { requestText } from '../support/hostile.ts';
 import { get } from '../support/http.ts';
-import { sendRaw } from '../support/raw.ts';
 import { eventually } from '../../support/eventually.ts';
 
 /** A client over a socket of its own. */
@@ -233,40 +232,5 @@ describe('collect[]', () => {
     expect((await get(`${origin}/metrics?collect[]=`)).status).toBe(400);
     const long = await get(`${origin}/metrics?collect[]=${'x'.repeat(61)}`);
     expect([long.status, long.text]).toEqual([400, expect.stringContaining(`"${'x'.repeat(60)}..." in collect[]`)]);
-  });
-});
-
-describe('--web.max-requests', () => {
-  test('answers who has waited longest when one more comes, over both scrape paths', async () => {
-    const { app, origin } = await served({ settings: { maxRequests: 2 } });
-    const { promise, resolve } = deferred();
-    app.collector.gate = promise;
-    const waiting = [get(`${origin}/metrics`), get(`${origin}/probe?account=production&app_id=7`)];
-    await eventually(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(2));
-    const more = [get(`${origin}/metrics`), get(`${origin}/probe?account=production&app_id=7`)];
-    expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200]);
-    await eventually(() => expect(app.collector.refreshes.length + app.collector.probes.length).toBe(4));
-    resolve();
-    expect((await Promise.all(more)).map(({ status }) => status)).toEqual([200, 200]);
-    await eventually(async () => expect((await get(`${origin}/metrics`)).status).toBe(200));
-  });
-
-  test('requests sent ahead over one connection are answered one after the other, all of them', async () => {
-    const { port } = await served({ settings: { maxRequests: 1 } });
-    const { text } = await sendRaw(
-      port,
-      requestText('/metrics').repeat(9) + requestText('/metrics', ['Connection: close']),
-    );
-    expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(10);
-  });
-
-  test('0 means no limit', async () => {
-    const { app, origin } = await served({ settings: { maxRequests: 0 } });
-    const { promise, resolve } = deferred();
-    app.collector.gate = promise;
-    const waiting = Array.from({ length: 60 }, () => get(`${origin}/metrics`));
-    await eventually(() => expect(app.collector.refreshes).toHaveLength(60));
-    resolve();
-    expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { clientGone, ClientGoneError, unlessGone } from '../../../src/web/requestLimiter.ts';
+import { clientGone, ClientGoneError, unlessGone } from '../../../src/web/clientGone.ts';
 import { requestText } from '../support/hostile.ts';
 
 /** The response to a request over a real connection, and what ends that connection from the client's side. */

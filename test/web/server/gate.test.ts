@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import bcrypt from 'bcryptjs';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolders } from '../../config/folder.ts';
+import { eventually } from '../../support/eventually.ts';
 import { serve, served, testApp } from '../support/app.ts';
+import { deferred } from '../support/deferred.ts';
 import { get } from '../support/http.ts';
 import { sendRaw } from '../support/raw.ts';
 
@@ -140,6 +142,35 @@ describe('a password', () => {
     expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
     expect(servers.failures).toEqual([fault]);
     expect(app.collector.refreshes).toEqual([]);
+  });
+});
+
+describe('more passwords than can be compared', () => {
+  test('are answered 503 with Retry-After, not 401, and count as no refused login', async () => {
+    writeFileSync(file, users('wonderland'));
+    const { promise, resolve } = deferred();
+    let refused = 0;
+    let compared = 0;
+    const { origin } = await serve(testApp().app, {
+      webConfigFile: file,
+      refusedLogin: () => void (refused += 1),
+      compare: async () => {
+        compared += 1;
+        await promise;
+        return false;
+      },
+    });
+    const ask = (password: string) => get(`${origin}/metrics`, { headers: basic(`alice:${password}`) });
+    const first = ask('1');
+    await eventually(() => expect(compared).toBe(1));
+    const others = [ask('2'), ask('3')];
+    const busy = await Promise.race(others);
+    expect([busy.status, busy.headers['retry-after'], busy.headers['www-authenticate']]).toEqual([503, '1', undefined]);
+    expect(refused).toBe(0);
+    resolve();
+    expect((await first).status).toBe(401);
+    expect((await Promise.all(others)).map(({ status }) => status).toSorted()).toEqual([401, 503]);
+    expect([refused, compared]).toEqual([2, 2]);
   });
 });
 

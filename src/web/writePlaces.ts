@@ -1,0 +1,111 @@
+import type { ServerResponse } from 'node:http';
+import { unlessGone } from './clientGone.ts';
+
+/** The most large answers that are written at once. */
+const MAX_ANSWERS = 8;
+
+/** The most bytes of the large answers that are written beside the oldest one. */
+const MAX_BYTES = 128_000_000;
+
+/** While an answer waits, a client that has taken nothing for this time is cut off, in milliseconds. */
+const STALLED_MS = 2_000;
+
+/** Interval between two looks for stalled clients, in milliseconds. */
+const TICK_MS = 100;
+
+/** Limit for the paths whose sizes are remembered. */
+const MAX_SIZES = 100;
+
+export interface Place {
+  readonly response: ServerResponse;
+  bytes: number;
+  /** When the client last took a part of the answer; Infinity until the writing begins. */
+  tookAt: number;
+}
+
+/** Places for large answers: they limit the memory that clients hold by reading slowly. */
+export class WritePlaces {
+  readonly #now: () => number;
+  /** The oldest comes first. */
+  readonly #writing = new Set<Place>();
+  /** For each answer that waits, what begins it. */
+  readonly #waiting = new Map<Place, () => void>();
+  readonly #sizes = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `now` gives milliseconds of a clock that never goes back. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get taken(): { readonly writing: number; readonly waiting: number } {
+    return { writing: this.#writing.size, waiting: this.#waiting.size };
+  }
+
+  /** True if an answer of this size can be written now. */
+  hasRoom(bytes: number): boolean {
+    if (this.#writing.size === 0) return true;
+    const [, ...others] = this.#writing;
+    const used = others.reduce((sum, place) => sum + place.bytes, 0);
+    return this.#writing.size < MAX_ANSWERS && used + bytes <= MAX_BYTES;
+  }
+
+  /** Takes a place once one is free, until `leave`. Rejects with a {@link ClientGoneError} as soon as the client has left. */
+  async enter(response: ServerResponse, bytes: number, gone: AbortSignal): Promise<Place> {
+    const place = { response, bytes, tookAt: Infinity };
+    if (this.hasRoom(bytes)) {
+      this.#writing.add(place);
+      return place;
+    }
+    const turn = new Promise<void>((begin) => this.#waiting.set(place, begin));
+    this.#timer ??= setInterval(() => this.#cutOffStalled(), TICK_MS);
+    try {
+      await unlessGone(turn, gone);
+    } catch (error) {
+      this.leave(place);
+      throw error;
+    }
+    return place;
+  }
+
+  /** Bytes of the last answer of a path and query, to render one that has to wait in its turn only; 0 if not known. */
+  expectedBytes(url: string): number {
+    return this.#sizes.get(url) ?? 0;
+  }
+
+  expect(url: string, bytes: number): void {
+    this.#sizes.delete(url);
+    this.#sizes.set(url, bytes);
+    const [oldest] = this.#sizes.keys();
+    if (this.#sizes.size > MAX_SIZES && oldest !== undefined) this.#sizes.delete(oldest);
+  }
+
+  /** Notes that the client has taken a part of the answer. */
+  noteProgress(place: Place): void {
+    place.tookAt = this.#now();
+  }
+
+  leave(place: Place): void {
+    this.#waiting.delete(place);
+    this.#writing.delete(place);
+    // The newest first: its scraper still waits, while that of the oldest has often given up.
+    for (const [next, begin] of [...this.#waiting].reverse()) {
+      if (!this.hasRoom(next.bytes)) break;
+      this.#waiting.delete(next);
+      this.#writing.add(next);
+      begin();
+    }
+    if (this.#waiting.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #cutOffStalled(): void {
+    const since = this.#now() - STALLED_MS;
+    const stalled = [...this.#writing].filter(({ tookAt }) => tookAt <= since);
+    for (const place of stalled) {
+      place.response.req.socket.destroy();
+      this.leave(place);
+    }
+  }
+}
