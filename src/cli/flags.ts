@@ -96,7 +96,7 @@ export function addWebFlags(command: Command): Command {
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
       '--web.max-requests <number>',
-      'scrapes answered at once; one more ends the longest wait for New Relic; 0: no limit',
+      'scrapes that may wait for New Relic at once; one more gets the last good values; 0: no limit',
       wholeNumber(0),
       40,
     )

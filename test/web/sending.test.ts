@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, ServerResponse, type Server } from 'node:http';
+import type { ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { clientGone } from '../../src/web/clientGone.ts';

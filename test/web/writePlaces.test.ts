@@ -29,7 +29,7 @@ async function serveAnswers(deafClients: number) {
       sockets.push(request.socket);
       await sendExposition(response, FORM, () => Promise.resolve([render()]), slot);
     });
-    app.get(path, handle as Handler as never);
+    app.get(path, handle as never);
   };
   answer('/large', () => {
     state.renders += 1;
