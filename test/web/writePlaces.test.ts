@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import type { Handler } from '../../src/web/dependencies.ts';
 import { RequestLimiter } from '../../src/web/requestLimiter.ts';
 import { sendExposition } from '../../src/web/sending.ts';
 import { WritePlaces } from '../../src/web/writePlaces.ts';
