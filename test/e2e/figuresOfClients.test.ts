@@ -1,0 +1,131 @@
+import { Agent } from 'undici';
+import { hashSync } from 'bcryptjs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
+import { until } from '../real/support/until.ts';
+import { hostileClients, passwordLine, requestText, type HostileClient } from '../web/support/hostile.ts';
+import { get, type Got } from '../web/support/http.ts';
+import { nerdGraphAccount } from './support/config.ts';
+import { residentBytes } from './support/processFacts.ts';
+import { startExporter, type Exporter } from './support/program.ts';
+
+/** Memory that all hostile clients may cost together, in bytes. */
+const MEMORY = 150e6;
+const HEALTH_MS = 1_000;
+const TIMEOUT_SECONDS = 10;
+
+const AUTHORIZATION = passwordLine('prometheus:correct horse').replace('Authorization: ', '');
+const NEW_AUTHORIZATION = passwordLine('second:battery staple').replace('Authorization: ', '');
+
+let simulator: Simulator;
+let exporter: Exporter;
+const attackers: HostileClient[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ applications: 1_300 });
+  const hour = Object.fromEntries(
+    ['applications', 'application_metrics', 'hosts', 'host_metrics', 'key_transactions'].map((name) => [name, '1h']),
+  );
+  const config = { accounts: [nerdGraphAccount(simulator)], collection: { intervals: hour } };
+  const hashes = `prometheus: '${hashSync('correct horse', 4)}', second: '${hashSync('battery staple', 12)}'`;
+  exporter = await startExporter({
+    config,
+    files: { 'web.yaml': `basic_auth_users: {${hashes}, third: '${hashSync('x', 12)}'}\n` },
+    flags: ['--web.config.file=web.yaml'],
+  });
+  await until('100,000 series', async () => (await scrape()).text.split('\n').length > 100_000);
+});
+
+afterAll(async () => {
+  attackers.forEach(({ socket }) => socket.destroy());
+  await exporter.stop();
+  await simulator.close();
+});
+
+async function scrape(authorization = AUTHORIZATION, agent?: Agent): Promise<Got> {
+  const headers = { authorization, 'X-Prometheus-Scrape-Timeout-Seconds': String(TIMEOUT_SECONDS) };
+  return await get(`${exporter.url}/metrics`, { headers, ...(agent === undefined ? {} : { agent }) });
+}
+
+/** What an attack costs beside the scrapes of `rounds`: memory, and the longest time of a scrape and of a probe of health. */
+async function cost(rounds: number, attack: () => Promise<unknown>) {
+  const before = residentBytes(exporter.pid);
+  const most = { memory: 0, scrapeMs: 0, healthMs: 0 };
+  let isOver = false;
+  const timed = async (key: 'scrapeMs' | 'healthMs', request: () => Promise<Got>): Promise<void> => {
+    const from = performance.now();
+    expect((await request()).status).toBe(200);
+    most[key] = Math.max(most[key], performance.now() - from);
+    most.memory = Math.max(most.memory, residentBytes(exporter.pid) - before);
+  };
+  const probing = (async () => {
+    while (!isOver) await timed('healthMs', () => get(`${exporter.url}/-/healthy`));
+  })();
+  await attack();
+  for (let round = 0; round < rounds; round += 1) await timed('scrapeMs', scrape);
+  isOver = true;
+  await probing;
+  process.stderr.write(`Clients: ${JSON.stringify(most)}\n`);
+  return most;
+}
+
+const SELECTIONS = [
+  '',
+  '?collect[]=application_metrics&collect[]=host_metrics',
+  '?collect[]=applications&collect[]=hosts',
+];
+
+/** Clients that read nothing of large answers. */
+async function readNothing(count: number): Promise<void> {
+  const clients = await hostileClients(count, exporter.port, { deaf: true });
+  for (const [index, { socket }] of clients.entries()) {
+    socket.write(requestText(`/metrics${SELECTIONS[index % 3]}`, [`Authorization: ${AUTHORIZATION}`]));
+  }
+  attackers.push(...clients);
+  await until('the first answers', () => clients.filter(({ socket }) => socket.bytesRead > 0).length >= 8);
+}
+
+/** Clients that send nothing, or one byte every now and then. */
+async function keepConnected(count: number): Promise<void> {
+  for (let begun = 0; begun < count; begun += 100) attackers.push(...(await hostileClients(100, exporter.port)));
+  attackers.forEach(({ socket }, index) => index % 2 === 0 && socket.write('G'));
+}
+
+test('40 clients that read nothing of 100,000 series cost little memory, and delay neither scrapes nor health', async () => {
+  const { memory, scrapeMs, healthMs } = await cost(3, () => readNothing(40));
+  expect(memory).toBeLessThan(MEMORY);
+  expect(scrapeMs).toBeLessThan(TIMEOUT_SECONDS * 1_000);
+  expect(healthMs).toBeLessThan(HEALTH_MS);
+});
+
+test('600 connections without a whole request keep neither a scraper nor a probe of health out', async () => {
+  const { scrapeMs, healthMs } = await cost(3, () => keepConnected(600));
+  expect(scrapeMs).toBeLessThan(TIMEOUT_SECONDS * 1_000);
+  expect(healthMs).toBeLessThan(HEALTH_MS);
+});
+
+test('a flood of wrong passwords delays no scraper that was let in before, and a new one for less than 10 s', async () => {
+  let isOver = false;
+  let sent = 0;
+  const guess = async (client: number): Promise<void> => {
+    for (let round = 0; !isOver; round += 1) {
+      const authorization = passwordLine(`third:${client} ${round}`).replace('Authorization: ', '');
+      const { status } = await get(`${exporter.url}/metrics`, { headers: { authorization } });
+      expect([401, 503]).toContain(status);
+      sent += 1;
+    }
+  };
+  const flood = Promise.all(Array.from({ length: 20 }, (_, client) => guess(client)));
+  await until('the flood', () => sent > 20);
+  const { scrapeMs, healthMs } = await cost(3, () => Promise.resolve());
+  const another = new Agent({ localAddress: '127.0.0.2' });
+  const from = performance.now();
+  expect((await scrape(NEW_AUTHORIZATION, another)).status).toBe(200);
+  const newMs = performance.now() - from;
+  isOver = true;
+  await flood;
+  await another.close();
+  process.stderr.write(`Clients: a new scraper ${Math.round(newMs)} ms beside ${sent} wrong passwords\n`);
+  expect(Math.max(scrapeMs, newMs)).toBeLessThan(TIMEOUT_SECONDS * 1_000);
+  expect(healthMs).toBeLessThan(HEALTH_MS);
+});
