@@ -9,6 +9,9 @@ const MAX_ALIASED_VALUES = 10_000;
 const NO_ANCHOR =
   'a value that begins with * needs quotes, else it is an alias of YAML: no anchor of this name stands before';
 
+const DUPLICATE = 'duplicate key: keep one of them';
+const NO_MERGE = 'the merge key << needs a mapping, an alias of one, or a list of these';
+
 /** The check of a value's type for each tag of the core schema. */
 const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   '!': () => true,
@@ -41,6 +44,8 @@ export class DocumentValues {
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment | undefined;
+  /** True for a dialect: it has merge keys, and any plain value is text where text is expected. */
+  readonly #isDialect: boolean;
   /** The offsets of unknown tags, largest first. A tag stands before its node; the tags of earlier nodes are removed. */
   readonly #unknownTags: number[];
   /** Invalid nodes; further problems of their values are not reported. */
@@ -53,9 +58,10 @@ export class DocumentValues {
   /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
   readonly #targets = new Map<Alias, Node>();
 
-  constructor(document: Document.Parsed, env: Environment | undefined) {
+  constructor(document: Document.Parsed, env: Environment | undefined, isDialect: boolean) {
     this.#document = document;
     this.#env = env;
+    this.#isDialect = isDialect;
     this.#unknownTags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
     visit(document, {
       Map: (_key, node, ancestors) => {
@@ -93,8 +99,10 @@ export class DocumentValues {
     return this.on(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
-  expansionOf(node: Node | null | undefined): string | undefined {
-    return node ? this.#expansions.get(node) : undefined;
+  /** The text of a value with placeholders, and in a dialect of any scalar, before it got a type. */
+  textOf(node: Node | null | undefined): string | undefined {
+    if (!node) return undefined;
+    return this.#isDialect && isScalar(node) ? node.source : this.#expansions.get(node);
   }
 
   /** The offsets of a value and of its key, which an item of a list has not, and its node; for an alias, its target. */
@@ -106,23 +114,37 @@ export class DocumentValues {
 
   #checkKeys(node: YAMLMap, ancestors: Ancestors): void {
     const pairs = new Map<unknown, Pair>();
-    node.items = node.items.filter((pair) => {
-      const { key } = pair;
-      if (!isScalar(key) || typeof key.value !== 'string' || key.tag !== undefined) {
-        this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
-        return false;
-      }
-      const message = pairs.has(key.value) ? 'duplicate key: keep one of them' : keyProblem(key.value);
-      if (message === undefined) pairs.set(key.value, pair);
-      else
-        this.problems.push({
-          path: () => [...pathOf(node, ancestors), key.value as string],
-          offset: startOf(key),
-          message,
-        });
-      return message === undefined;
-    });
+    node.items = node.items
+      .flatMap((pair) => this.#merge(pair, node, ancestors))
+      .filter((pair) => {
+        const { key } = pair;
+        if (!isScalar(key) || typeof key.value !== 'string' || key.tag !== undefined) {
+          this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
+          return false;
+        }
+        const message = pairs.has(key.value) ? DUPLICATE : keyProblem(key.value);
+        if (message === undefined) pairs.set(key.value, pair);
+        else
+          this.problems.push({
+            path: () => [...pathOf(node, ancestors), key.value as string],
+            offset: startOf(key),
+            message,
+          });
+        return message === undefined;
+      });
     this.#pairs.set(node, pairs);
+  }
+
+  /** In a dialect, the pairs that a merge key stands for; any other pair is returned as it is. */
+  #merge(pair: Pair, node: YAMLMap, ancestors: Ancestors): readonly Pair[] {
+    const { key, value } = pair;
+    if (!this.#isDialect || !isScalar(key) || key.type !== Scalar.PLAIN || key.value !== '<<') return [pair];
+    const sources = (isSeq(value) ? value.items : [value]).map((each) =>
+      isAlias(each) ? this.#anchors.get(each.source) : each,
+    );
+    const maps = sources.filter((each) => isMap(each) && each !== node && !ancestors.includes(each));
+    if (maps.length < sources.length) this.#fail(node, ancestors, NO_MERGE, startOf(key));
+    return maps.flatMap((each) => (each as YAMLMap).items.flatMap((inner) => this.#merge(inner, node, ancestors)));
   }
 
   /** Replaces the placeholders of a text; null where one is invalid. */

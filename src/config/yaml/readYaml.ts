@@ -1,4 +1,5 @@
-import { Composer, type CST, type Document, Lexer, LineCounter, Parser, type YAMLError, YAMLParseError } from 'yaml';
+import { Composer, type CST, type Document, Lexer, LineCounter, Parser, YAMLParseError } from 'yaml';
+import type { ScalarTag, YAMLError } from 'yaml';
 import { showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import { counted } from '../../text/wording.ts';
@@ -7,13 +8,23 @@ import type { Environment } from './placeholders.ts';
 /** A YAML file as plain values, with their locations. */
 export type YamlFile = ReturnType<typeof readYaml>;
 
-/** Reads YAML 1.2 (core schema); reports every problem. `env` replaces the placeholders; without it, `${` is ordinary text. */
+/** A form of YAML other than 1.2, with merge keys: the version for a %YAML directive, and the types of plain values. */
+export interface Dialect {
+  readonly version: '1.1';
+  readonly tags: readonly ScalarTag[];
+}
+
+/**
+ * Reads YAML 1.2 (core schema), or another dialect; reports every problem. `env` replaces the placeholders; without it, `${`
+ * is ordinary text.
+ */
 export function readYaml(
   { path: name, text }: { readonly path: string; readonly text: string },
   env: Environment | undefined,
+  dialect?: Dialect,
 ) {
   const lines = new LineCounter();
-  const { values, problems } = valuesOf(text, lines, env);
+  const { values, problems } = valuesOf(text, lines, env, dialect);
   const whole = { file: name, line: undefined, column: undefined, path: '' };
   const diagnosticAt = ({ offset, path, message }: YamlProblem): Diagnostic => {
     const { line, col } = lines.linePos(offset);
@@ -52,8 +63,8 @@ export function readYaml(
         { ...whole, message: `${counted(warnings.length - shown.length, 'further warning')} like these` },
       ];
     },
-    /** The expanded text of a value with placeholders, before it got a type. */
-    textAt: (path: Path): string | undefined => values?.expansionOf(values.on(path)[path.length]?.node),
+    /** The text of a value before it got a type: with placeholders, the expanded text; of any plain value in a dialect. */
+    textAt: (path: Path): string | undefined => values?.textOf(values.on(path)[path.length]?.node),
   };
 }
 
@@ -76,15 +87,16 @@ function valuesOf(
   text: string,
   lines: LineCounter,
   env: Environment | undefined,
+  dialect: Dialect | undefined,
 ): { readonly values?: DocumentValues; readonly problems: readonly YamlProblem[] } {
-  const document = parse(text, lines);
+  const document = parse(text, lines, dialect);
   if ('message' in document) return { problems: [document] };
   if (document.errors.length > 0) {
     return { problems: syntaxProblems(document.errors, text, lines) };
   }
-  const whole = documentProblem(document, text);
+  const whole = documentProblem(document, text, dialect);
   if (whole !== undefined) return { problems: [{ offset: 0, path: top, message: whole }] };
-  const values = new DocumentValues(document, env);
+  const values = new DocumentValues(document, env, dialect !== undefined);
   const { problems, value } = values;
   if (value === undefined) return { problems: [{ offset: 0, path: top, message: TOO_MANY_ALIASES }] };
   return { values, problems };
@@ -100,7 +112,7 @@ const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 const MAX_NESTING = 50;
 
 /** The first document of a text, as the library's `parseDocument` gives it; a text nested too deeply for the library is refused. */
-function parse(text: string, lines: LineCounter): Document.Parsed | YamlProblem {
+function parse(text: string, lines: LineCounter, dialect: Dialect | undefined): Document.Parsed | YamlProblem {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   const tokens: CST.Token[] = [];
@@ -109,7 +121,10 @@ function parse(text: string, lines: LineCounter): Document.Parsed | YamlProblem 
     if (parser.stack.length > MAX_NESTING) return { offset: parser.offset, path: top, message: TOO_DEEP };
   }
   tokens.push(...parser.end());
-  const composer = new Composer({ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false });
+  const composer = new Composer({
+    ...{ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false },
+    ...(dialect === undefined ? {} : { schema: 'failsafe', customTags: [...dialect.tags] }),
+  });
   const [document, second] = composer.compose(tokens, true, text.length);
   if (document === undefined) throw new Error('a text without a document was read');
   if (second !== undefined)
@@ -117,9 +132,14 @@ function parse(text: string, lines: LineCounter): Document.Parsed | YamlProblem 
   return document;
 }
 
-function documentProblem({ directives, contents }: Document.Parsed, text: string): string | undefined {
+function documentProblem(
+  { directives, contents }: Document.Parsed,
+  text: string,
+  dialect: Dialect | undefined,
+): string | undefined {
   const { explicit, version } = directives.yaml;
-  if (explicit === true && version !== '1.2') return 'the file must be YAML 1.2: remove the %YAML directive';
+  const expected = dialect?.version ?? '1.2';
+  if (explicit === true && version !== expected) return `the file must be YAML ${expected}: remove the %YAML directive`;
   if (contents !== null && text.trim() !== '') return undefined;
   return 'the file is empty: it needs "accounts" with at least one account';
 }

@@ -28,6 +28,7 @@ function at(key: keyof TlsSection, message: string): Issue {
 export function readTlsSettings(section: TlsSection, folder: string) {
   const issues = contradictions(section);
   const files: string[] = [];
+  if (!usesTls(section)) return { settings: undefined, issues, files };
   const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
     const file = section[`${name}_file`];
     if (file === undefined) return section[name];
@@ -55,8 +56,20 @@ export function readTlsSettings(section: TlsSection, folder: string) {
   } catch (error) {
     issues.push(at(keyOf(section, 'cert'), `certificate and key cannot be used (${errorCode(error)})`));
   }
-  const settings = { context, clientAuth: section.client_auth_type, allowedSans: section.client_allowed_sans };
+  const settings = {
+    context,
+    clientAuth: section.client_auth_type,
+    allowedSans: section.client_allowed_sans?.length ? section.client_allowed_sans : undefined,
+  };
   return { settings: issues.length > 0 ? undefined : settings, issues, files };
+}
+
+/** False for a section without certificate, key and rule for clients: the exporter toolkit then serves plain HTTP. */
+function usesTls({ cert, key, client_ca, ...section }: TlsSection): boolean {
+  const { cert_file, key_file, client_ca_file, client_auth_type } = section;
+  return [cert, key, client_ca, cert_file, key_file, client_ca_file, client_auth_type].some(
+    (value) => value !== undefined,
+  );
 }
 
 /** The contradictions within the section, before any file is read. */
@@ -64,7 +77,7 @@ function contradictions(section: TlsSection): Issue[] {
   const issues: Issue[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
   for (const name of ['cert', 'key'] as const) {
-    if (section[name] === undefined && section[`${name}_file`] === undefined) {
+    if (usesTls(section) && section[name] === undefined && section[`${name}_file`] === undefined) {
       issues.push(issue([SECTION], `needs ${name} or ${name}_file`, 'key'));
     }
   }
@@ -74,30 +87,35 @@ function contradictions(section: TlsSection): Issue[] {
   }
   const required =
     auth === 'RequireAndVerifyClientCert' || auth === 'RequireAnyClientCert' || auth === 'RequireClientCert';
-  if (section.client_allowed_sans !== undefined && !required) {
+  if ((section.client_allowed_sans ?? []).length > 0 && !required) {
     const message =
       'needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match';
     issues.push(at('client_allowed_sans', message));
   }
-  if (section.min_version > section.max_version) {
-    issues.push(at('min_version', `is above max_version (${section.max_version})`));
+  const { min, max } = versionsOf(section);
+  if (min > max) {
+    issues.push(at('min_version', `is above max_version (${max})`));
   }
   return issues;
+}
+
+function versionsOf({ min_version, max_version }: TlsSection) {
+  return { min: min_version ?? 'TLS12', max: max_version ?? 'TLS13' } as const;
 }
 
 function contextOptions(
   section: TlsSection,
   pems: { cert: string | undefined; key: string | undefined; ca: string | undefined },
 ): SecureContextOptions {
-  const suites = section.cipher_suites.map((name) => CIPHER_SUITES[name]).filter((name) => name !== undefined);
-  const curves = section.curve_preferences.map((name) => CURVES[name]).filter((name) => name !== undefined);
+  const suites = (section.cipher_suites ?? []).map((name) => CIPHER_SUITES[name]).filter((name) => name !== undefined);
+  const curves = (section.curve_preferences ?? []).map((name) => CURVES[name]).filter((name) => name !== undefined);
   return {
     cert: pems.cert,
     key: pems.key,
     ca: pems.ca,
-    minVersion: TLS_VERSIONS[section.min_version],
-    maxVersion: TLS_VERSIONS[section.max_version],
-    honorCipherOrder: section.prefer_server_cipher_suites,
+    minVersion: TLS_VERSIONS[versionsOf(section).min],
+    maxVersion: TLS_VERSIONS[versionsOf(section).max],
+    honorCipherOrder: section.prefer_server_cipher_suites ?? false,
     // A list with only suites of TLS 1.2 would switch TLS 1.3 off in Node.
     ...(suites.length > 0 ? { ciphers: [...TLS13_CIPHER_SUITES, ...suites].join(':') } : {}),
     ...(curves.length > 0 ? { ecdhCurve: curves.join(':') } : {}),

@@ -3,6 +3,7 @@ import { type Diagnostic, formatDiagnostic } from '../../config/diagnostic.ts';
 import { parseWritten } from '../../config/schemaIssues.ts';
 import { identityAt, readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
+import { GO_YAML } from './goYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
 import { tlsSectionOf, webConfigSchema } from './webConfigFile.ts';
 
@@ -35,8 +36,8 @@ export function loadWebConfig(path: string): WebConfigResult {
   }
   // A file of comments alone is allowed, as in the exporter toolkit.
   if (file.text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { config: OPEN_WEB_CONFIG, files };
-  const tree = readYaml({ path, text: file.text }, {});
-  const parsed = parseWritten(webConfigSchema, tree.value);
+  const tree = readYaml({ path, text: file.text }, undefined, GO_YAML);
+  const parsed = parseWritten(webConfigSchema, tree.value, (at) => tree.textAt(at));
   const issues = 'issues' in parsed ? parsed.issues : [];
   // A valid section is checked even where others are invalid, so that all problems are reported at once.
   const section = tlsSectionOf(tree.value);
@@ -44,13 +45,12 @@ export function loadWebConfig(path: string): WebConfigResult {
   files.push(...(tls?.files ?? []));
   const diagnostics = tree.diagnosticsWith([...issues, ...(tls?.issues ?? [])]);
   if ('issues' in parsed || diagnostics.length > 0) return { diagnostics, files };
-  const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.value;
+  const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.value ?? {};
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
     tls: tls?.settings,
-    // A blank header is not set.
     headers: Object.fromEntries(
-      Object.entries(http?.headers ?? {}).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+      Object.entries(http?.headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     ),
     users: users ? new Map(Object.entries(users)) : undefined,
     rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { validateHeaderValue } from 'node:http';
-import { parseDuration } from '../../config/duration.ts';
+import { parseGoDuration } from './goYaml.ts';
 
 /** OpenSSL's names of the cipher suites before TLS 1.3, by Go's names, which the file has. */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
@@ -46,18 +46,28 @@ const CLIENT_AUTH_TYPES = [
   'RequireAndVerifyClientCert',
 ] as const;
 
-const BCRYPT_HASH = /^\$2[aby]\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/;
+/** A hash of any revision, and the end of a block text behind it; Go computes the same for all revisions. */
+const BCRYPT_HASH = /^\$2[^$]?(\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53})\s*$/;
+/** The revisions that the library for passwords knows. */
+const KNOWN_REVISION = /^\$2[aby]\$/;
+
+/** A value for which null and an empty text mean that it is not set, as in Go. */
+const settable = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (value === null || value === '' ? undefined : value), schema.optional());
 
 const cipherSuite = z.enum([...Object.keys(CIPHER_SUITES), ...TLS13_CIPHER_SUITES]);
 const tlsVersion = z.enum(['TLS10', 'TLS11', 'TLS12', 'TLS13']);
 const curve = z.enum(Object.keys(CURVES));
 const text = z.string().min(1, { error: 'must not be empty' });
+const switchValue = (byDefault: boolean) => z.boolean().nullable().default(byDefault);
 
-const header = z.string().refine(isHeaderValue, { error: 'has a character that an HTTP header cannot carry' });
+/** As Go sends it: line ends become spaces, and the white space around the value goes. */
+const header = z
+  .string()
+  .transform((value) => value.replaceAll(/[\r\n]/g, ' ').trim())
+  .refine(isHeaderValue, { error: 'has a character that an HTTP header cannot carry' });
 
-/** A header with one of these values; an empty value means that it is not set. */
-const headerOf = (...allowed: string[]) =>
-  header.refine((value) => value === '' || allowed.includes(value), { error: `must be ${allowed.join(' or ')}` });
+const freeHeader = settable(header);
 
 function isHeaderValue(value: string): boolean {
   try {
@@ -68,60 +78,74 @@ function isHeaderValue(value: string): boolean {
   }
 }
 
+const NO_DURATION = 'must be a duration such as 1s or 500ms';
+
 const duration = z
   .unknown()
-  .transform((value) => (typeof value === 'string' ? parseDuration(value) : value === 0 ? 0 : undefined))
-  .refine((value) => value !== undefined, { error: 'must be a duration such as 1s or 500ms' });
+  .transform((value) => (typeof value === 'string' ? parseGoDuration(value) : (value ?? 0) === 0 ? 0 : undefined))
+  .refine((value) => value !== undefined && value >= 0, { error: NO_DURATION });
 
 const tlsSection = z.strictObject({
-  cert: text.optional(),
-  key: text.optional(),
-  client_ca: text.optional(),
-  cert_file: text.optional(),
-  key_file: text.optional(),
-  client_ca_file: text.optional(),
-  client_auth_type: z.enum(CLIENT_AUTH_TYPES).optional(),
-  client_allowed_sans: z.array(text).optional(),
-  min_version: tlsVersion.default('TLS12'),
-  max_version: tlsVersion.default('TLS13'),
-  cipher_suites: z.array(cipherSuite).default([]),
-  curve_preferences: z.array(curve).default([]),
-  prefer_server_cipher_suites: z.boolean().default(true),
+  cert: settable(text),
+  key: settable(text),
+  client_ca: settable(text),
+  cert_file: settable(text),
+  key_file: settable(text),
+  client_ca_file: settable(text),
+  client_auth_type: settable(z.enum(CLIENT_AUTH_TYPES)),
+  client_allowed_sans: z.array(text).nullish(),
+  min_version: tlsVersion.nullable().default('TLS12'),
+  max_version: tlsVersion.nullable().default('TLS13'),
+  cipher_suites: z.array(cipherSuite).nullable().default([]),
+  curve_preferences: z.array(curve).nullable().default([]),
+  prefer_server_cipher_suites: switchValue(true),
 });
 
 const headersSection = z.strictObject({
-  'Strict-Transport-Security': header.optional(),
-  'X-Content-Type-Options': headerOf('nosniff').optional(),
-  'X-Frame-Options': headerOf('deny', 'sameorigin').optional(),
-  'X-XSS-Protection': header.optional(),
-  'Content-Security-Policy': header.optional(),
+  'Strict-Transport-Security': freeHeader,
+  'X-Content-Type-Options': z.enum(['nosniff']).optional(),
+  'X-Frame-Options': z.enum(['deny', 'sameorigin']).optional(),
+  'X-XSS-Protection': freeHeader,
+  'Content-Security-Policy': freeHeader,
 });
 
 const httpSection = z.strictObject({
-  http2: z.boolean().default(true),
+  http2: switchValue(true),
   headers: headersSection.nullish(),
 });
 
 const userName = z.string().regex(/^[^:]+$/, { error: 'a user name is not empty and has no colon' });
-const passwordHash = z.string().regex(BCRYPT_HASH, { error: 'must be a bcrypt hash such as `htpasswd -nB` prints' });
+const passwordHash = z
+  .string()
+  .regex(BCRYPT_HASH, { error: 'must be a bcrypt hash such as `htpasswd -nB` prints' })
+  .transform((hash) => (KNOWN_REVISION.test(hash) ? hash.trimEnd() : hash.replace(BCRYPT_HASH, '$$2b$1')));
 
 const rateLimitSection = z.strictObject({
   interval: duration.default(0),
-  burst: z.int().min(0).default(0),
+  // Go cuts the places behind the decimal point.
+  burst: z
+    .number()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .nullable()
+    .default(0)
+    .transform((count) => Math.trunc(count ?? 0)),
 });
 
 /** The keys of the file, exactly those of the exporter toolkit. An unknown one is an error. */
-export const webConfigSchema = z.strictObject({
-  tls_server_config: tlsSection.nullish(),
-  http_server_config: httpSection.nullish(),
-  basic_auth_users: z.record(userName, passwordHash).nullish(),
-  rate_limit: rateLimitSection
-    .refine(({ interval, burst }) => interval === 0 || burst > 0, {
-      error: 'must be at least 1 where an interval is set, else every request would be refused',
-      path: ['burst'],
-    })
-    .nullish(),
-});
+export const webConfigSchema = z
+  .strictObject({
+    tls_server_config: tlsSection.nullish(),
+    http_server_config: httpSection.nullish(),
+    basic_auth_users: z.record(userName, passwordHash).nullish(),
+    rate_limit: rateLimitSection
+      .refine(({ interval, burst }) => interval === 0 || burst > 0, {
+        error: 'must be at least 1 where an interval is set, else every request would be refused',
+        path: ['burst'],
+      })
+      .nullish(),
+  })
+  .nullable();
 
 export type TlsSection = z.infer<typeof tlsSection>;
 

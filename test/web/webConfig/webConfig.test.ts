@@ -84,6 +84,75 @@ rate_limit: {interval: 1m30s, burst: 20}
     });
   });
 
+  test.each([
+    ['0.5s', 500],
+    ['1.5s', 1_500],
+    ['250us', 0.25],
+    ['250µs', 0.25],
+    ['1m1h', 3_660_000],
+    ['.5s', 500],
+    ['+1s', 1_000],
+    ['"1s1s"', 2_000],
+  ])('reads the duration %s as Go does', (text, intervalMs) => {
+    expect(load(`rate_limit: {interval: ${text}, burst: 1}`)).toMatchObject({ config: { rateLimit: { intervalMs } } });
+  });
+
+  test.each([
+    ['1_000', 1_000],
+    ['010', 8],
+    ['08', 8],
+    ['0x10', 16],
+    ['0b11', 3],
+    ['0o17', 15],
+    ['+5', 5],
+    ['1.9', 1],
+    ['1e3', 1_000],
+    ['!!int "5"', 5],
+  ])('reads the number %s as Go does', (text, burst) => {
+    expect(load(`rate_limit: {interval: 1s, burst: ${text}}`)).toMatchObject({ config: { rateLimit: { burst } } });
+  });
+
+  test.each([
+    ['0', '0'],
+    ['0x10', '0x10'],
+    ['yes', 'yes'],
+    ['2001-01-01', '2001-01-01'],
+    ['"${HOST}"', '${HOST}'],
+    ['"a\\r\\nSet-Cookie: x"', 'a  Set-Cookie: x'],
+    ['"a\\n"', 'a'],
+  ])('sends the header %s as Go does', (text, value) => {
+    expect(load(`http_server_config: {headers: {X-XSS-Protection: ${text}}}`)).toMatchObject({
+      config: { headers: { 'X-XSS-Protection': value } },
+    });
+  });
+
+  test.each(['$2$', '$2x$', '$2z$', '$2y$'])(
+    'gives a hash of the revision %s in a form that can be compared',
+    (start) => {
+      const known = start === '$2y$' ? start : '$2b$';
+      const result = load(`basic_auth_users:\n  alice: |\n    ${start}${HASH.slice(4)}\n`);
+      expect(result).toMatchObject({ config: { users: new Map([['alice', `${known}${HASH.slice(4)}`]]) } });
+    },
+  );
+
+  test.each(['{}', '~', '{cert_file: "", key_file: ""}', '{min_version: TLS13, client_auth_type: ""}'])(
+    'is plain HTTP with the TLS section %s',
+    (section) => expect(load(`tls_server_config: ${section}`)).toMatchObject({ config: { tls: undefined } }),
+  );
+
+  test('takes users and certificates from merge keys', () => {
+    const text = `tls_server_config:\n  <<: [{cert_file: one.crt}, {key_file: one.key}]\nbasic_auth_users:\n  <<: {alice: ${HASH}}\n  bob: ${HASH}\n`;
+    expect(load(text)).toMatchObject({
+      config: {
+        tls: { context: { cert: one.cert } },
+        users: new Map([
+          ['alice', HASH],
+          ['bob', HASH],
+        ]),
+      },
+    });
+  });
+
   test('reads certificate and key, and every cipher suite and curve is known to this system', () => {
     const suites = [
       'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
@@ -108,10 +177,10 @@ describe('faults', () => {
     ],
     [
       'http_server_config:\n  headers:\n    X-Content-Type-Options: sniff\n',
-      '3:29: http_server_config.headers.X-Content-Type-Options: must be nosniff',
+      '3:29: http_server_config.headers.X-Content-Type-Options: must be nosniff; did you mean "nosniff"?',
     ],
     [
-      'http_server_config:\n  headers:\n    Content-Security-Policy: "a\\r\\nSet-Cookie: x"\n',
+      'http_server_config:\n  headers:\n    Content-Security-Policy: "a\\u0001"\n',
       '3:30: http_server_config.headers.Content-Security-Policy: has a character that an HTTP header cannot carry',
     ],
     [
@@ -124,9 +193,9 @@ describe('faults', () => {
     ],
     ['rate_limit:\n  interval: 5\n  burst: 1\n', '2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
     ['rate_limit:\n  interval: often\n', '2:13: rate_limit.interval: must be a duration such as 1s or 500ms'],
-    ['rate_limit:\n  burst: 1.5\n', '2:10: rate_limit.burst: must be a whole number'],
+    ['rate_limit:\n  burst: many\n', '2:10: rate_limit.burst: expected a number, not text'],
     [
-      'tls_server_config: {}\n',
+      'tls_server_config: {client_auth_type: NoClientCert}\n',
       '1:1: tls_server_config: needs cert or cert_file\n1:1: tls_server_config: needs key or key_file',
     ],
     [

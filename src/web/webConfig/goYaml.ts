@@ -1,0 +1,59 @@
+import type { ScalarTag } from 'yaml';
+import type { Dialect } from '../../config/yaml/readYaml.ts';
+
+const INTEGER = /^[-+]?(?:0x[0-9a-f_]+|0b[01_]+|0o?[0-7_]*|[1-9][0-9_]*)$/i;
+const FLOAT = /^[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:e[-+]?[0-9]+)?$/i;
+
+/** Reads a whole number as Go's strconv.ParseInt does with base 0: a leading 0 means octal. */
+function parseInteger(text: string): number {
+  const digits = text.replaceAll('_', '').replace(/^[-+]/, '');
+  const value = Number(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
+  return text.startsWith('-') ? -value : value;
+}
+
+const TAGS: readonly ScalarTag[] = [
+  { tag: 'tag:yaml.org,2002:null', default: true, test: /^(?:~|null|Null|NULL)?$/, resolve: () => null },
+  {
+    tag: 'tag:yaml.org,2002:bool',
+    default: true,
+    test: /^(?:[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/,
+    resolve: (text) => /^(?:y|yes|true|on)$/i.test(text),
+  },
+  { tag: 'tag:yaml.org,2002:int', default: true, test: INTEGER, resolve: parseInteger },
+  {
+    tag: 'tag:yaml.org,2002:float',
+    default: true,
+    test: FLOAT,
+    resolve: (text) => Number(text.replaceAll('_', '')),
+  },
+];
+
+/**
+ * YAML as Go's package yaml.v2 reads it, with which the exporter toolkit reads its file: the types of YAML 1.1, merge keys,
+ * and the text of any plain value where text is expected.
+ */
+export const GO_YAML: Dialect = { version: '1.1', tags: TAGS };
+
+/** Nanoseconds in the units of Go's time.ParseDuration. */
+const UNITS: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  μs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 60e9,
+  h: 3_600e9,
+};
+
+/** Milliseconds of a duration in Go's form, such as `1m30s` or `0.5s`; undefined for another text. */
+export function parseGoDuration(text: string): number | undefined {
+  if (/^[-+]?0$/.test(text)) return 0;
+  const [, sign, amounts = ''] =
+    /^([-+]?)((?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(text) ?? [];
+  if (amounts === '') return undefined;
+  const parts = [...amounts.matchAll(/([0-9.]+)([^0-9.]+)/g)];
+  const nanoseconds = parts.reduce((total, [, count, unit = '']) => total + Number(count) * (UNITS[unit] ?? NaN), 0);
+  // Go counts in whole nanoseconds.
+  return (sign === '-' ? -1 : 1) * (Math.trunc(nanoseconds) / 1e6);
+}
