@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import { existsSync } from 'node:fs';
 import { createLogger } from '../log/logger.ts';
+import { openStandardError } from '../log/output.ts';
 import { Secrets } from '../log/secrets.ts';
 import type { CommonOptions } from './flags.ts';
 import type { Config } from '../config/config.ts';
@@ -14,9 +15,15 @@ import { ExitStatus } from './process.ts';
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
+  /** Gives the number of lines that could not be written. */
+  readonly droppedLines: () => number;
 } {
   const secrets = new Secrets();
-  return { logger: createLogger({ level, format, secrets }), secrets };
+  const destination = openStandardError((lines) =>
+    logger.warn({ lines }, 'Lines of the log are lost: the disk was full, or its reader too slow'),
+  );
+  const logger = createLogger({ level, format, secrets, destination });
+  return { logger, secrets, droppedLines: () => destination.dropped };
 }
 
 /** Logs that the configuration comes from the environment, where there is no file; a file is not logged. */

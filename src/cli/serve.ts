@@ -26,7 +26,7 @@ import { runService } from './service.ts';
 /** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
-  const { logger, secrets } = openLog(options);
+  const { logger, secrets, droppedLines } = openLog(options);
   await runService(
     logger,
     async () => {
@@ -40,7 +40,8 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
         logger.warn(ends, 'The interface of an account ends');
       }
       const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
-      const daemon = await startDaemon({ config, readConfig, flags, logger, secrets, environment: process.env });
+      const log = { logger, secrets, droppedLines };
+      const daemon = await startDaemon({ config, readConfig, flags, ...log, environment: process.env });
       return { stop: () => daemon.stop(), reload: () => daemon.reload() };
     },
     'reload',
@@ -62,10 +63,13 @@ export async function startDaemon(options: {
   readonly flags: ServeFlags;
   readonly logger: Logger;
   readonly secrets: Secrets;
+  readonly droppedLines: () => number;
   readonly environment: Environment;
 }) {
   const { flags, logger, secrets, environment } = options;
-  const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics: flags.processMetrics });
+  const { droppedLines } = options;
+  const build = { version: VERSION, revision: REVISION, processMetrics: flags.processMetrics };
+  const telemetry = new Telemetry({ ...build, droppedLines });
   let { config } = options;
   const collector = new Collector(config, {
     clock: systemClock,

@@ -16,11 +16,10 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export function createLogger(options: {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Standard error by default. */
-  readonly destination?: DestinationStream;
+  readonly destination: DestinationStream;
   readonly secrets: Secrets;
 }): Logger {
-  const { level, format, secrets, destination = standardError() } = options;
+  const { level, format, secrets, destination } = options;
   const mask = (text: string): string => secrets.mask(text);
   const write = (json: string): void => {
     const line =
@@ -39,14 +38,6 @@ export function createLogger(options: {
     },
     { write },
   );
-}
-
-/** Unlike process.stderr, this stream writes before `write` returns, even to a pipe: no line is lost at exit. */
-function standardError(): DestinationStream {
-  const destination = pino.destination({ dest: 2, sync: true });
-  // A closed log is no reason to stop.
-  destination.on('error', () => undefined);
-  return destination;
 }
 
 // Bare values are unambiguous in logfmt; everything else is quoted.

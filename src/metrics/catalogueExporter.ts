@@ -156,6 +156,11 @@ export const EXPORTER = {
     [],
     'Requests that were refused because of a wrong user name or password.',
   ),
+  logLinesDropped: counter(
+    'newrelic_exporter_log_lines_dropped_total',
+    [],
+    'Lines of the log that could not be written: 1,000 lines or 1 MB waited for a full disk or a slow reader.',
+  ),
   querySuccess: gauge(
     'newrelic_exporter_query_success',
     ['account', 'query'],

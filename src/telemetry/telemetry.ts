@@ -25,11 +25,24 @@ export class Telemetry {
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
   /** @param build `processMetrics` false: without the families `process_*` and `nodejs_*` */
-  constructor(build: { readonly version: string; readonly revision: string; readonly processMetrics: boolean }) {
-    const { version, revision, processMetrics } = build;
+  constructor(build: {
+    readonly version: string;
+    readonly revision: string;
+    readonly processMetrics: boolean;
+    readonly droppedLines: () => number;
+  }) {
+    const { version, revision, processMetrics, droppedLines } = build;
     this.#process = processMetrics ? processRegistry() : undefined;
     const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
     buildInfo.set({ version, revision, node_version: process.version }, 1);
+    new Counter({
+      ...EXPORTER.logLinesDropped,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        this.inc(droppedLines());
+      },
+    });
     this.scrapes.inc({ result: 'complete' }, 0);
     this.scrapes.inc({ result: 'partial' }, 0);
     // The library would show a 0 before the first value is set.

@@ -14,7 +14,7 @@ import { startOrExit } from './simulate.ts';
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { LISTEN_FDS, LISTEN_PID } = process.env;
-  const { logger, secrets } = openLog(options);
+  const { logger, secrets, droppedLines } = openLog(options);
   const { service, stopping, end } = await runService(
     logger,
     async () => {
@@ -29,6 +29,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
           flags,
           logger,
           secrets,
+          droppedLines,
           // The demo ignores the environment but for the sockets that systemd hands over.
           environment: { LISTEN_FDS, LISTEN_PID },
         });

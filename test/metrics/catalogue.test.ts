@@ -106,6 +106,7 @@ const EXPORTER = [
   'counter newrelic_exporter_api_batches_split_total{account,reason}',
   'gauge newrelic_exporter_applications{account,state}',
   'counter newrelic_exporter_web_refused_logins_total',
+  'counter newrelic_exporter_log_lines_dropped_total',
   'gauge newrelic_exporter_query_success{account,query}',
   'gauge newrelic_exporter_query_duration_seconds{account,query}',
   'gauge newrelic_exporter_query_series{account,query}',

@@ -45,7 +45,7 @@ const ENTRY: EntryStatus = {
 let telemetry: Telemetry;
 
 beforeEach(() => {
-  telemetry = new Telemetry({ version: '1.2.3', revision: 'abc', processMetrics: true });
+  telemetry = new Telemetry({ version: '1.2.3', revision: 'abc', processMetrics: true, droppedLines: () => 0 });
 });
 
 async function body(statuses: readonly AccountStatus[], format: Format = 'text'): Promise<string> {
