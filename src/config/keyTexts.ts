@@ -29,7 +29,7 @@ export function accountsWithKeys(configuration: unknown, keys: Secrets): Issue[]
   });
 }
 
-/** Issues for the texts of a value, at any depth, that hold a configured key or a run of 12 characters of one. */
+/** Issues for the texts of a value, at any depth, that hold a configured key. */
 export function textsWithKeys(value: unknown, path: Path, keys: Secrets): Issue[] {
   const holdsKey = (text: string): boolean => keys.mask(text) !== text;
   if (typeof value === 'string') return holdsKey(value) ? [issue(path, HOLDS_KEY)] : [];
@@ -40,5 +40,4 @@ export function textsWithKeys(value: unknown, path: Path, keys: Secrets): Issue[
   );
 }
 
-const HOLDS_KEY =
-  'holds an API key of the configuration, or a part of one, which would be published or sent: remove it';
+const HOLDS_KEY = 'holds an API key of the configuration, which would be published or sent: remove it';

@@ -200,7 +200,7 @@ export async function refusalOf(
   let body: unknown;
   try {
     const text = await decodeText(response, LONGEST_ERROR);
-    if (tooMuchOf(text, Infinity) === undefined) body = JSON.parse(secrets.mask(text));
+    if (tooMuchOf(text, Infinity) === undefined) body = parseWithoutKeys(secrets.mask(text), secrets);
   } catch {
     // The status alone is enough.
   }
@@ -223,10 +223,9 @@ export function parseResponse(
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
   }
-  const safe = onlyNumbers === true ? text : withoutKeys(text, secrets);
   let body: unknown;
   try {
-    body = JSON.parse(safe);
+    body = onlyNumbers === true ? JSON.parse(text) : parseWithoutKeys(text, secrets);
   } catch {
     throw invalid(notJson(text));
   }
@@ -327,19 +326,19 @@ function reasonsIn(messages: unknown): string {
   return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
 }
 
-/** A body is searched only for spellings of at least this length: a shorter key could be an ordinary word. */
+/** Only spellings of at least this length are hidden in a body: a shorter key could be an ordinary word. */
 const SHORTEST_IN_BODY = 12;
 /** A letter, digit or mark of a key that is written as an escape, although JSON does not need one. */
 const ESCAPED = /\\u00(?:2d|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
-/** The longest text, in characters, that is searched closely: the search takes about 70 ns for each character. */
-const LONGEST_HIDDEN_IN = 1024 * 1024;
 
-/** A body without echoed keys, which would become labels. Throws a CallFailure where hiding them would take too long. */
-export function withoutKeys(text: string, secrets: Secrets): string {
-  if (!secrets.holdsRun(text) && !(text.includes('\\u00') && ESCAPED.test(text))) return text;
-  if (text.length <= LONGEST_HIDDEN_IN) return secrets.mask(text, SHORTEST_IN_BODY);
-  throw new CallFailure(
-    'invalid_response',
-    'the response is large and holds parts of an API key, or escapes of its letters',
-  );
+/** Parses a body without echoed keys, which would become labels. Throws a SyntaxError for text that is not JSON. */
+export function parseWithoutKeys(text: string, secrets: Secrets): unknown {
+  const mask = (part: string): string => secrets.mask(part, SHORTEST_IN_BODY);
+  if (!text.includes('\\u00') || !ESCAPED.test(text)) return JSON.parse(mask(text));
+  // Names of members, too, are masked after their escapes are read.
+  return JSON.parse(mask(text), (_, value: unknown) => {
+    if (typeof value === 'string') return mask(value);
+    if (!hasMembers(value) || isList(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [mask(name), inner]));
+  });
 }

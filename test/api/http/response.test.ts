@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { BOUNDS, parseResponse, refusalOf, titleOf, withoutKeys } from '../../../src/api/http/response.ts';
+import { BOUNDS, parseResponse, parseWithoutKeys, refusalOf, titleOf } from '../../../src/api/http/response.ts';
 import { Secrets } from '../../../src/log/secrets.ts';
 
 const KEY = 'NRAK-TEST/KEY+0123456789';
@@ -124,45 +123,20 @@ describe('a body that is nested deep', () => {
 describe('a body with a key, which would become a label,', () => {
   const LONG = 'NRAK-0123456789ABCDEF';
 
-  it.each([LONG, LONG.slice(3, 15), LONG.slice(9), Buffer.from(LONG).toString('base64'), `\\u004e${LONG.slice(1)}`])(
-    'loses the key, or a part of 12 characters: %s',
-    (part) => {
-      expect(withoutKeys(`{"name":"${part}"}`, knowing(LONG))).toMatch(/^\{"name":"<secret>(?:=*)"\}$/);
-    },
-  );
+  const escaped = LONG.replaceAll('A', String.raw`\u0041`);
+
+  it.each([LONG, encodeURIComponent(LONG), escaped, String.raw`\u004e${LONG.slice(1)}`])('loses it: %s', (form) => {
+    expect(parseWithoutKeys(`{"name":"${form}"}`, knowing(LONG))).toEqual({ name: '<secret>' });
+    expect(parseWithoutKeys(`{"a":[{"${form}":1}]}`, knowing(LONG))).toEqual({ a: [{ '<secret>': 1 }] });
+  });
 
   it('loses the keys of other accounts, too', () => {
     const secrets = knowing(LONG, 'NRAK-OTHERKEYOFANACCOUNT');
-    expect(withoutKeys('{"name":"of NRAK-OTHERKEYOFANACCOUNT"}', secrets)).toBe('{"name":"of <secret>"}');
+    expect(parseWithoutKeys('{"name":"of NRAK-OTHERKEYOFANACCOUNT"}', secrets)).toEqual({ name: 'of <secret>' });
   });
 
-  it('keeps keys that are too short to be told from words', () => {
-    expect(withoutKeys('{"name":"test"}', knowing('test'))).toBe('{"name":"test"}');
-  });
-
-  it.each([
-    ['holds the key', 'NRAK-ABABABABABA0123456789'],
-    ['is made of pieces that overlap as in the key', 'AB'],
-    ['escapes a letter of the key', String.raw`\u0041`],
-  ])('is refused where it is large and %s, which would take a second to search', (_, piece) => {
-    const large = `{"name":"${piece.repeat((2 * 1024 * 1024) / piece.length)}"}`;
-    expect(() => withoutKeys(large, knowing('NRAK-ABABABABABA0123456789'))).toThrow('parts of an API key');
-  });
-
-  it('is left alone where it is large and has none of a hundred keys', () => {
-    const keys = Array.from({ length: 100 }, (_, index) => {
-      const digest = createHash('sha256').update(String(index)).digest('hex');
-      return `NRAK-${digest.slice(0, 27).toUpperCase()}`;
-    });
-    const body = JSON.stringify({
-      rows: Array.from({ length: 60_000 }, (_, id) => ({ id, name: `service-${id * 7919}`, total: id / 7 })),
-    });
-    expect(body.length).toBeGreaterThan(2 * 1024 * 1024);
-    expect(withoutKeys(body, knowing(...keys))).toBe(body);
-  });
-
-  it('is left alone where it is large and its escapes stand for no letter of the key', () => {
-    const body = `{"name":"${String.raw`\u0026 \u003c `.repeat(200_000)}"}`;
-    expect(withoutKeys(body, knowing(LONG))).toBe(body);
+  it('keeps keys that are too short to be told from words, and parts of keys', () => {
+    expect(parseWithoutKeys('{"name":"test"}', knowing('test'))).toEqual({ name: 'test' });
+    expect(parseWithoutKeys(`{"name":"${LONG.slice(3, 17)}"}`, knowing(LONG))).toEqual({ name: LONG.slice(3, 17) });
   });
 });
