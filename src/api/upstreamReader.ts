@@ -3,6 +3,7 @@ import type { Columns } from '../formulas/metricInputs.ts';
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
 import type {
   Application,
+  Cut,
   Host,
   Instance,
   KeyTransaction,
@@ -240,6 +241,12 @@ export interface CustomNamesSubject extends ApplicationSubject {
   readonly filters: readonly string[];
 }
 
+/** The metric names that contain a filter. */
+export interface CustomNames {
+  readonly names: readonly string[];
+  readonly cut?: Cut | undefined;
+}
+
 /** A query of the language NRQL, without time and limit. */
 export interface QuerySubject {
   /** The length of its window in seconds, whole minutes; undefined: as long as the range of the refresh. */
@@ -271,6 +278,7 @@ export interface MonitoredEntity {
   readonly metrics: readonly GoldenMetric[];
   /** The error if its golden metrics were never read. */
   readonly unread?: UpstreamError | undefined;
+  readonly cut?: Cut | undefined;
 }
 
 /** A golden metric as New Relic defines it. */
@@ -392,7 +400,7 @@ export interface UpstreamReader {
   /** The datastore metrics of applications, sorted; undefined: the metric data include them. */
   readonly datastores?: BatchRead<ApplicationSubject, readonly string[]> | undefined;
   /** The names that custom metrics may match; unscoped ones only. */
-  readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
+  readonly customNames: BatchRead<CustomNamesSubject, CustomNames>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
   /** Values of single minutes, never rounded. */

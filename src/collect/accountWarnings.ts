@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Cut } from '../api/types.ts';
 import type { EntityMatch, Matchable } from '../config/match.ts';
 import { suggest } from '../text/wording.ts';
 import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
@@ -7,6 +8,8 @@ import type { Entry } from './accounts.ts';
 import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
 import { missingMetricWarnings } from './entityRecords.ts';
 import { onlyIds, unmatched, unmatchedWords } from './selection.ts';
+
+const LONGEST_NAME_SHOWN = 120;
 
 /** The warnings about an account, each a sentence that says what to change. */
 export function warningsOf(account: AccountCollector): string[] {
@@ -48,7 +51,13 @@ export function missingInEntry({ accounts }: Entry): string[] {
 export function noticesOf(account: AccountCollector): string[] {
   const ofQueries = [...account.inventory.queries.byName.values()].flatMap(({ warnings }) => warnings);
   const { entities } = account.inventory;
-  return [...fewApplications(account), ...unknownValues(account), ...entities.warnings(), ...ofQueries];
+  return [
+    ...fewApplications(account),
+    ...unknownValues(account),
+    ...usedInPart(account),
+    ...entities.warnings(),
+    ...ofQueries,
+  ];
 }
 
 /**
@@ -76,6 +85,35 @@ function fewApplications(account: AccountCollector): string[] {
   if (listed === 0) return [`the account lists no application: ${remedy}`];
   if (listed >= largest) return [];
   return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
+}
+
+/** What is used only in part, because New Relic has more of it: one sentence for all that are alike. */
+function usedInPart({ inventory }: AccountCollector): string[] {
+  const applications = [...inventory.applications.values()];
+  const entities = [...inventory.entities.types.values()].flatMap((type) => [...type.entities.values()]);
+  return [
+    ...inPart(
+      'applications',
+      applications.map(({ entry }) => entry),
+    ),
+    ...inPart(
+      'custom_metrics',
+      applications.map(({ entry: { name }, data }) => ({ name, cut: data?.cut })),
+    ),
+    ...inPart(
+      'entities',
+      entities.map(({ entity }) => entity),
+    ),
+  ];
+}
+
+function inPart(place: string, all: readonly { readonly name: string; readonly cut?: Cut | undefined }[]): string[] {
+  const cut = all.filter((each) => each.cut !== undefined);
+  return [...new Set(cut.flatMap((each) => each.cut ?? []))].map((words) => {
+    const [first = '', ...others] = cut.filter((each) => each.cut?.includes(words)).map(({ name }) => name);
+    const shown = JSON.stringify(first.slice(0, LONGEST_NAME_SHOWN));
+    return `${place}: ${shown} ${others.length === 0 ? 'has' : `and ${others.length} more have`} ${words}`;
+  });
 }
 
 function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {

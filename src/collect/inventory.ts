@@ -314,6 +314,7 @@ export class Inventory {
       datastores: undefined,
       reading: undefined,
       customNames: undefined,
+      cut: undefined,
       hosts: new Map<string, HostRecord>(),
       selected: {},
       instances: new Map<number, Listed<Instance>>(),
@@ -330,6 +331,7 @@ export class Inventory {
     });
     if (data.tasks.custom_names === undefined && data.customNames !== undefined) {
       data.customNames = undefined;
+      data.cut = undefined;
       data.selected = {};
     }
     const isRelabelled = before !== undefined && before.labels !== record.labels;

@@ -186,10 +186,10 @@ export class Kinds {
     return mapped(
       reader.customNames,
       (task) => ({ task, applicationId: idOf(task), filters }),
-      (subject, names) => {
+      (subject, { names, cut }) => {
         const data = this.#inventory.recordOf(subject)?.data;
         const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
-        if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], selected: {} });
+        if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], cut, selected: {} });
       },
     );
   }

@@ -1,4 +1,4 @@
-import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
+import type { Application, Cut, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
 import { UpstreamError } from '../api/upstreamError.ts';
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../formulas/derivedValues.ts';
@@ -50,6 +50,8 @@ export interface ApplicationData extends SelectionInput {
   tasks: Tasks;
   readonly samples: Partial<Record<Kind, WrittenSamples>>;
   reading: WindowReading | undefined;
+  /** What is used of its metric names only in part. */
+  cut: Cut | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
   instances: ReadonlyMap<number, Listed<Instance>>;
   /** The chosen database kind, and the datastore metrics at that decision; undefined until metric data have decided it. */

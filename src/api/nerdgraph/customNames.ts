@@ -12,6 +12,7 @@ import {
   outcomeOf,
   type BatchRead,
   type CallOptions,
+  type CustomNames,
   type CustomNamesSubject,
   type MetricNameList,
   type MetricNameQuery,
@@ -133,16 +134,16 @@ function namesOf(response: Json): readonly string[] {
 const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns: 'names', seconds: DAY_S };
 
 /** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
-export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, readonly string[]> {
+export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, CustomNames> {
   let shared: { readonly filters: readonly string[]; readonly selector: MetricSelector } | undefined;
-  const inRows = rowsRead<CustomNamesSubject, readonly string[]>(account, {
+  const inRows = rowsRead<CustomNamesSubject, CustomNames>(account, {
     partsOf: ({ applicationId, filters }) => {
       if (filters.length === 0) return [];
       // Applications with the same list of filters share a part of the query.
       if (shared?.filters !== filters) shared = { filters, selector: new MetricSelector([], filters) };
       return [{ id: applicationId, selector: shared.selector, kind: KIND }];
     },
-    valueOf: (_, { own }) => [...(own.rows.get(ITSELF)?.keys() ?? [])].sort(),
+    valueOf: (_, { own }) => ({ names: [...(own.rows.get(ITSELF)?.keys() ?? [])].sort() }),
   });
 
   /** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */
@@ -150,13 +151,13 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
     { applicationId, filters }: CustomNamesSubject,
     to: number,
     call: CallOptions,
-  ): Promise<readonly string[]> => {
+  ): Promise<CustomNames> => {
     const patterns = filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`));
     const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
     const about = `application ${applicationId}`;
     const remedy = 'a longer literal part in "match" (custom_metrics) narrows the list';
     const names = await readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
-    return names.filter((name) => filters.some((filter) => name.includes(filter)));
+    return { names: names.filter((name) => filters.some((filter) => name.includes(filter))) };
   };
 
   return {

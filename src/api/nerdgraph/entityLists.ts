@@ -13,6 +13,7 @@ const GROUP = 'entities';
 const MAX_ENTITIES = 10_000;
 /** The most golden metrics of one entity; the longest public list has 12. */
 const MAX_METRICS = 100;
+const MORE_METRICS = `more than ${MAX_METRICS} golden metrics: the first are used`;
 const LONGEST_NAME = 200;
 const LONGEST_DEFINITION = 10_000;
 /** The most different lists of definitions that are kept: a type has one list for each provider of its data. */
@@ -47,7 +48,7 @@ export async function listEntities(
 ): Promise<readonly MonitoredEntity[]> {
   const { memory, transport } = account;
   const search = { document: ENTITIES, type, schema: monitoredEntity, maxEntities: MAX_ENTITIES };
-  const { found, failure } = await searchEntities(account, GROUP, search, call);
+  const { found, failure, cut } = await searchEntities(account, GROUP, search, call);
   memory.failures.forgetOld();
   const entities = new Map<string, Json>();
   let unreadable = failure;
@@ -59,7 +60,6 @@ export async function listEntities(
       // Undefined: they failed, or have another shape, and are not known from earlier either. Null: it has none.
       const isUnread = goldenMetrics === undefined;
       if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
-      if ((goldenMetrics?.metrics.length ?? 0) > MAX_METRICS) longLists.push(name);
       const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
       // Only lists that were parsed are kept, so one with the same text needs no parsing.
       const metrics =
@@ -71,9 +71,12 @@ export async function listEntities(
       entities.set(guid, { ...record, goldenMetrics: isUnread ? undefined : { metrics } });
       const status = healthStatus(reporting, alertSeverity);
       const unread = isUnread ? unreadable : undefined;
-      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
+      const isCut = (goldenMetrics?.metrics.length ?? 0) > MAX_METRICS;
+      if (isCut) longLists.push(name);
+      const inPart = isCut ? [...(cut.get(guid) ?? []), MORE_METRICS] : cut.get(guid);
+      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread, cut: inPart });
     });
-    reportCut(account, GROUP, longLists, `more than ${MAX_METRICS} golden metrics: the first are used`);
+    reportCut(account, GROUP, longLists, MORE_METRICS);
     memory.entityList(GROUP, type).entities = entities;
     return listed;
   });

@@ -8,7 +8,7 @@ import type { Transport } from './transport.ts';
 import { isList, hasMembers, parseRecord, text, type Json, readPages } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import type { Tag } from '../types.ts';
+import type { Cut, Tag } from '../types.ts';
 import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
@@ -21,6 +21,7 @@ const HEALTH = {
 
 /** New Relic's limit is 100 tags for each entity. */
 const MAX_TAGS = 200;
+const MORE_TAGS = `more than ${MAX_TAGS} tags: the first are used`;
 
 const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
 
@@ -61,8 +62,9 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities. One that a
- * list of several pages lacks stays as it was listed while it can be looked up; one that cannot be read stays, too. Rejects with an UpstreamError when the search is
+ * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities, `cut` says
+ * by guid what is used only in part. An entity that a list of several pages lacks stays as it was listed while it can be looked
+ * up. One that cannot be read stays, too. Rejects with an UpstreamError when the search is
  * incomplete, because half a list is useless.
  *
  * @param search.type `DOMAIN-TYPE`
@@ -80,7 +82,11 @@ export async function searchEntities<
     readonly maxEntities?: number;
   },
   call: CallOptions,
-): Promise<{ readonly found: ReadonlyMap<string, T>; readonly failure: UpstreamError | undefined }> {
+): Promise<{
+  readonly found: ReadonlyMap<string, T>;
+  readonly failure: UpstreamError | undefined;
+  readonly cut: ReadonlyMap<string, Cut>;
+}> {
   const { transport } = account;
   const { document, type, schema, maxEntities } = search;
   const list = account.memory.entityList(group, type);
@@ -100,7 +106,7 @@ export async function searchEntities<
   // The number of entities may change between two pages: the smallest is the one that must be there.
   let smallest = Infinity;
   let pages = 0;
-  const longTags: string[] = [];
+  const cut = new Map<string, Cut>();
   const refuse = (words: string, reason?: FailureReason): Error => transport.failure(group, words, reason);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
@@ -150,7 +156,7 @@ export async function searchEntities<
           return;
         }
         found.set(guid, record);
-        if (isList(written['tags']) && written['tags'].length > MAX_TAGS) longTags.push(record.name);
+        if (isList(written['tags']) && written['tags'].length > MAX_TAGS) cut.set(guid, [MORE_TAGS]);
       });
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
@@ -162,7 +168,8 @@ export async function searchEntities<
       return { fresh: guids.size - before, next: undefined };
     }),
   );
-  reportCut(account, group, longTags, `more than ${MAX_TAGS} tags: the first are used`);
+  const named = [...cut.keys()].map((guid) => found.get(guid)?.name ?? '');
+  reportCut(account, group, named, MORE_TAGS);
   // With a member of unknown guid, none that is missing is gone.
   const doubtful = unknown > 0 ? new Map<string, number>() : doubtfullyMissing(list, guids, pages);
   const existing = await lookUp(account, group, [...doubtful.keys()], call);
@@ -177,12 +184,12 @@ export async function searchEntities<
   }
   list.entities = found;
   if (unknown === 0) list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
-  return { found, failure };
+  return { found, failure, cut };
 }
 
 const LONGEST_NAME_SHOWN = 120;
 
-/** Reports that entities with these names have more of something than is used; nothing without a name. */
+/** Counts that entities with these names have more of something than is used, for which the collector has a warning. */
 export function reportCut(
   { transport }: NerdGraphAccount,
   group: Group,

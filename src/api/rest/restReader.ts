@@ -2,6 +2,7 @@ import { Client, type ClientOptions } from '../http/client.ts';
 import {
   oneByOne,
   type CallOptions,
+  type CustomNames,
   type CustomNamesSubject,
   type MetricNameList,
   type MetricNameQuery,
@@ -65,7 +66,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     }),
     customNames: oneByOne(
       async (subject, _, call) => {
-        const { names, calls } = await readCustomNames(rest, subject, call);
+        const { calls, ...names } = await readCustomNames(rest, subject, call);
         nameCalls.set(subject.applicationId, calls);
         return names;
       },
@@ -151,21 +152,23 @@ async function readCustomNames(
   rest: RestClient,
   { applicationId, filters }: CustomNamesSubject,
   call: CallOptions,
-): Promise<{ readonly names: readonly string[]; readonly calls: number }> {
+): Promise<CustomNames & { readonly calls: number }> {
   const found = new Set<string>();
+  const cut: string[] = [];
   let calls = 0;
   for (const name of new Set(filters)) {
     const onPage = (): void => void (calls += 1);
     const query = { applicationId, name, maxPages: MAX_CUSTOM_PAGES, onPage };
     const { names, complete } = await listNames(rest, query, call);
     if (!complete) {
-      const words =
-        `application ${applicationId}: more than ${MAX_CUSTOM_PAGES} pages of metric names contain ${JSON.stringify(name)}: ` +
-        'the rest is left out; a longer literal part in "match" narrows the list';
-      rest.http.reportFailure('/applications/{id}/metrics.json', new CallFailure('too_large', words));
+      const pages = `more than ${MAX_CUSTOM_PAGES} pages of metric names with ${JSON.stringify(name)}`;
+      const words = `${pages}: the rest is left out; a longer literal part in "match" (custom_metrics) narrows the list`;
+      cut.push(words);
+      const failure = new CallFailure('too_large', `application ${applicationId}: ${words}`);
+      rest.http.reportFailure('/applications/{id}/metrics.json', failure);
     }
     // A name with half a surrogate pair would be another name in an address.
     for (const { name } of names) if (name.isWellFormed()) found.add(name);
   }
-  return { names: [...found], calls };
+  return { names: [...found], cut, calls };
 }

@@ -1,22 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { UpstreamError } from '../../../src/api/upstreamError.ts';
+import type { UpstreamError } from '../../../src/api/upstreamError.ts';
+import { endOf } from '../support/endOf.ts';
 import { readAll, type Reading } from '../support/reading.ts';
 import { metricDataOf, RANGE } from './nerdGraphReading.ts';
 import { edit, startBetween, type Between, type Fault } from './proxy.ts';
 
 const APP = 1_000_001;
 const WORLD = { applications: 1, keyTransactions: 0, hostsPerApplication: 1 };
-
-/** The end of a read: `good`, or the reason and the message. */
-async function endOf(read: Promise<unknown>): Promise<string> {
-  try {
-    await read;
-    return 'good';
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error;
-    return `${error.failure.reason}: ${error.message}`;
-  }
-}
 
 /** The end of the first subject of a batch. */
 async function endOfFirst(outcomes: Promise<readonly object[]>): Promise<string> {
@@ -141,13 +131,27 @@ describe.each(BOUNDS)('$what: $most', ({ most, fault, read, says }) => {
   });
 });
 
+type InPart = { readonly length: number; readonly cut: readonly string[] | undefined };
+
 /** Lists of an entity of which the first are used. */
-const FIRST_USED: [string, number, (entity: Entity, count: number) => void, (between: Between) => Promise<number>][] = [
+const FIRST_USED: [string, number, (entity: Entity, count: number) => void, (between: Between) => Promise<InPart>][] = [
   [
     'tags of an application',
     200,
     (entity, count) => (entity.tags = Array.from({ length: count }, (_, index) => ({ key: `k${index}`, values: [] }))),
-    async ({ reader, call }) => (await reader.listApplications({}, call))[0]?.tags?.length ?? 0,
+    async ({ reader, call }) => {
+      const [one] = await reader.listApplications({}, call);
+      return { length: one?.tags?.length ?? 0, cut: one?.cut };
+    },
+  ],
+  [
+    'tags of an entity',
+    200,
+    (entity, count) => (entity.tags = Array.from({ length: count }, (_, index) => ({ key: `k${index}`, values: [] }))),
+    async ({ reader, call }) => {
+      const [one] = await reader.entities!.list('EXT-SERVICE', call);
+      return { length: one!.tags.length, cut: one!.cut };
+    },
   ],
   [
     'golden metrics of an entity',
@@ -157,18 +161,25 @@ const FIRST_USED: [string, number, (entity: Entity, count: number) => void, (bet
       const name = (index: number) => ({ ...(one as object), name: `metric${index}` });
       entity.goldenMetrics!.metrics = Array.from({ length: count }, (_, index) => name(index));
     },
-    async ({ reader, call }) => (await reader.entities!.list('EXT-SERVICE', call))[0]!.metrics.length,
+    async ({ reader, call }) => {
+      const [one] = await reader.entities!.list('EXT-SERVICE', call);
+      return { length: one!.metrics.length, cut: one!.cut };
+    },
   ],
 ];
 
 describe.each(FIRST_USED)('%s: %d', (_, most, change, read) => {
-  it.each([most - 1, most, most + 1])('of %d the first are used, and more are not left out silently', async (count) => {
+  it.each([most - 1, most, most + 1])('of %d the first are used, and more are said', async (count) => {
     const between = await startBetween(WORLD);
     between.fault = search(({ results }) => {
       change(results.entities[0]!, count);
     });
-    expect(await read(between)).toBe(Math.min(count, most));
+    const { length, cut } = await read(between);
+    expect(length).toBe(Math.min(count, most));
     const said = between.notes.failures.map(({ reason, message }) => `${reason}: ${message}`);
+    expect(cut ?? []).toEqual(
+      count <= most ? [] : [expect.stringMatching(`^more than ${most} .*: the first are used$`)],
+    );
     if (count <= most) expect(said).toEqual([]);
     else expect(said).toEqual([expect.stringMatching(/^too_large: .*storefront".*more than \d+ /i)]);
   });

@@ -237,7 +237,9 @@ describe('a gauge below zero', () => {
     const { metrics } = await readOne(between.reader.metricData, subject, between.call, RANGE);
     expect(metrics.get('Memory/NonHeap/Max')).toMatchObject({ count: 2, sum: -2 });
     const custom = { ...subject, filters: ['Memory/'] };
-    expect(await readOne(between.reader.customNames, custom, between.call, RANGE)).toContain('Memory/NonHeap/Max');
+    expect((await readOne(between.reader.customNames, custom, between.call, RANGE)).names).toContain(
+      'Memory/NonHeap/Max',
+    );
   });
 });
 

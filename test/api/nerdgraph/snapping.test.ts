@@ -22,7 +22,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
       const query = { applicationId: IDS[0]!, name: 'HttpDispatcher', to };
       expect((await reader.listMetricNames(query, call)).names.map(({ name }) => name)).toContain('HttpDispatcher');
       const custom = { applicationId: IDS[0]!, filters: ['Custom/'] };
-      expect((await readOne(reader.customNames, custom, call, range)).length).toBeGreaterThan(0);
+      expect((await readOne(reader.customNames, custom, call, range)).names.length).toBeGreaterThan(0);
     }
     for (const { nrql } of asked) {
       const [from = 0, to = 0] = times(nrql);

@@ -156,9 +156,9 @@ describe('the names of custom metrics', () => {
       subject(1_000_003),
     ];
     expect(await readAll(between.reader.customNames, subjects, RANGE, between.call)).toEqual([
-      { value: ['Custom/Queue/a/depth', 'Other/Jobs/c'] },
-      { value: ['Custom/Queue/d/depth'] },
-      { value: [] },
+      { value: { names: ['Custom/Queue/a/depth', 'Other/Jobs/c'] } },
+      { value: { names: ['Custom/Queue/d/depth'] } },
+      { value: { names: [] } },
     ]);
     expect(between.asked).toHaveLength(1);
     const [{ nrql } = { nrql: '' }] = between.asked;
@@ -196,7 +196,7 @@ describe('the names of custom metrics', () => {
     };
     const subjects = [subject(1_000_001, 'Custom/Queue/'), subject(1_000_002, 'Custom/Queue/')];
     const [large, small] = await readAll(between.reader.customNames, subjects, RANGE, between.call);
-    expect(large).toEqual({ value: [...names].sort() });
+    expect(large).toEqual({ value: { names: [...names].sort() } });
     expect(small).toHaveProperty('value');
     const alone = between.asked.map(({ nrql }) => nrql).filter((text) => text.includes('uniques('));
     expect(alone.length).toBeGreaterThan(1);

@@ -224,15 +224,16 @@ describe('metric names', () => {
 
   it.each([
     [20, []],
-    [21, ['GET /applications/{id}/metrics.json: application 7: more than 20 pages of metric names contain "Custom/"']],
+    [21, ['GET /applications/{id}/metrics.json: application 7: more than 20 pages of metric names with "Custom/"']],
   ])('of custom metrics are read on 20 pages; of %i pages it is told what is left out', async (pages, left) => {
     const { server, reader, call, notes } = await serve((response, { url }) => {
       const at = Number(url.searchParams.get('cursor') ?? '1');
       const next = at < pages ? link(`${url.pathname}?cursor=${at + 1}`) : {};
       json(response, { metrics: [entry(`Custom/${at}`)] }, next);
     });
-    const names = await readOne(reader.customNames, { applicationId: 7, filters: ['Custom/'] }, call);
+    const { names, cut } = await readOne(reader.customNames, { applicationId: 7, filters: ['Custom/'] }, call);
     expect(names).toHaveLength(20);
+    expect(cut).toHaveLength(left.length);
     expect(server.asked).toHaveLength(20);
     expect(notes.failures.map(({ message }) => message.replace(/: the rest is left out; .*/, ''))).toEqual(left);
   });

@@ -5,6 +5,7 @@ import {
   type ApplicationSubject,
   type BatchRead,
   type CallOptions,
+  type CustomNames,
   type CustomNamesSubject,
   type Diagnosis,
   type EntityReader,
@@ -25,7 +26,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
-import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../../src/api/types.ts';
+import type { Application, Cut, Host, Instance, KeyTransaction, RollingValues } from '../../../src/api/types.ts';
 import { UpstreamError, type FailureReason, type Overload } from '../../../src/api/upstreamError.ts';
 import { readRows } from '../../../src/nrql/queryRows.ts';
 import { metricsOf, TRAFFIC } from './bodies.ts';
@@ -98,6 +99,8 @@ export class FakeReader implements UpstreamReader {
   readonly instancesOf = new Map<number, readonly Instance[]>();
   /** Metric names besides those of `values`, by application. */
   readonly names = new Map<number, readonly string[]>();
+  /** What is left out of the names, by application. */
+  readonly cutNames = new Map<number, Cut>();
   values: (query: MetricDataSubject & TimeRange) => Readonly<Record<string, Readonly<Record<string, number>>>> = () =>
     TRAFFIC;
   rollingValues: (subject: RollingSubject) => RollingValues = () => ({ summary: undefined, endUserSummary: undefined });
@@ -118,7 +121,7 @@ export class FakeReader implements UpstreamReader {
   readonly instances: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
   readonly rolling: BatchRead<RollingSubject, RollingValues> | undefined;
   readonly datastores: BatchRead<ApplicationSubject, readonly string[]> | undefined;
-  readonly customNames: BatchRead<CustomNamesSubject, readonly string[]>;
+  readonly customNames: BatchRead<CustomNamesSubject, CustomNames>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
   /** Why minutes for counters were refused. */
@@ -154,9 +157,10 @@ export class FakeReader implements UpstreamReader {
     this.datastores = rest
       ? this.#read('metric_names', ({ applicationId }) => this.#datastoresOf(applicationId))
       : undefined;
-    this.customNames = this.#read('custom_names', ({ applicationId, filters }) =>
-      this.#namesOf(applicationId).filter((name) => filters.some((filter) => name.includes(filter))),
-    );
+    this.customNames = this.#read('custom_names', ({ applicationId, filters }) => ({
+      names: this.#namesOf(applicationId).filter((name) => filters.some((filter) => name.includes(filter))),
+      cut: this.cutNames.get(applicationId),
+    }));
     this.metricData = this.#read(
       'metric_data',
       (subject, range) => {
