@@ -11,7 +11,7 @@ import {
 import type { Application, MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
-import { metricTarget, queryOf, RestClient, target } from './restClient.ts';
+import { metricTarget, ofApplication, queryOf, RestClient, target } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
 import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
 import { CallFailure } from '../upstreamError.ts';
@@ -22,6 +22,7 @@ const PAGE_SIZE = 200;
 const MAX_NAME_PAGES = 2_000;
 /** Limit for the pages of names that contain one filter of custom metrics. */
 const MAX_CUSTOM_PAGES = 20;
+const MATCH_REMEDY = 'a longer literal part in "match" (custom_metrics) narrows the list of names';
 /** The suffix of all database metrics. As a filter it saves the other pages of the name list. */
 const DATABASE_FILTER = '/allWeb';
 
@@ -53,20 +54,34 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
-    hosts: oneByOne(({ applicationId: id }, _, call) =>
-      rest.list(target('/applications/{id}/hosts.json', { id }), 'application_hosts', host, ({ key }) => key, call),
-    ),
+    hosts: oneByOne(({ applicationId: id }, _, call) => {
+      const list = target('/applications/{id}/hosts.json', { id });
+      return ofApplication(
+        id,
+        'read it without hosts (applications.settings: hosts: false)',
+        rest.list(list, 'application_hosts', host, ({ key }) => key, call),
+      );
+    }),
     instances: oneByOne(({ applicationId }, _, call) => {
       const list = target('/applications/{id}/instances.json', { id: applicationId });
-      return rest.list(list, 'application_instances', instance, ({ id }) => id, call);
+      return ofApplication(
+        applicationId,
+        'read it without them (instances: false)',
+        rest.list(list, 'application_instances', instance, ({ id }) => id, call),
+      );
     }),
     datastores: oneByOne(async ({ applicationId }, _, call) => {
-      const { names } = await listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
+      const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
+      const { names } = await ofApplication(applicationId, 'leave it out (applications.exclude)', read);
       return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
     }),
     customNames: oneByOne(
       async (subject, _, call) => {
-        const { calls, ...names } = await readCustomNames(rest, subject, call);
+        const { calls, ...names } = await ofApplication(
+          subject.applicationId,
+          MATCH_REMEDY,
+          readCustomNames(rest, subject, call),
+        );
         nameCalls.set(subject.applicationId, calls);
         return names;
       },
