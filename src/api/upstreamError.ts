@@ -16,7 +16,8 @@ export const REMEDIES = {
   server: 'New Relic itself fails: look at its status page, and wait',
   redirect: 'correct base_url: the key is never sent to the address that it leads to',
   invalid_response: 'report it with these words, unless they say that something else answers in the place of New Relic',
-  too_large: 'narrow what is read, as the message says; where it names nothing of yours, look what answers at this address',
+  too_large:
+    'narrow what is read, as the message says; where it names nothing of yours, look what answers at this address',
   other: 'correct what the message names; where it names nothing of yours, report it with these words',
 };
 
@@ -67,5 +68,15 @@ export class CallFailure extends Error {
     super(words);
     this.reason = reason;
     this.circumstances = circumstances;
+  }
+}
+
+/** The end of a read. Where it is too large, the message begins with these words: what it is of, and what to change. */
+export async function explainTooLarge<T>(words: string, read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.failure.reason !== 'too_large') throw error;
+    throw new UpstreamError(`${words}; ${error.message}`, error.failure);
   }
 }

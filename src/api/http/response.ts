@@ -219,7 +219,9 @@ export function parseResponse(
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   const { elements, onlyNumbers } = bounds;
   const tooMuch = onlyNumbers === true && text.length <= SHORT ? undefined : tooMuchOf(text, elements);
-  if (tooMuch === 'nesting') throw invalid('the response is nested too deep');
+  if (tooMuch === 'nesting') {
+    throw new CallFailure('too_large', `the response is nested deeper than ${DEEPEST}`, { status });
+  }
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
   }

@@ -6,7 +6,7 @@ import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
 import { incompleteWords, messagesIn } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
-import { CallFailure } from '../upstreamError.ts';
+import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import {
   outcomeOf,
@@ -156,7 +156,8 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
     const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
     const about = `application ${applicationId}`;
     const remedy = 'a longer literal part in "match" (custom_metrics) narrows the list';
-    const names = await readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
+    const read = readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
+    const names = await explainTooLarge(`${about}: ${remedy}`, read);
     return { names: names.filter((name) => filters.some((filter) => name.includes(filter))) };
   };
 

@@ -4,6 +4,7 @@ import { entity, healthStatus, reportCut, searchEntities } from './entitySearch.
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './documents.ts';
 import { count, parseList, parseRecord, text, type Json } from '../http/validation.ts';
+import { explainTooLarge } from '../upstreamError.ts';
 import type { CallOptions, EntityTypeCount, GoldenMetric, MonitoredEntity } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 
@@ -48,7 +49,10 @@ export async function listEntities(
 ): Promise<readonly MonitoredEntity[]> {
   const { memory, transport } = account;
   const search = { document: ENTITIES, type, schema: monitoredEntity, maxEntities: MAX_ENTITIES };
-  const { found, failure, cut } = await searchEntities(account, GROUP, search, call);
+  const { found, failure, cut } = await explainTooLarge(
+    `${type}: take the type out of "entities"`,
+    searchEntities(account, GROUP, search, call),
+  );
   memory.failures.forgetOld();
   const entities = new Map<string, Json>();
   let unreadable = failure;

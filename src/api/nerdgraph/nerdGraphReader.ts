@@ -8,7 +8,7 @@ import { counterRead, metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindow } from './nrql.ts';
 import { hostsRead, metricDataRead, rollingRead } from './batchReads.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
-import { CallFailure } from '../upstreamError.ts';
+import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
 import {
@@ -78,7 +78,7 @@ async function runQuery(
   // SINCE begins a new line, because the text may end with a comment.
   const query = `${nrql}\nSINCE ${queried.from * 1000} UNTIL ${queried.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
   const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
-  const result = await transport.whole(read, call);
+  const result = await explainTooLarge('narrow the query, or set "limit"', transport.whole(read, call));
   if (result === undefined) {
     throw transport.failure(group, 'New Relic has no data of any application that the query names', 'other');
   }

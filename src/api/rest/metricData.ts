@@ -1,6 +1,6 @@
 import { BOUNDS } from '../http/response.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';
-import { CallFailure, type UpstreamError } from '../upstreamError.ts';
+import { CallFailure, explainTooLarge, type UpstreamError } from '../upstreamError.ts';
 import {
   oneByOne,
   outcomeOf,
@@ -13,7 +13,7 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { formatTime, metricTarget, ofApplication, queryOf, type RestClient, type Target } from './restClient.ts';
+import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
 import { columnsOf, isKnown, parseMetricData, rangeOf, type MetricTimeslices } from './restColumns.ts';
 import type { RestMemory } from './restMemory.ts';
 import { LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
@@ -68,9 +68,9 @@ export function metricDataReads(
       },
       isCircuitOpen: () => rest.http.isCircuitOpen(call),
     };
-    const remedy = 'leave it out (applications.exclude)';
+    const remedy = `application ${applicationId}: leave it out (applications.exclude)`;
     const batched = readInBatches(memory, subject, calls, refusedNamesMs);
-    const { data, refused } = await ofApplication(applicationId, remedy, batched);
+    const { data, refused } = await explainTooLarge(remedy, batched);
     if (refused.length === 0) return data;
     const unknown: readonly Timeslice[] = [{ ...range, columns: {} }];
     return new Map([...data, ...refused.map((name) => [name, unknown] as const)]);

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { CallOptions } from '../upstreamReader.ts';
 import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
-import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
+import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
 import { parseList, parseSingle, type Discarded, readPages } from '../http/validation.ts';
 
@@ -137,16 +137,6 @@ export class RestClient {
       const address = new URL(response.origin + request.path);
       return { fresh, next: records.length === 0 ? undefined : nextPage(address, response.link, refusePage) };
     });
-  }
-}
-
-/** Reads what belongs to an application: what is too large names the application, and what to change. */
-export async function ofApplication<T>(id: number, remedy: string, read: Promise<T>): Promise<T> {
-  try {
-    return await read;
-  } catch (error) {
-    if (!(error instanceof UpstreamError) || error.failure.reason !== 'too_large') throw error;
-    throw new UpstreamError(`application ${id}: too large: ${remedy}; ${error.message}`, error.failure);
   }
 }
 

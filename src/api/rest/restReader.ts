@@ -11,10 +11,10 @@ import {
 import type { Application, MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
-import { metricTarget, ofApplication, queryOf, RestClient, target } from './restClient.ts';
+import { metricTarget, queryOf, RestClient, target } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
 import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
-import { CallFailure } from '../upstreamError.ts';
+import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 
 /** Number of records on a page of a list, and limit for the ids in one `filter[ids]`. */
 const PAGE_SIZE = 200;
@@ -56,30 +56,30 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     memory,
     hosts: oneByOne(({ applicationId: id }, _, call) => {
       const list = target('/applications/{id}/hosts.json', { id });
-      return ofApplication(
-        id,
-        'read it without hosts (applications.settings: hosts: false)',
+      return explainTooLarge(
+        `application ${id}: read it without hosts (applications.settings: hosts: false)`,
         rest.list(list, 'application_hosts', host, ({ key }) => key, call),
       );
     }),
     instances: oneByOne(({ applicationId }, _, call) => {
       const list = target('/applications/{id}/instances.json', { id: applicationId });
-      return ofApplication(
-        applicationId,
-        'read it without them (instances: false)',
+      return explainTooLarge(
+        `application ${applicationId}: read it without them (instances: false)`,
         rest.list(list, 'application_instances', instance, ({ id }) => id, call),
       );
     }),
     datastores: oneByOne(async ({ applicationId }, _, call) => {
       const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
-      const { names } = await ofApplication(applicationId, 'leave it out (applications.exclude)', read);
+      const { names } = await explainTooLarge(
+        `application ${applicationId}: leave it out (applications.exclude)`,
+        read,
+      );
       return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
     }),
     customNames: oneByOne(
       async (subject, _, call) => {
-        const { calls, ...names } = await ofApplication(
-          subject.applicationId,
-          MATCH_REMEDY,
+        const { calls, ...names } = await explainTooLarge(
+          `application ${subject.applicationId}: ${MATCH_REMEDY}`,
           readCustomNames(rest, subject, call),
         );
         nameCalls.set(subject.applicationId, calls);

@@ -109,8 +109,19 @@ describe('a body that is nested deep', () => {
 
   it.each(Object.entries(BOUNDS))('is not parsed where %s is read, whatever the limit for elements', (_, bounds) => {
     const read = (text: string) => parseResponse(responseOf(200, text), text, { bounds, retries: 'none' });
+    // With the object around it: 31 and 32.
+    for (const depth of [30, 31]) expect(read(nested(depth)).body).toBeDefined();
+    for (const depth of [9_000, 70_000, 1_000_000]) {
+      expect(() => read(nested(depth))).toThrow(
+        expect.objectContaining({ reason: 'too_large', message: 'the response is nested deeper than 32' }) as Error,
+      );
+    }
+  });
+
+  it('is parsed at a depth of 32, and not of 33', () => {
+    const read = (text: string) => parseResponse(responseOf(200, text), text, POLICY);
     expect(read(nested(31)).body).toBeDefined();
-    for (const depth of [9_000, 70_000, 1_000_000]) expect(() => read(nested(depth))).toThrow('nested too deep');
+    expect(() => read(nested(32))).toThrow('nested deeper than 32');
   });
 
   it('adds nothing to a status that is an error', async () => {
