@@ -113,6 +113,12 @@ describe('more metric names than one query gives', () => {
     expect(queries.every((text) => text.includes(`metricTimesliceName LIKE '%jobs%'`))).toBe(true);
   });
 
+  it.each([9_999, 10_000, 10_001])('are all read where there are %d', async (count) => {
+    const { names, notes } = await list(many(count, 'Custom/'));
+    expect(names).toHaveLength(count);
+    expect(notes.failures).toEqual([]);
+  });
+
   it('that only wildcards could tell apart are a failure, never a part of the list', async () => {
     const between = await startBetween(WORLD);
     serve(between, many(10_001, '%'));
