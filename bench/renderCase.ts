@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { writeExposition, familiesOf } from '../src/exposition/exposition.ts';
 import { Gauge, Registry } from 'prom-client';
-import { SampleWriter, type Block } from '../src/metrics/writeSamples.ts';
+import { packSamples, type Block } from '../src/metrics/writeSamples.ts';
 import { Fleet, type EntitySamples, type Shape } from './renderFleet.ts';
 
 export interface RenderMeasurement {
@@ -31,14 +31,12 @@ interface Contender {
 }
 
 function ours(compressed: boolean): Contender {
-  const writer = new SampleWriter();
   let blocks: Block[] = [];
   return {
     take: (next) => {
-      blocks = next.map(({ group, samples, ...labels }) => ({
-        group,
-        ...labels,
-        samples: writer.write(group, samples),
+      blocks = next.map((entity, index) => ({
+        ...entity,
+        samples: packSamples(entity.group, entity.samples, blocks[index]?.samples),
       }));
     },
     render: async () => {

@@ -1,5 +1,5 @@
 import type { Group } from '../src/reads/reads.ts';
-import type { Family, Labels, Sample } from '../src/metrics/family.ts';
+import type { Family, Sample } from '../src/metrics/family.ts';
 import { writeLabels, type WrittenLabels } from '../src/metrics/writeSamples.ts';
 
 /** `flat`: one family, an entity per series. `spread`: 35 families for each entity. */
@@ -8,10 +8,8 @@ export type Shape = 'flat' | 'spread';
 const FAMILIES_OF_SPREAD = 35;
 
 /** What a refresh brings for an entity. */
-export interface EntitySamples {
+export interface EntitySamples extends WrittenLabels {
   readonly group: Group;
-  readonly labels: Labels;
-  readonly labelBytes: Buffer;
   readonly samples: readonly Sample[];
 }
 
@@ -38,15 +36,14 @@ export class Fleet {
         app_id: String(1_000_000 + index),
         team: `team-${index % 20}`,
       };
-      return writeLabels(labels, undefined);
+      return writeLabels(labels);
     });
   }
 
   refresh(): EntitySamples[] {
-    return this.#entities.map(({ labels, bytes }) => ({
+    return this.#entities.map((labels) => ({
+      ...labels,
       group: 'application_metrics',
-      labels,
-      labelBytes: bytes,
       samples: this.families.map((family): Sample => ({ family, labels: undefined, value: this.#value() })),
     }));
   }

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SampleWriter } from '../src/metrics/writeSamples.ts';
+import { packSamples } from '../src/metrics/writeSamples.ts';
 import { writeExposition, type ExpositionForm, familiesOf } from '../src/exposition/exposition.ts';
 import { clientGone } from '../src/web/clientGone.ts';
 import { sendExposition } from '../src/web/sending.ts';
@@ -13,12 +13,7 @@ import { WritePlaces } from '../src/web/writePlaces.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
-const writer = new SampleWriter();
-const blocks = fleet.refresh().map(({ group, samples, ...labels }) => ({
-  group,
-  ...labels,
-  samples: writer.write(group, samples),
-}));
+const blocks = fleet.refresh().map((entity) => ({ ...entity, samples: packSamples(entity.group, entity.samples) }));
 const render = async (form: ExpositionForm) => {
   const { families } = await familiesOf(blocks, Infinity);
   return await writeExposition(families, [], form);

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { FailureReason, UpstreamError } from '../api/upstreamError.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
-import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
+import { inSlices } from '../eventLoop/turns.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 import { GROUPS, READS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
@@ -218,11 +218,6 @@ export class AccountCollector {
     if (this.#pumping || this.#stopping.signal.aborted) return;
     this.#pumping = true;
     while (this.#queueing === 0) {
-      const yielded = yieldIfDue();
-      if (yielded !== undefined) {
-        this.#detach(yielded.then(() => this.#pump()));
-        break;
-      }
       // Another account of the entry may have learned that the key is refused.
       if (this.list?.refused !== undefined) this.#dropQueue();
       const call = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#fillers(kind));

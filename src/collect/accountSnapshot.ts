@@ -3,8 +3,8 @@ import {
   NO_SAMPLES,
   type Block,
   type DroppedSeries,
+  type PackedSamples,
   type WrittenLabels,
-  type WrittenSamples,
 } from '../metrics/writeSamples.ts';
 import type { AccountCollector } from './accountCollector.ts';
 import type { EvaluationTime, Task, TaskState } from './task.ts';
@@ -196,8 +196,8 @@ export class AccountSnapshot {
     tally.oldestWindowEnd = Math.min(tally.oldestWindowEnd, windowEnd);
   }
 
-  #add(group: Group, { labels, bytes }: WrittenLabels, samples: WrittenSamples): void {
+  #add(group: Group, { labels, text }: WrittenLabels, samples: PackedSamples): void {
     if (samples.values.length === 0 || !this.#scope.groups.has(group)) return;
-    this.blocks.push({ group, labels, labelBytes: bytes, samples });
+    this.blocks.push({ group, labels, text, samples });
   }
 }

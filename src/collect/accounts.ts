@@ -1,11 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { withTimeout, type Clock } from '../eventLoop/clock.ts';
-import { yieldIfDue } from '../eventLoop/turns.ts';
 import { customMetrics } from '../metrics/customMetrics.ts';
 import { prepareQueries } from '../metrics/queryFamilies.ts';
-import { SampleWriter } from '../metrics/writeSamples.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { AccountList } from './accountList.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
@@ -57,7 +56,6 @@ export class Accounts {
   #expansion: Expansion = { accounts: [], entries: new Map() };
   /** The versions of the lists that the expansion was made from. */
   #expandedFrom: string | undefined;
-  readonly #writer = new SampleWriter();
 
   constructor(config: Config, dependencies: AccountsDependencies) {
     this.#config = config;
@@ -127,7 +125,7 @@ export class Accounts {
         this.#dependencies.log.error({ err: error }, text);
         return;
       }
-      await yieldIfDue();
+      await nextTurn();
     }
   }
 
@@ -157,7 +155,6 @@ export class Accounts {
         customMetrics: metrics,
         selections: new MetricSelections(metrics),
         queries: prepareQueries(account.queries),
-        writer: this.#writer,
         ignoreDemand,
       };
     };

@@ -76,9 +76,7 @@ export class Collector {
   }
 
   async #refresh(accounts: readonly AccountCollector[], scope: Scope, waitMs: number, signal?: AbortSignal) {
-    const refreshes: Promise<void>[] = [];
-    await inSlices(accounts, (account) => refreshes.push(account.refresh(scope, waitMs, signal)));
-    await Promise.all(refreshes);
+    await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     for (const account of accounts) {
       const { to } = account.schedule.window;
       // Once per window, because most data behind them are read once per window.

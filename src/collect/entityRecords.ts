@@ -13,7 +13,13 @@ import {
   goldenLabels,
 } from '../metrics/monitoredFamilies.ts';
 import type { Family } from '../metrics/family.ts';
-import { NO_SAMPLES, writeLabels, type WrittenLabels, type WrittenSamples } from '../metrics/writeSamples.ts';
+import {
+  NO_SAMPLES,
+  packSamples,
+  writeLabels,
+  type PackedSamples,
+  type WrittenLabels,
+} from '../metrics/writeSamples.ts';
 import {
   readDefinition,
   sourceKey,
@@ -38,13 +44,13 @@ export interface EntityRecord {
   labels: { readonly listed: WrittenLabels; readonly golden: WrittenLabels } | undefined;
   isLabelled: boolean;
   /** The samples from the list; undefined until the next exposition writes them. */
-  samples: WrittenSamples | undefined;
+  samples: PackedSamples | undefined;
   /** The read of its golden metrics; undefined while it does not report, or has none that can be read. */
   readonly subject: (GoldenSubject & { readonly task: Task }) | undefined;
   readonly columns: Columns;
   /** The values of its golden metrics that are served, and as samples. */
   values: GoldenResult['values'];
-  golden: WrittenSamples;
+  golden: PackedSamples;
   /** Golden metrics that failed in a read in which others succeeded. */
   failures: GoldenResult['failures'];
   /** When the values of these that are still served were due, by metric; monotonic clock, milliseconds. */
@@ -224,7 +230,7 @@ export class EntityRecords {
   #serve(record: EntityRecord, { entityType = '' }: Subject, values: EntityRecord['values']): void {
     const families = this.#golden.families.get(entityType) ?? NO_FAMILIES;
     record.values = values;
-    record.golden = this.#context.writer.write('golden_metrics', goldenSamples(families, values));
+    record.golden = packSamples('golden_metrics', goldenSamples(families, values), record.golden);
   }
 
   /** The labels of an entity, written when an exposition needs them: names may be too long to write those of a list at once. */
@@ -239,8 +245,8 @@ export class EntityRecords {
     });
   }
 
-  listedSamples({ selection: { tags } }: TypeRecord, record: EntityRecord): WrittenSamples {
-    return (record.samples ??= this.#context.writer.write('entities', monitoredSamples(record.entity, tags)));
+  listedSamples({ selection: { tags } }: TypeRecord, record: EntityRecord): PackedSamples {
+    return (record.samples ??= packSamples('entities', monitoredSamples(record.entity, tags)));
   }
 
   /** Removes the values of metrics that fail alone, `max_age` after they were due, also while later reads fail as a whole. */

@@ -8,20 +8,20 @@ import {
   type PlannedCall,
   type TimeRange,
 } from '../api/upstreamReader.ts';
-import { inSlices, yieldIfDue } from '../eventLoop/turns.ts';
 import { datastoreNames } from '../formulas/metricInputs.ts';
 import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
 import { READS, type Kind } from '../reads/reads.ts';
 import type { Task } from './task.ts';
 import { steadyRange } from './counterLedger.ts';
 import type { Inventory } from './inventory.ts';
+import { packSamples } from '../metrics/writeSamples.ts';
 import { calculate, decideDatabase, recalculate, tasksOf } from './records.ts';
 import { onlyIds, ownersToRequest, type AccountContext } from './selection.ts';
 
 interface TaskRead {
   /**
-   * Plans the next call for tasks, at least one; they are taken only as far as they fit. It takes over the results in portions, so
-   * that other work gets a turn. The value of a task is the end of the window of its response. The call never rejects.
+   * Plans the next call for tasks, at least one; they are taken only as far as they fit. The value of a task is the
+   * end of the window of its response. The call never rejects.
    */
   plan(tasks: Iterable<Task>, range: TimeRange): PlannedCall<Task, number>;
   /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
@@ -195,7 +195,7 @@ export class Kinds {
   }
 
   #counters(): TaskRead | undefined {
-    const { clock, collection, reader, selections, writer } = this.#context;
+    const { clock, collection, reader, selections } = this.#context;
     const inventory = this.#inventory;
     const { counters: metrics } = selections;
     const read = mapped(
@@ -218,7 +218,7 @@ export class Kinds {
         inventory.counterTotals.lateTransactions += late;
         inventory.counterTotals.lostSeconds += lost;
         if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);
-        data.samples.counters = writer.write('counters', counterSamples(counters.totals));
+        data.samples.counters = packSamples('counters', counterSamples(counters.totals), data.samples.counters);
       },
       ({ window }) => window.to,
     );
@@ -249,9 +249,9 @@ export class Kinds {
         const { data } = record;
         const values = { seconds: window.to - window.from, metrics };
         const input = { values, datastores: datastores === undefined ? requested : 'all' };
-        if (host !== undefined) host.reading = calculate(input, data, host.rank, this.#context);
+        if (host !== undefined) host.reading = calculate(input, data, host.rank, host.reading, this.#context);
         else if (decideDatabase(record, data, input)) recalculate(data, this.#context, input);
-        else data.reading = calculate(input, data, undefined, this.#context);
+        else data.reading = calculate(input, data, undefined, data.reading, this.#context);
       },
       ({ window }) => window.to,
     );
@@ -322,13 +322,9 @@ function mapped<S, T extends S & TaskSubject, V>(
         subjects: subjects.map(({ task }) => task),
         calls,
         read: async (call) => {
-          const ended: Outcome<number>[] = [];
           try {
             const outcomes = await run(call);
-            await inSlices(subjects, (subject) => ended.push(takeOver(subject, outcomes[ended.length])));
-            // A long list is taken over in one step, and what it brings is requested in the next one.
-            await yieldIfDue();
-            return ended;
+            return subjects.map((subject, index) => takeOver(subject, outcomes[index]));
           } catch (error) {
             return subjects.map(() => failed(error));
           }

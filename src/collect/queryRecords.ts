@@ -2,12 +2,12 @@ import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
 import { querySamples, type Query } from '../metrics/queryFamilies.ts';
 import {
   NO_SAMPLES,
-  readSamples,
+  packSamples,
+  seriesKey,
   writeLabels,
-  type SampleWriter,
   type DroppedSeries,
+  type PackedSamples,
   type WrittenLabels,
-  type WrittenSamples,
 } from '../metrics/writeSamples.ts';
 import { columnProblems, PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
 import type { AccountContext } from './selection.ts';
@@ -18,9 +18,9 @@ export interface QueryRecord {
   readonly task: Task;
   readonly labels: WrittenLabels;
   /** The series of its rows. */
-  all: WrittenSamples;
+  all: PackedSamples;
   /** The published part of `all`: without the series that an earlier query publishes. */
-  samples: WrittenSamples;
+  samples: PackedSamples;
   /** Series that the query's `max_series` has cut, by family. */
   cut: readonly DroppedSeries[];
   /** Undefined before the first read. */
@@ -33,7 +33,6 @@ export interface QueryRecord {
 
 export class QueryRecords {
   readonly #store: TaskStore;
-  readonly #writer: SampleWriter;
   /** In the order of the configuration. */
   byName: ReadonlyMap<string, QueryRecord> = new Map();
   #shared: ReadonlySet<string> = new Set();
@@ -42,7 +41,6 @@ export class QueryRecords {
 
   constructor(context: AccountContext, store: TaskStore) {
     this.#store = store;
-    this.#writer = context.writer;
     this.configure(context);
   }
 
@@ -108,7 +106,7 @@ export class QueryRecords {
     const { query, dropped } = record;
     record.rows = rows.length;
     record.columns = reading.columns;
-    record.all = this.#writer.write('queries', querySamples(query, reading), record.all);
+    record.all = packSamples('queries', querySamples(query, reading), record.all);
     this.#tooOld.delete(record);
     this.#publishFrom(record);
     const repeated = reading.dropped.repeated + rowsLeftOut(record);
@@ -136,7 +134,7 @@ export class QueryRecords {
    *
    * @param isServed false for a query whose last rows are too old
    */
-  served(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, WrittenSamples])[] {
+  served(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, PackedSamples])[] {
     let first: QueryRecord | undefined;
     for (const record of this.byName.values()) {
       if (isServed(record.task) !== this.#tooOld.has(record)) continue;
@@ -155,25 +153,27 @@ export class QueryRecords {
       const { all, query } = record;
       const isShared = query.families.some(({ name }) => this.#shared.has(name));
       isChanged ||= record === first;
-      if (isChanged) record.samples = isShared ? this.#without(taken, record) : all;
+      if (isChanged) record.samples = isShared ? withoutSeries(all, taken) : all;
       if (!isShared || this.#tooOld.has(record)) continue;
-      for (const { family, seriesKey } of all.columns) if (this.#shared.has(family.name)) taken.add(seriesKey);
+      for (const column of all.columns) if (this.#shared.has(column.family.name)) taken.add(seriesKey(column));
     }
   }
+}
 
-  #without(taken: ReadonlySet<string>, { all, samples }: QueryRecord): WrittenSamples {
-    const isTaken = all.columns.map(({ seriesKey }) => taken.has(seriesKey));
-    if (!isTaken.includes(true)) return all;
-    const own = readSamples(all).filter((_, index) => !isTaken[index]);
-    return this.#writer.write('queries', own, samples);
-  }
+function withoutSeries(all: PackedSamples, taken: ReadonlySet<string>): PackedSamples {
+  const isPublished = all.columns.map((column) => !taken.has(seriesKey(column)));
+  if (!isPublished.includes(false)) return all;
+  return {
+    columns: all.columns.filter((_, index) => isPublished[index]),
+    values: all.values.filter((_, index) => isPublished[index]),
+  };
 }
 
 /** The number of rows of which a query leaves out series, because an earlier query has them. */
 function rowsLeftOut({ all, samples }: QueryRecord): number {
   if (samples === all) return 0;
-  const published = new Set(samples.columns.map(({ seriesKey }) => seriesKey));
-  const leftOut = all.columns.filter(({ seriesKey }) => !published.has(seriesKey));
+  const published = new Set(samples.columns);
+  const leftOut = all.columns.filter((column) => !published.has(column));
   // The percentiles of a row are several series.
   return new Set(leftOut.map(({ labels }) => JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined }))).size;
 }

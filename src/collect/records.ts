@@ -5,7 +5,7 @@ import { databaseKind, type DatabaseChoice } from '../formulas/derivedValues.ts'
 import { customSamples } from '../metrics/customMetrics.ts';
 import { type LISTED_FAMILIES, listedFamilySamples } from '../metrics/listedFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
-import { NO_SAMPLES, type WrittenLabels, type WrittenSamples } from '../metrics/writeSamples.ts';
+import { NO_SAMPLES, packSamples, type PackedSamples, type WrittenLabels } from '../metrics/writeSamples.ts';
 import { windowSamples } from '../metrics/windowFamilies.ts';
 import type { CounterLedger } from './counterLedger.ts';
 import type { SelectionInput, AccountContext } from './selection.ts';
@@ -21,8 +21,8 @@ interface WindowInput {
 
 /** The metric data of an application or a host over one window, and the results calculated from them. */
 export interface WindowReading extends WindowInput {
-  readonly samples: WrittenSamples;
-  readonly customSamples: WrittenSamples;
+  readonly samples: PackedSamples;
+  readonly customSamples: PackedSamples;
   /** Series of custom metrics that `max_series` left out, by family; for a host, those of all hosts of its application. */
   readonly cut: ReadonlyMap<string, number>;
 }
@@ -32,8 +32,8 @@ export interface Listed<Entry> {
   readonly group: keyof typeof LISTED_FAMILIES;
   readonly entry: Entry;
   readonly labels: WrittenLabels;
-  /** The samples from the list and the rolling values; undefined until the next exposition writes them. */
-  samples: WrittenSamples | undefined;
+  /** The samples from the list and the rolling values; undefined until the next exposition packs them. */
+  samples: PackedSamples | undefined;
   /** The read of rolling values, and these, where they are read separately; undefined when the list contains them. */
   readonly rolling: Task | undefined;
   rollingValues: RollingValues | undefined;
@@ -48,7 +48,7 @@ export interface HostRecord extends Listed<Host> {
 /** The tasks and the last read data of an application, without its entry in the list. */
 export interface ApplicationData extends SelectionInput {
   tasks: Tasks;
-  readonly samples: Partial<Record<Kind, WrittenSamples>>;
+  readonly samples: Partial<Record<Kind, PackedSamples>>;
   reading: WindowReading | undefined;
   /** What is used of its metric names only in part. */
   cut: Cut | undefined;
@@ -82,23 +82,27 @@ export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
 }
 
 /** The samples of a list entry; `isTooOld` leaves out rolling values that are read separately. */
-export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): WrittenSamples {
+export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): PackedSamples {
   const { group, entry, rollingValues } = record;
   const isLeftOut = isTooOld && rollingValues !== undefined;
   if (!isLeftOut && record.samples !== undefined) return record.samples;
   const values = isLeftOut ? undefined : rollingValues;
   const samples = listedFamilySamples(group, entry, values, context.account.applications.tags);
-  const written = context.writer.write(group, samples);
-  if (!isLeftOut) record.samples = written;
-  return written;
+  const packed = packSamples(group, samples);
+  if (!isLeftOut) record.samples = packed;
+  return packed;
 }
 
-/** @param rank the rank of the host in its application, from 0; undefined for the application itself */
+/**
+ * @param rank the rank of the host in its application, from 0; undefined for the application itself
+ * @param before the last reading of the same application or host
+ */
 export function calculate(
   input: WindowInput,
   data: ApplicationData,
   rank: number | undefined,
-  { selections, writer }: AccountContext,
+  before: WindowReading | undefined,
+  { selections }: AccountContext,
 ): WindowReading {
   const scope: FamilyScope = rank === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
@@ -109,11 +113,11 @@ export function calculate(
   return {
     values: input.values,
     datastores: input.datastores,
-    samples: writer.write(group, windowSamples(scope, input.values, choice)),
+    samples: packSamples(group, windowSamples(scope, input.values, choice), before?.samples),
     customSamples:
       custom.matches.length === 0
         ? NO_SAMPLES
-        : writer.write('custom_metrics', customSamples(custom.matches, input.values, rank)),
+        : packSamples('custom_metrics', customSamples(custom.matches, input.values, rank), before?.customSamples),
     cut: custom.cut,
   };
 }
@@ -124,9 +128,10 @@ export function recalculate(
   context: AccountContext,
   input: WindowInput | undefined = data.reading,
 ): void {
-  if (input !== undefined) data.reading = calculate(input, data, undefined, context);
+  if (input !== undefined) data.reading = calculate(input, data, undefined, data.reading, context);
   for (const host of data.hosts.values()) {
-    if (host.reading !== undefined) host.reading = calculate(host.reading, data, host.rank, context);
+    const { reading, rank } = host;
+    if (reading !== undefined) host.reading = calculate(reading, data, rank, reading, context);
   }
 }
 

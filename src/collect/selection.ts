@@ -10,7 +10,6 @@ import type { FamilyScope } from '../metrics/family.ts';
 import { orderKey } from '../metrics/monitoredFamilies.ts';
 import type { Query } from '../metrics/queryFamilies.ts';
 import { queryNames } from '../metrics/windowFamilies.ts';
-import type { SampleWriter } from '../metrics/writeSamples.ts';
 import { GROUPS, type Group } from '../reads/reads.ts';
 
 /** The configuration, reader and tools of an account, or of an entry with `account_ids`; a reload replaces them together. */
@@ -27,7 +26,6 @@ export interface AccountContext {
   readonly customMetrics: readonly CustomMetric[];
   readonly selections: MetricSelections;
   readonly queries: readonly Query[];
-  readonly writer: SampleWriter;
   /** True: plan and states count all tasks, requested or not. Commands that plan need this. */
   readonly ignoreDemand: boolean;
 }

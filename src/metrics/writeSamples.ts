@@ -5,25 +5,22 @@ import type { Family, Labels, Sample } from './family.ts';
 
 export interface WrittenLabels {
   readonly labels: Labels;
-  readonly bytes: Buffer;
+  /** The labels as an exposition has them, without braces. */
+  readonly text: string;
 }
 
 /** One family with one set of labels beyond the labels of the entity: a sample without its value. */
-export interface Column {
+export interface Column extends WrittenLabels {
   readonly family: Family;
-  readonly labels: Labels;
-  /** The labels as they are written; empty where there are none. */
-  readonly labelBytes: Buffer;
-  /** Equal for columns that write the same series with their labels in another order. */
-  readonly seriesKey: string;
+  /** The text with the labels in the order of their names: columns with equal ones write the same series. */
+  readonly sortedText: string;
 }
 
-export type Columns = readonly Column[];
-
-/** Samples as they are kept: a value is the text that an exposition shows, which takes a quarter of the memory of samples. */
-export interface WrittenSamples {
-  readonly columns: Columns;
-  readonly values: readonly string[];
+/** The samples of one read, in two lists of one length: with shared columns they take a quarter of the memory. */
+export interface PackedSamples {
+  readonly columns: readonly Column[];
+  /** Finite numbers in base units. */
+  readonly values: readonly number[];
 }
 
 /** A number of series of one family that were left out of an exposition, all from the samples of one task. */
@@ -35,72 +32,58 @@ export interface DroppedSeries {
 }
 
 /** The samples of one task in one group, with the labels that all of them carry. */
-export interface Block {
+export interface Block extends WrittenLabels {
   readonly group: Group;
-  readonly labels: Labels;
-  readonly labelBytes: Buffer;
-  readonly samples: WrittenSamples;
+  readonly samples: PackedSamples;
 }
 
 const NO_LABELS: Labels = {};
-const NO_COLUMNS: Columns = [];
 
-export const NO_SAMPLES: WrittenSamples = { columns: NO_COLUMNS, values: [] };
+export const NO_SAMPLES: PackedSamples = { columns: [], values: [] };
 
-/** Below this size a map is not searched for entries whose object was garbage-collected. */
-const FEW = 64;
+/** The column of each family without labels of its own. */
+const unlabelled = new WeakMap<Family, Column>();
 
-/** Writes samples once, so that expositions only copy them. One writer serves the process: equal columns are shared. */
-export class SampleWriter {
-  /** Columns by family and by labels as they are written, kept as long as samples have them. */
-  readonly #columns = new WeakMap<Family, Map<string, WeakRef<Column>>>();
-  /** The newest columns, by group and number of samples: the next samples of that group mostly have the same. */
-  readonly #newest = new Map<string, WeakRef<Columns>>();
-
-  /**
-   * Leaves out values that are not finite, and repeated series, which only custom metrics can have.
-   *
-   * @param before the earlier samples of the task, for a group whose tasks differ in their columns
-   */
-  write(group: Group, samples: readonly Sample[], before?: WrittenSamples): WrittenSamples {
-    if (samples.length === 0) return NO_SAMPLES;
-    const layout = `${group} ${samples.length}`;
-    const expected = before?.columns ?? this.#newest.get(layout)?.deref() ?? NO_COLUMNS;
-    const taken = group === 'custom_metrics' ? new Set<string>() : undefined;
-    const list: Column[] = [];
-    const values: string[] = [];
-    for (const { family, labels = NO_LABELS, value } of samples) {
-      const next = expected[list.length];
-      const column = next?.family === family && isEqual(next.labels, labels) ? next : this.#columnOf(family, labels);
-      if (!Number.isFinite(value) || taken?.has(column.seriesKey) === true) continue;
-      taken?.add(column.seriesKey);
-      list.push(column);
-      values.push(String(value));
+/**
+ * Packs the samples of one read. Leaves out values that are not finite, and repeated series, which only custom metrics can have.
+ *
+ * @param before the samples of the read before, whose columns are used again
+ */
+export function packSamples(group: Group, samples: readonly Sample[], before = NO_SAMPLES): PackedSamples {
+  const taken = group === 'custom_metrics' ? new Set<string>() : undefined;
+  const columns: Column[] = [];
+  const values: number[] = [];
+  for (const { family, labels = NO_LABELS, value } of samples) {
+    if (!Number.isFinite(value)) continue;
+    const known = before.columns[columns.length];
+    const column = known?.family === family && isEqual(known.labels, labels) ? known : columnOf(family, labels);
+    if (taken !== undefined) {
+      const key = seriesKey(column);
+      if (taken.has(key)) continue;
+      taken.add(key);
     }
-    const isExpected = list.length === expected.length && list.every((each, at) => each === expected[at]);
-    const columns = isExpected ? expected : list;
-    if (!isExpected && before === undefined) this.#newest.set(layout, new WeakRef(columns));
-    return { columns, values };
+    columns.push(column);
+    values.push(value);
   }
+  const isUnchanged =
+    columns.length === before.columns.length && columns.every((each, at) => each === before.columns[at]);
+  // A copy has no room for more elements, as a list that grew has.
+  return { columns: isUnchanged ? before.columns : columns.slice(), values: values.slice() };
+}
 
-  #columnOf(family: Family, labels: Labels): Column {
-    let ofFamily = this.#columns.get(family);
-    if (ofFamily === undefined) this.#columns.set(family, (ofFamily = new Map<string, WeakRef<Column>>()));
-    const pairs = labelPairs(labels);
-    const text = pairs.join();
-    const known = ofFamily.get(text)?.deref();
-    if (known !== undefined) return known;
-    const seriesKey = `${family.name} ${pairs.sort().join()}`;
-    const column = { family, labels, labelBytes: Buffer.from(text, 'utf8'), seriesKey };
-    ofFamily.set(text, new WeakRef(column));
-    const { size } = ofFamily;
-    // Entries whose object is gone are removed when the size is a power of two: a search at each insertion would cost the square
-    // of the number of series.
-    if (size >= FEW && (size & (size - 1)) === 0) {
-      for (const [other, kept] of ofFamily) if (kept.deref() === undefined) ofFamily.delete(other);
-    }
-    return column;
-  }
+function columnOf(family: Family, labels: Labels): Column {
+  const known = labels === NO_LABELS ? unlabelled.get(family) : undefined;
+  if (known !== undefined) return known;
+  const pairs = labelPairs(labels);
+  const text = pairs.join();
+  const column = { family, labels, text, sortedText: pairs.length > 1 ? pairs.sort().join() : text };
+  if (labels === NO_LABELS) unlabelled.set(family, column);
+  return column;
+}
+
+/** Equal for columns that write the same series, in any order of their labels. */
+export function seriesKey({ family, sortedText }: Column): string {
+  return `${family.name} ${sortedText}`;
 }
 
 function isEqual(a: Labels, b: Labels): boolean {
@@ -112,12 +95,6 @@ function isEqual(a: Labels, b: Labels): boolean {
     at += 1;
   }
   return at === names.length;
-}
-
-export function readSamples({ columns, values }: WrittenSamples): Sample[] {
-  return columns.map(({ family, labels }, index) => {
-    return { family, labels: labels === NO_LABELS ? undefined : labels, value: Number(values[index]) };
-  });
 }
 
 const MAX_LABEL_BYTES = 1024;
@@ -148,7 +125,7 @@ export function labelPairs(labels: Labels): string[] {
 
 export function writeLabels(labels: Labels, before?: WrittenLabels): WrittenLabels {
   if (before !== undefined && isEqual(before.labels, labels)) return before;
-  return { labels, bytes: Buffer.from(labelPairs(labels).join(',')) };
+  return { labels, text: labelPairs(labels).join() };
 }
 
 export function bracedLabels(pairs: string): string {

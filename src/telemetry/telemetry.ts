@@ -5,7 +5,6 @@ import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/accountStatus.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
-import { yieldIfDue } from '../eventLoop/turns.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { Labels } from '../metrics/family.ts';
 import type { DroppedSeries } from '../metrics/writeSamples.ts';
@@ -100,7 +99,6 @@ export class Telemetry {
     add(await registryFamilies(this.#registry));
     add([...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)));
     for (const { status, calls } of accounts) {
-      await yieldIfDue();
       // An account that is read in batches has counters of splits, from 0 on.
       if (status.api === 'nerdgraph') for (const reason of SPLIT_REASONS) calls.splits.inc({ reason }, 0);
       add(labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status));

@@ -12,7 +12,7 @@ import { PACKS } from '../config/schema/query.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { writeExposition, familiesOf } from '../exposition/exposition.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
-import { SampleWriter, writeLabels } from '../metrics/writeSamples.ts';
+import { packSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { Secrets } from '../log/secrets.ts';
 import { Facets } from '../nrql/facets.ts';
 import { columnProblems, isRecord, readRows } from '../nrql/queryRows.ts';
@@ -227,9 +227,9 @@ function publishedBy(account: AccountConfig, definition: QueryDefinition, result
 
 /** The series that `/metrics` would show for the query. */
 async function exposition(account: AccountConfig, { query, reading }: ReturnType<typeof publishedBy>): Promise<string> {
-  const { labels, bytes } = writeLabels({ account: account.name, ...account.labels }, undefined);
-  const samples = new SampleWriter().write('queries', querySamples(query, reading));
-  const block = { group: 'queries', labels, labelBytes: bytes, samples } as const;
+  const labels = writeLabels({ account: account.name, ...account.labels });
+  const samples = packSamples('queries', querySamples(query, reading));
+  const block = { ...labels, group: 'queries', samples } as const;
   const { families } = await familiesOf([block], Infinity);
   return Buffer.concat(await writeExposition(families, [], { format: 'text', gzip: false })).toString('utf8');
 }

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { bodyOf } from '../exposition/exposition.ts';
-import { yieldIfDue, yieldToEventLoop } from '../eventLoop/turns.ts';
 import { acceptsGzip } from '../exposition/formats.ts';
 import type { RequestSlot } from './requestLimiter.ts';
 import { SharedWork } from './sharedWork.ts';
@@ -45,38 +44,9 @@ export function pageSender() {
     parts: () => Iterable<string>,
   ): Promise<void> => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
-    const render = () =>
-      pages.of(`${gzip} ${key}`, slot.gone, async (abandoned) => {
-        await yieldToEventLoop();
-        return await bytesOf(parts(), gzip, abandoned);
-      });
+    const render = () => pages.of(`${gzip} ${key}`, slot.gone, (abandoned) => bodyOf(parts(), gzip, abandoned));
     await sendRendered(response, { contentType, gzip, vary: 'Accept-Encoding' }, render, slot);
   };
-}
-
-/** Characters of a text that become one piece of bytes. */
-const PIECE = 128 * 1024;
-
-/** The bytes of a text, made of its parts in slices, compressed where `gzip`. Rejects once the signal is aborted. */
-export async function bytesOf(
-  parts: Iterable<string>,
-  gzip: boolean,
-  abandoned: AbortSignal,
-): Promise<readonly Buffer[]> {
-  return await bodyOf(piecesOf(parts, abandoned), gzip);
-}
-
-async function* piecesOf(parts: Iterable<string>, abandoned: AbortSignal): AsyncGenerator<Buffer> {
-  let text = '';
-  for (const part of parts) {
-    await yieldIfDue();
-    abandoned.throwIfAborted();
-    text += part;
-    if (text.length < PIECE) continue;
-    yield Buffer.from(text);
-    text = '';
-  }
-  yield Buffer.from(text);
 }
 
 /** Sends an exposition with the headers of its form; resolves and rejects as `sendRendered`. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Api, UpstreamReader } from '../../src/api/upstreamReader.ts';
 import type { Clock } from '../../src/eventLoop/clock.ts';
 import { Collector, type Snapshot } from '../../src/collect/collector.ts';
-import { readSamples } from '../../src/metrics/writeSamples.ts';
+import { samplesIn } from '../support/expositionBlocks.ts';
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { Simulator, SimulatorOptions } from '../../simulator/simulator.ts';
 import { startReading } from '../api/support/reading.ts';
@@ -99,7 +99,7 @@ function expected(simulator: Simulator, applications: readonly number[], reading
 function published({ blocks }: Snapshot): Map<string, number> {
   const found = new Map<string, number>();
   for (const { labels, samples } of blocks) {
-    for (const { family, labels: own = {}, value } of readSamples(samples)) {
+    for (const { family, labels: own = {}, value } of samplesIn(samples)) {
       found.set(`${labels['app_id'] ?? ''} ${family.name} ${own['kind'] ?? own['zone'] ?? ''}`, value);
     }
   }

@@ -1,5 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { yieldToEventLoop } from '../../src/eventLoop/turns.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
@@ -61,7 +61,7 @@ describe('an exposition in whose middle the labels change', () => {
     await world.scrape();
     const clock = slowClock();
     const answering = world.collector.snapshot(EVERYTHING);
-    for (let turn = 0; turn < 10; turn += 1) await yieldToEventLoop();
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
     const { blocks } = await answering;
     clock.mockRestore();
@@ -80,7 +80,7 @@ describe('applications that are made in portions', () => {
     const [{ inventory } = { inventory: undefined }] = world.collector.collectors();
     const clock = slowClock();
     const making = inventory?.makeRecords(world.reader.applications);
-    for (let turn = 0; turn < 5; turn += 1) await yieldToEventLoop();
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     world.collector.reconfigure(config(accountConfig({ labels: { team: 'blue' } })));
     clock.mockRestore();
     inventory?.setApplications((await making) ?? []);

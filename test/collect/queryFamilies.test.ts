@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSamples } from '../../src/metrics/writeSamples.ts';
+import { samplesIn } from '../support/expositionBlocks.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { NERDGRAPH, World } from './support/world.ts';
 
@@ -32,7 +32,7 @@ function worldOf(...queries: readonly (readonly [ReturnType<typeof query>, reado
 async function seriesOf(world: World): Promise<string[]> {
   const { blocks } = await world.scrape(ONLY);
   const written = blocks.flatMap(({ samples }) =>
-    readSamples(samples).map(({ family, labels, value }) => {
+    samplesIn(samples).map(({ family, labels, value }) => {
       const sorted = Object.entries(labels ?? {}).sort();
       return `${family.name}{${sorted.map(([name, text]) => `${name}=${text}`).join()}} ${value}`;
     }),

@@ -1,57 +1,64 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Labels } from '../../src/metrics/family.ts';
-import { SampleWriter } from '../../src/metrics/writeSamples.ts';
+import { describe, expect, it } from 'vitest';
+import type { Labels, Sample } from '../../src/metrics/family.ts';
+import { packSamples, seriesKey } from '../../src/metrics/writeSamples.ts';
 import { gauge } from '../support/expositionBlocks.ts';
 
-const FAMILY = gauge('newrelic_custom_queue_depth', 'custom_metrics');
+const DEPTH = gauge('newrelic_custom_queue_depth', 'custom_metrics');
+const AGE = gauge('newrelic_custom_queue_age_seconds', 'custom_metrics');
 
-const writer = new SampleWriter();
-
-/** Writes a number of samples, whose labels are gone afterwards, and gives a weak reference to one of them. */
-function writeAndForget(count: number): WeakRef<Labels> {
-  const all = Array.from({ length: count }, (_, index): Labels => ({ queue: `${count}-${index}` }));
-  const written = writer.write(
-    'custom_metrics',
-    all.map((labels) => ({ family: FAMILY, labels, value: 1 })),
-  );
-  expect(written.values).toHaveLength(count);
-  return new WeakRef(all[0]!);
+function depths(...queues: string[]): Sample[] {
+  return queues.map((queue, index) => ({ family: DEPTH, labels: { queue }, value: index + 0.5 }));
 }
 
-describe('samples that were written', () => {
-  it('leave nothing behind when they are gone, however many there were of them', async () => {
-    const references = Array.from({ length: 200 }, (_, index) => writeAndForget(index + 1));
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as () => void;
-    // The engine may keep an object beyond one collection, for example in a frame of its stack.
-    const left = (): number => {
-      collectGarbage();
-      return references.filter((reference) => reference.deref() !== undefined).length;
-    };
-    await expect.poll(left).toBe(0);
+describe('packed samples', () => {
+  it('keep their values as numbers, without the ones that are not finite', () => {
+    const values = [1 / 3, NaN, -0, Infinity, 1e21, -Infinity, 5e-324];
+    const packed = packSamples(
+      'applications',
+      values.map((value) => ({ family: AGE, labels: undefined, value })),
+    );
+    expect(packed.values).toEqual([1 / 3, -0, 1e21, 5e-324]);
+    expect(packed.columns).toHaveLength(4);
   });
 
-  it('are looked over a few times each, however many new ones come at once', () => {
-    const deref = vi.spyOn(WeakRef.prototype, 'deref');
-    onTestFinished(() => deref.mockRestore());
-    const family = { ...FAMILY };
-    const samples = Array.from({ length: 5_000 }, (_, at) => ({ family, labels: { queue: `new-${at}` }, value: 1 }));
-    expect(writer.write('queries', samples).values).toHaveLength(5_000);
-    expect(deref.mock.calls.length).toBeLessThan(5 * 5_000);
+  it('share the column of a family without labels of its own', () => {
+    const unlabelled = [{ family: AGE, labels: undefined, value: 1 }];
+    const [first] = packSamples('applications', unlabelled).columns;
+    expect(packSamples('hosts', unlabelled).columns[0]).toBe(first);
+    const other = gauge(AGE.name, 'custom_metrics');
+    expect(packSamples('hosts', [{ family: other, labels: undefined, value: 1 }]).columns[0]?.family).toBe(other);
   });
 
-  it('share their columns while they are there', () => {
-    const write = (...queues: string[]) =>
-      writer.write(
-        'custom_metrics',
-        queues.map((queue) => ({ family: FAMILY, labels: { queue, kind: 'k' }, value: 1 })),
-      );
-    const first = write('a', 'b');
-    expect(write('a', 'b').columns).toBe(first.columns);
-    expect(write('b', 'a').columns).toEqual([...first.columns].reverse());
-    const [column] = write('c', 'b').columns.slice(1);
-    expect(column).toBe(first.columns[1]);
+  it('use the columns of the read before again, where family and labels are the same', () => {
+    const before = packSamples('custom_metrics', depths('a', 'b', 'c'));
+    expect(packSamples('custom_metrics', depths('a', 'b', 'c'), before).columns).toBe(before.columns);
+    const { columns, values } = packSamples('custom_metrics', depths('a', 'x', 'c', 'd'), before);
+    expect(columns.map((column, index) => column === before.columns[index])).toEqual([true, false, true, false]);
+    expect(columns.map(({ text }) => text)).toEqual(['a', 'x', 'c', 'd'].map((queue) => `queue="${queue}"`));
+    expect(values).toEqual([0.5, 1.5, 2.5, 3.5]);
+  });
+
+  it.each<[what: string, before: Labels | undefined, labels: Labels | undefined]>([
+    ['another value', { queue: 'a' }, { queue: 'b' }],
+    ['another name', { queue: 'a' }, { topic: 'a' }],
+    ['one label more', { queue: 'a' }, { queue: 'a', kind: 'k' }],
+    ['one label less', { queue: 'a', kind: 'k' }, { queue: 'a' }],
+    ['another order', { queue: 'a', kind: 'k' }, { kind: 'k', queue: 'a' }],
+    ['no labels', { queue: 'a' }, undefined],
+    ['labels where there were none', undefined, { queue: 'a' }],
+  ])('have a new column for %s', (_, earlier, labels) => {
+    const before = packSamples('queries', [{ family: DEPTH, labels: earlier, value: 1 }]);
+    const [column] = packSamples('queries', [{ family: DEPTH, labels, value: 1 }], before).columns;
+    expect(Object.entries(column?.labels ?? {})).toEqual(Object.entries(labels ?? {}));
+  });
+
+  it('have a repeated series of custom metrics once, with its first value and in any order of its labels', () => {
+    const all = [{ a: '1', b: '2' }, { b: '2', a: '1' }, { a: '1' }].map((labels, value) => {
+      return { family: DEPTH, labels, value };
+    });
+    const packed = packSamples('custom_metrics', [...all, { family: AGE, labels: { a: '1' }, value: 9 }]);
+    expect(packed.values).toEqual([0, 2, 9]);
+    expect(new Set(packed.columns.map(seriesKey)).size).toBe(3);
+    expect(packSamples('queries', all).values).toEqual([0, 1, 2]);
   });
 });

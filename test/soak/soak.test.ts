@@ -5,7 +5,7 @@ import { accountConfig, collectionConfig } from '../collect/support/config.ts';
 import { EVERYTHING, World } from '../collect/support/world.ts';
 import { seeded } from './random.ts';
 import { RestlessUpstream } from './upstream.ts';
-import { readSamples } from '../../src/metrics/writeSamples.ts';
+import { samplesIn } from '../support/expositionBlocks.ts';
 
 const SEED = Number(process.env['SOAK_SEED'] ?? Math.floor(Math.random() * 1e9));
 const HOURS = Number(process.env['SOAK_HOURS'] ?? 24);
@@ -41,7 +41,7 @@ function oldestOverdue(
 ): number {
   let oldest = -Infinity;
   for (const { group, labels, samples } of blocks) {
-    for (const { family, value } of readSamples(samples)) {
+    for (const { family, value } of samplesIn(samples)) {
       if (!TIMES.has(family.name)) continue;
       oldest = Math.max(oldest, now / 1000 - value - effectiveInterval(labels['account'] ?? '', group));
     }

@@ -4,9 +4,7 @@ import { writeExposition, type OwnFamily, familiesOf } from '../../src/expositio
 import type { Format } from '../../src/exposition/formats.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/family.ts';
-import { SampleWriter, writeLabels, type Block } from '../../src/metrics/writeSamples.ts';
-
-const WRITER = new SampleWriter();
+import { packSamples, writeLabels, type Block, type PackedSamples } from '../../src/metrics/writeSamples.ts';
 
 export function gauge(name: string, group: Group = 'applications', help = `Help of ${name}.`): Family {
   const unit = (['seconds', 'bytes', 'ratio'] as const).find((one) => name.endsWith(`_${one}`));
@@ -45,7 +43,11 @@ export interface SampleBlock {
 
 /** As the collector keeps it. */
 export function written({ group, labels, samples }: SampleBlock): Block {
-  return { group, labels, labelBytes: writeLabels(labels).bytes, samples: WRITER.write(group, samples) };
+  return { ...writeLabels(labels), group, samples: packSamples(group, samples) };
+}
+
+export function samplesIn({ columns, values }: PackedSamples): Sample[] {
+  return columns.map(({ family, labels }, index) => ({ family, labels, value: values[index] ?? NaN }));
 }
 
 /** A block of one group from rows of family, value and added labels. */

@@ -1,8 +1,6 @@
 import { once } from 'node:events';
-import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { ClientGoneError } from '../../src/web/clientGone.ts';
-import { bytesOf } from '../../src/web/sending.ts';
 import { SharedWork } from '../../src/web/sharedWork.ts';
 import { deferred } from './support/deferred.ts';
 
@@ -92,27 +90,5 @@ describe('shared work', () => {
     resolve();
     await Promise.all([first, left, last]);
     expect(begun).toEqual(['a', 'c']);
-  });
-});
-
-describe('the bytes of a text', () => {
-  const PARTS = Array.from({ length: 3_000 }, (_, index) => `${index} \u00e9${'x'.repeat(400)}`);
-
-  test.each([0, 1, PARTS.length])('of %d parts are those of all parts, compressed or not', async (count) => {
-    const parts = PARTS.slice(0, count);
-    const text = parts.join('');
-    expect(Buffer.concat(await bytesOf(parts, false, new AbortController().signal)).toString()).toBe(text);
-    expect(gunzipSync(Buffer.concat(await bytesOf(parts, true, new AbortController().signal))).toString()).toBe(text);
-  });
-
-  test('are made in slices, which end when nobody waits any more', async () => {
-    const abandoned = new AbortController();
-    let made = 0;
-    setImmediate(() => abandoned.abort());
-    const endless = (function* () {
-      for (;;) yield String((made += 1));
-    })();
-    await expect(bytesOf(endless, false, abandoned.signal)).rejects.toThrow('aborted');
-    expect(made).toBeGreaterThan(0);
   });
 });

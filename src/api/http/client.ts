@@ -1,9 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Secrets } from '../../log/secrets.ts';
 import type { FailureMemory } from './failureMemory.ts';
 import { backoff } from '../backoff.ts';
 import { UpstreamError, CallFailure, type Overload } from '../upstreamError.ts';
 import type { CallObserver, CallOptions } from '../upstreamReader.ts';
-import { yieldToEventLoop, yieldSoonAfterInput, yieldAfterInput } from '../../eventLoop/turns.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 import {
   decodeText,
   overloadOf,
@@ -211,7 +212,7 @@ export class Client {
       throw error;
     } finally {
       // A refusal may make the caller stop all calls, so the slot is released only after the caller has seen it.
-      if (refused) void yieldToEventLoop().then(() => release(overload));
+      if (refused) setImmediate(() => release(overload));
       else if (parsing === undefined) release(overload);
       // Until this response is parsed, further calls would only add to the texts in memory.
       else void Promise.allSettled([parsing]).then(() => release(overload));
@@ -221,8 +222,7 @@ export class Client {
   async #parseLater(received: ReceivedResponse, text: string, policy: ResponsePolicy): Promise<JsonResponse> {
     this.#unparsed += 1;
     try {
-      await yieldAfterInput();
-      return parseResponse(received, text, policy);
+      return await readLater(received, policy, text);
     } finally {
       this.#unparsed -= 1;
     }
@@ -274,10 +274,13 @@ export class Client {
   }
 }
 
-/** Reads a response a turn later, so that the next calls start before any of the responses that arrived together is read. */
-async function readLater(received: ReceivedResponse, policy: ResponsePolicy): Promise<JsonResponse> {
-  await yieldSoonAfterInput();
-  return parseResponse(received, await decodeText(received, policy.bounds.bytes), policy);
+/** Decodes and parses a response. Waits a turn, so that the next calls start first, and longer while that turn has enough work. */
+async function readLater(received: ReceivedResponse, policy: ResponsePolicy, decoded?: string): Promise<JsonResponse> {
+  await nextTurn();
+  const text = decoded ?? (await decodeText(received, policy.bounds.bytes));
+  // Parsing is one step: of many long responses, each turn parses one.
+  await inSlices([text]);
+  return parseResponse(received, text, policy);
 }
 
 function isRetried(

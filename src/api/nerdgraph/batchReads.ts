@@ -16,7 +16,6 @@ import type {
   RollingSubject,
   TimeRange,
 } from '../upstreamReader.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
 import { isDatastore, METRIC, isApdex, known, type Columns } from '../../formulas/metricInputs.ts';
 import { NEED_SQUARES, SIGN_OF_LIFE, valuesOf } from '../../formulas/valueFormulas.ts';
 import type { Host, RollingValues, RollingSummary } from '../types.ts';
@@ -80,7 +79,7 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
           const rowsOf = ({ kind, id }: Pick<NeededPart, 'kind' | 'id'>): SubjectRows =>
             found.get(kind)?.get(id) ?? new SubjectRows();
           const outcomes: Outcome<V>[] = [];
-          await inSlices(taken, ({ subject, parts }) => {
+          for (const { subject, parts } of taken) {
             const [part] = parts;
             const own = part === undefined ? new SubjectRows() : rowsOf(part);
             try {
@@ -91,7 +90,7 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
               if (!(failure instanceof UpstreamError)) throw failure;
               outcomes.push({ error: failure });
             }
-          });
+          }
           return outcomes;
         },
       };

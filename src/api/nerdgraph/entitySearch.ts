@@ -7,7 +7,6 @@ import type { Group } from '../../reads/reads.ts';
 import type { Transport } from './transport.ts';
 import { isList, hasMembers, parseRecord, text, type Json, readPages } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
 import type { Cut, Tag } from '../types.ts';
 import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
 
@@ -134,30 +133,30 @@ export async function searchEntities<
       const before = guids.size;
       // Failed fields are reported, but the list is used.
       if (failed !== undefined) failure = transport.reportFailure(group, failed.failure);
-      await inSlices(entities.entries(), ([index, each]) => {
+      for (const [index, each] of entities.entries()) {
         const guid = hasMembers(each) ? each['guid'] : undefined;
         if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
           discarded.add('record', 'entities');
           unknown += 1;
-          return;
+          continue;
         }
-        if (guids.has(guid)) return;
+        if (guids.has(guid)) continue;
         // It counts as found even if the rest cannot be read.
         guids.add(guid);
         const fields = failed?.fields.get(index);
         const written = fields === undefined ? each : withEarlier(each, fields, earlier);
         if (typeof written['accountId'] === 'number' && written['accountId'] !== accountId) {
           discarded.add('record', 'entities.accountId');
-          return;
+          continue;
         }
         const record = parseRecord(schema, written, discarded, 'entities');
         if (record === undefined) {
           unreadable.add(guid);
-          return;
+          continue;
         }
         found.set(guid, record);
         if (isList(written['tags']) && written['tags'].length > MAX_TAGS) cut.set(guid, [MORE_TAGS]);
-      });
+      }
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };

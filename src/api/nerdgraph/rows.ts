@@ -3,7 +3,6 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { all, completeRowsOf, nearWindow, nrql, TIMESLICE, type Attribute } from './nrql.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { isNeverNegative } from './metricSelector.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
 import { BOUNDS } from '../http/response.ts';
 import type { SubjectId } from '../http/failureMemory.ts';
 import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
@@ -213,13 +212,13 @@ const NO_COLUMNS: Columns = Object.freeze({});
 const NO_SUBJECT = 'a row does not say what it is about';
 
 /** Stores the rows of a response; false where rows are missing. Throws a CallFailure where they cannot be read. */
-async function takeRows(
+function takeRows(
   { account, query, found }: RowsRead,
   attributes: readonly string[],
   batch: Batch,
   result: Json,
   discarded: Discarded,
-): Promise<boolean> {
+): boolean {
   const isBucketed = query.bucketMinutes !== undefined;
   const isNames = query.columns === 'names';
   const response = completeRowsOf(result, attributes, isBucketed);
@@ -243,7 +242,7 @@ async function takeRows(
   const columns = (golden === undefined ? [] : columnsOf(batch)).map((column, index) => [column, `m${index}`] as const);
   const into = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
   // Promises of the call keep its response until a full garbage collection: without its rows it is small.
-  await inSlices(response.rows.splice(0), (row) => takeRow(into, row));
+  for (const row of response.rows.splice(0)) takeRow(into, row);
   for (const { part, bad, rows: subjectRows } of all) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;

@@ -4,7 +4,7 @@ import { Collector } from '../../collect/collector.ts';
 import { systemClock } from '../../eventLoop/clock.ts';
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
-import { readSamples, type Block } from '../../metrics/writeSamples.ts';
+import type { Block } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { LiveSession } from '../upstream/session.ts';
 
@@ -54,10 +54,12 @@ export async function readSides({ accounts, config, signal }: LiveSession, to: n
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
 function sideOf(blocks: readonly Block[]) {
-  const series: readonly SideSeries[] = blocks.flatMap(({ labels: ofEntity, samples }) =>
-    readSamples(samples).flatMap(({ family: { name }, labels, value }) => {
+  const series: readonly SideSeries[] = blocks.flatMap(({ labels: ofEntity, samples: { columns, values } }) =>
+    columns.flatMap(({ family: { name }, labels }, index) => {
       const family = FAMILY_OF.get(name);
-      return family === undefined ? [] : [{ family, labels: identifying(name, { ...ofEntity, ...labels }), value }];
+      return family === undefined
+        ? []
+        : [{ family, labels: identifying(name, { ...ofEntity, ...labels }), value: values[index] ?? NaN }];
     }),
   );
   const listed = series.filter(({ family: { name } }) => name.endsWith('_info'));

@@ -2,7 +2,7 @@ import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/a
 import { groupFailures, type FailureGroup } from '../../collect/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
-import type { Block, WrittenSamples } from '../../metrics/writeSamples.ts';
+import type { Block, PackedSamples } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 
 /** An account with the values that it serves, and what its tasks say together. */
@@ -36,7 +36,7 @@ interface Served {
   responseTime?: number;
   health?: string | undefined;
   /** Its metric data, for {@link partsOf}. */
-  readonly window?: WrittenSamples;
+  readonly window?: PackedSamples;
 }
 
 /** A part of a response time; `metric` is the name of its family. */
@@ -161,12 +161,12 @@ export function isUnread({ refused, outage }: Pick<AccountStatus, 'refused' | 'o
   return refused !== undefined || outage !== undefined;
 }
 
-function figuresOf({ columns, values }: WrittenSamples): Served {
+function figuresOf({ columns, values }: PackedSamples): Served {
   const figures: Served = {};
   for (const [index, { family, labels }] of columns.entries()) {
     const figure = FIGURES.get(family.name);
-    if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + Number(values[index]);
-    else if (family.name === HEALTH && values[index] === '1') figures.health = labels.status;
+    if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + (values[index] ?? NaN);
+    else if (family.name === HEALTH && values[index] === 1) figures.health = labels.status;
   }
   return figures;
 }
@@ -176,22 +176,21 @@ export function partsOf({ window }: Pick<ShownApplication, 'window'>): readonly 
   const parts = (window?.columns ?? []).flatMap(({ family: { name: metric }, labels }, index): Part[] => {
     const part = PARTS.get(metric);
     if (part === undefined) return [];
-    return [{ ...part, name: labels.component ?? part.name, metric, seconds: Number(window?.values[index]) }];
+    return [{ ...part, name: labels.component ?? part.name, metric, seconds: window?.values[index] ?? NaN }];
   });
   return parts.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
 }
 
-function stateOf({ columns, values }: WrittenSamples): Pick<ShownEntity, 'reporting' | 'health'> {
-  const isOne = (name: string) =>
-    columns.findIndex(({ family }, index) => family.name === name && values[index] === '1');
+function stateOf({ columns, values }: PackedSamples): Pick<ShownEntity, 'reporting' | 'health'> {
+  const isOne = (name: string) => columns.findIndex(({ family }, index) => family.name === name && values[index] === 1);
   const health = columns[isOne('newrelic_entity_health_status')]?.labels.status;
   return { reporting: isOne('newrelic_entity_reporting') >= 0, health };
 }
 
-function goldenValues({ columns, values }: WrittenSamples) {
+function goldenValues({ columns, values }: PackedSamples) {
   return columns.map(({ family, labels }, index) => {
     const { percentile } = labels;
-    const value = Number(values[index]);
+    const value = values[index] ?? NaN;
     return {
       metric: family.name,
       ...titleAndUnit(family.help),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { planChunks } from '../../../src/tools/backfill/planBackfill.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { selectorOf } from '../../../src/api/nerdgraph/batchReads.ts';
@@ -11,7 +12,6 @@ import { metricDataOf, METRICS, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 import { readAll as readSubjects, readOne, valueOf } from '../support/reading.ts';
 import { countCalls } from '../../../src/api/upstreamReader.ts';
-import { yieldToEventLoop } from '../../../src/eventLoop/turns.ts';
 
 const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
@@ -347,7 +347,7 @@ describe('the next call', () => {
     // Other work that was begun takes most turns, as when many responses are read at once.
     let most = 0;
     while (ended < reads.length) {
-      await yieldToEventLoop();
+      await nextTurn();
       most = Math.max(most, notes.entered - notes.places - ended);
     }
     expect(most).toBeGreaterThan(1);

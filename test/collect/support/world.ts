@@ -9,7 +9,7 @@ import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';
 import { FakeReader, type Likeness } from './fakeReader.ts';
 import { VirtualClock } from './virtualClock.ts';
-import { readSamples } from '../../../src/metrics/writeSamples.ts';
+import { samplesIn } from '../../support/expositionBlocks.ts';
 
 export const EVERYTHING: Scope = { groups: new Set(GROUPS) };
 
@@ -151,7 +151,7 @@ export class World {
   /** The value of one series of an application's or a host's block; undefined when it is absent. */
   value(response: Snapshot, family: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     for (const block of response.blocks) {
-      for (const sample of readSamples(block.samples)) {
+      for (const sample of samplesIn(block.samples)) {
         const all = { ...block.labels, ...sample.labels };
         if (sample.family.name !== family) continue;
         if (Object.entries(labels).every(([name, value]) => all[name] === value)) return sample.value;

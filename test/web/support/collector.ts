@@ -7,7 +7,7 @@ import type { Scope } from '../../../src/collect/demand.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import type { Family, Labels, Sample } from '../../../src/metrics/family.ts';
-import { SampleWriter, writeLabels, type Block, type DroppedSeries } from '../../../src/metrics/writeSamples.ts';
+import { packSamples, writeLabels, type Block, type DroppedSeries } from '../../../src/metrics/writeSamples.ts';
 
 const NOW = 1_767_225_600;
 
@@ -218,7 +218,7 @@ export interface Times extends Partial<Record<keyof typeof WINDOW, number>> {
 }
 
 function blockOf(group: Group, labels: Labels, samples: Sample[]): Block {
-  return { group, labels, labelBytes: writeLabels(labels).bytes, samples: new SampleWriter().write(group, samples) };
+  return { ...writeLabels(labels), group, samples: packSamples(group, samples) };
 }
 
 /** The metric data of one application. */

@@ -1,0 +1,36 @@
+import { crc32, gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { bodyOf } from '../../src/exposition/exposition.ts';
+
+const PARTS = Array.from({ length: 3_000 }, (_, index) => `${index} é${'x'.repeat(400)}`);
+
+describe('a body', () => {
+  it.each([0, 1, PARTS.length])('has the text of all its %i parts, compressed or not', async (count) => {
+    const parts = PARTS.slice(0, count);
+    const text = Buffer.from(parts.join(''));
+    expect(Buffer.concat(await bodyOf(parts, false)).equals(text)).toBe(true);
+    const bytes = Buffer.concat(await bodyOf(parts, true));
+    expect(gunzipSync(bytes).equals(text)).toBe(true);
+    expect(bytes.readUInt32LE(bytes.length - 8)).toBe(crc32(text));
+    expect(bytes.readUInt32LE(bytes.length - 4)).toBe(text.length);
+  });
+
+  it.each([false, true])('ends between two pieces once nobody waits any more, compressed: %s', async (gzip) => {
+    const abandoned = new AbortController();
+    let made = 0;
+    setImmediate(() => abandoned.abort());
+    const endless = (function* () {
+      for (;;) yield String((made += 1));
+    })();
+    await expect(bodyOf(endless, gzip, abandoned.signal)).rejects.toThrow('aborted');
+    expect(made).toBeGreaterThan(0);
+  });
+
+  it.each([false, true])('fails with the reason why its parts cannot be made, compressed: %s', async (gzip) => {
+    const failing = (function* () {
+      yield* PARTS;
+      throw new Error('a part cannot be made');
+    })();
+    await expect(bodyOf(failing, gzip)).rejects.toThrow('a part cannot be made');
+  });
+});
