@@ -4,16 +4,16 @@ const TURN_MS = 10;
 /** Resumes the callers that wait for a turn, first come, first served. */
 const waiting: (() => void)[] = [];
 
-/** When the work of the present turn began; undefined before any. */
+/** When the work of the present turn began, whichever caller does it; undefined before any. */
 let began: number | undefined;
 
-function isTurnOver(): boolean {
+function beginTurn(): number {
   const now = performance.now();
-  if (began === undefined) {
-    began = now;
-    setImmediate(() => (began = undefined));
-  }
-  return now - began >= TURN_MS;
+  began = now;
+  setImmediate(() => {
+    if (began === now) began = undefined;
+  });
+  return now;
 }
 
 /** Each turn resumes one caller, so it stays short with many. */
@@ -27,6 +27,7 @@ function nextTurn(): Promise<void> {
 function resumeNext(): void {
   const resume = waiting.shift();
   if (waiting.length > 0) setImmediate(resumeNext);
+  beginTurn();
   resume?.();
 }
 
@@ -36,7 +37,7 @@ function resumeNext(): void {
  */
 export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void, signal?: AbortSignal): Promise<void> {
   for (const each of list) {
-    if (isTurnOver()) {
+    if (performance.now() - (began ?? beginTurn()) >= TURN_MS) {
       await nextTurn();
       signal?.throwIfAborted();
     }

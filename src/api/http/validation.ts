@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
 
 /** An object of a response. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -84,16 +85,23 @@ export function parseRecord<T>(
   return rest.data;
 }
 
-/** The records of a list. Throws a CallFailure when the list is missing, or when none of them can be read. */
-export function parseList<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T[] {
+/** The records of a list. Rejects with a CallFailure when the list is missing, or when none of them can be read. */
+export async function parseList<T>(
+  schema: z.ZodType<T>,
+  body: unknown,
+  member: string,
+  discarded: Discarded,
+): Promise<T[]> {
   const records = hasMembers(body) ? body[member] : undefined;
   if (!isList(records)) throw new CallFailure('invalid_response', `the response has no list "${member}"`);
   if (records.length > MAX_RECORDS) {
     throw new CallFailure('too_large', `"${member}" has more than ${MAX_RECORDS} records on one page`);
   }
-  const parsed = records
-    .map((each) => parseRecord(schema, each, discarded, member))
-    .filter((record) => record !== undefined);
+  const parsed: T[] = [];
+  await inSlices(records, (each) => {
+    const record = parseRecord(schema, each, discarded, member);
+    if (record !== undefined) parsed.push(record);
+  });
   if (records.length > 0 && parsed.length === 0) {
     throw new CallFailure('invalid_response', `none of the ${records.length} records in "${member}" can be read`);
   }

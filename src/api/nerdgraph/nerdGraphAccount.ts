@@ -24,8 +24,8 @@ export async function listAccounts(transport: Transport, call: CallOptions): Pro
 
 const outline = z.object({ id, name: z.string().nullish() });
 
-function accountsIn(found: Json, discarded: Discarded): AccountListing {
-  const read = parseList(outline, found, 'accounts', discarded);
+async function accountsIn(found: Json, discarded: Discarded): Promise<AccountListing> {
+  const read = await parseList(outline, found, 'accounts', discarded);
   const accounts = [...new Map(read.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
   const members = isList(found['accounts']) ? found['accounts'].length : 0;
   const problem =
