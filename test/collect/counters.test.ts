@@ -46,7 +46,7 @@ describe('the counters of an application', () => {
     const world = worldOf();
     const response = await world.scrape();
     const samples = response.blocks.filter(({ group }) => group === 'counters').map(({ samples }) => samples);
-    expect(samples.map(({ values }) => values)).toEqual([['0', '0', '0', '0', '0', '0', '0']]);
+    expect(samples.map(({ values }) => values)).toEqual([[0, 0, 0, 0, 0, 0, 0]]);
     expect(new Set(samples[0]?.columns.map(({ family }) => family.type))).toEqual(new Set(['counter']));
     expect(world.status.counters).toEqual({ lostSeconds: 0, lateTransactions: 0 });
   });
