@@ -246,6 +246,7 @@ export type TaskStatus = ReturnType<typeof taskStatus>;
 function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time: EvaluationTime, wallNow: number) {
   const { group, subject, failures, problem, seconds, lastRead } = task;
   const { applicationId, hostKey, entityType, entityGuid, query } = subject;
+  const state = schedule.stateOf(task, time);
   return {
     group,
     applicationId,
@@ -256,7 +257,9 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
     entity: inventory.entities.of(subject)?.entity.name,
     entityGuid,
     query,
-    state: schedule.stateOf(task, time),
+    state,
+    /** True for a stale task that a scrape has asked for since it became due: the scrape ended without it. */
+    isLate: state === 'stale' && task.state === 'idle' && lastRead !== undefined && task.requestedAt >= lastRead.dueAt,
     failures,
     reason: problem?.reason,
     problem: problem?.text,

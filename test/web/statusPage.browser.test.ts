@@ -2,8 +2,10 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { REMEDIES } from '../../src/api/upstreamError.ts';
+import type { AccountStatus } from '../../src/collect/accountStatus.ts';
 import { skippedName } from '../real/support/skipMark.ts';
-import { entitiesOnly, faulty, fleet, organisation, REFUSED, shop, unread } from './statusPage/fleet.ts';
+import { entitiesOnly, faulty, fleet, large, organisation, REFUSED, shop, unread } from './statusPage/fleet.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus, task, TEST_NOW } from './support/collector.ts';
 
@@ -73,6 +75,16 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
   };
   const outOfUse = { tasks: [task({ state: 'missing' })], windowEnd: undefined };
   const refused = { ...REFUSED, ...outOfUse, applications: undefined };
+  const networkOutage = {
+    ...{ since: TEST_NOW - 1_830, reason: 'network' as const, remedy: REMEDIES.network, servedUntil: TEST_NOW + 90 },
+    problem: 'graphql:applications: connect ECONNREFUSED 203.0.113.7:443, after 3 attempts',
+  };
+  const shopWith = (over: Partial<AccountStatus>) => {
+    const { accounts, blocks } = shop();
+    return { accounts: accounts.map((account) => ({ ...account, ...over })), blocks };
+  };
+  const partly = shop().accounts[0]?.groups.map((group) => ({ ...group, tasks: { fresh: 5, stale: 3, missing: 4 } }));
+  const paused = { configured: 600, inForce: 300, lastMinute: 12, inFlight: 0, pausedUntil: TEST_NOW + 42 };
 
   test.each<[name: string, shown: ReturnType<typeof fleet>, verdict: RegExp, over?: Parameters<typeof open>[2]]>([
     ['nothing-read', unread(), /^nothing read/, { background: false }],
@@ -84,12 +96,18 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
       { background: false },
     ],
     ['burning', shop('production', true), /^\(2\) in trouble/],
-    ['refused-key', { accounts: [accountStatus(refused)], blocks: [] }, /^\(1\) reads fail/],
-    ['5-accounts', organisation(5), /^\(1\) reads fail/],
-    ['60-accounts', organisation(60), /^\(6\) reads fail/],
+    ['red-entity', entitiesOnly('red'), /^\(1\) in trouble/],
+    ['incomplete', shopWith({ groups: partly ?? [] }), /^\(48\) incomplete/],
+    ['new-relic-down', shopWith({ up: false, outage: networkOutage }), /^\(1\) failing/],
+    ['paused', shopWith({ budget: paused }), /^well/],
+    ['reload-refused', shop(), /^\(1\) failing/, { reloadFailure }],
+    ['10000-applications', large(), /^well/],
+    ['refused-key', { accounts: [accountStatus(refused)], blocks: [] }, /^\(1\) failing/],
+    ['5-accounts', organisation(5), /^\(1\) failing/],
+    ['60-accounts', organisation(60), /^\(6\) failing/],
     ['entities-only', entitiesOnly(), /^well/],
-    ['hostile-names', fleet(16), /^\(3\) reads fail/],
-    ['faults', faulty(), /^\(201\) reads fail/, { reloadFailure }],
+    ['hostile-names', fleet(16), /^\(3\) failing/],
+    ['faults', faulty(), /^\(201\) failing/, { reloadFailure }],
   ])(
     '%s: no overflow, enough contrast and no complaint at three widths and in both colours',
     async (name, shown, verdict, over) => {

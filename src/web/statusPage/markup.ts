@@ -11,6 +11,12 @@ export class Html {
 
 export type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
+/** A cell of a table, with a class. */
+export interface Cell {
+  readonly style: string;
+  readonly value: HtmlValue;
+}
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -21,8 +27,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Puts values into markup, escaped. Markup of this tag stays as it is, lists are joined, undefined is left out. */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
-  const parts = literals.map((literal, index) => literal + render(values[index]));
-  return new Html(parts.join(''));
+  return new Html(literals.map((literal, index) => literal + render(values[index])).join(''));
 }
 
 function render(value: HtmlValue): string {
@@ -32,41 +37,39 @@ function render(value: HtmlValue): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** A table. A row's first cell is its heading; on narrow screens each cell shows the heading of its column. */
+/** Returns a table. A row's first cell is its heading; on narrow screens each cell shows the heading of its column. */
 export function table(
   caption: HtmlValue,
   headings: readonly string[],
-  rows: readonly (readonly [HtmlValue, ...(HtmlValue | { readonly style: string; readonly value: HtmlValue })[]])[],
+  rows: readonly (readonly [HtmlValue, ...(HtmlValue | Cell)[]])[],
 ): Html {
+  const writeCell = (cell: HtmlValue | Cell, index: number) => {
+    const { style, value } = typeof cell === 'object' && 'style' in cell ? cell : { style: '', value: cell };
+    return html`<td data-label="${headings[index + 1]}" class="${style}">${value}</td>`;
+  };
+  const title = caption === undefined ? undefined : [new Html('<caption>'), caption, new Html('</caption>')];
+  const body = rows.map(
+    ([first, ...cells]) =>
+      html`<tr>
+        <th scope="row">${first}</th>
+        ${cells.map(writeCell)}
+      </tr>`,
+  );
+  const head = headings.map((heading) => html`<th scope="col">${heading}</th>`);
   return html`<table class="stack">
-    ${
-      caption === undefined
-        ? undefined
-        : html`<caption>
-            ${caption}
-          </caption>`
-    }
+    ${title}
     <thead>
       <tr>
-        ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
+        ${head}
       </tr>
     </thead>
     <tbody>
-      ${rows.map(
-        ([first, ...cells]) =>
-          html`<tr>
-            <th scope="row">${first}</th>
-            ${cells.map((cell, index) => {
-              const { style, value } = typeof cell === 'object' && 'style' in cell ? cell : { style: '', value: cell };
-              return html`<td data-label="${headings[index + 1]}" class="${style}">${value}</td>`;
-            })}
-          </tr>`,
-      )}
+      ${body}
     </tbody>
   </table>`;
 }
 
-/** Undefined without entries. */
+/** Returns undefined without entries. */
 export function list(style: string, entries: readonly HtmlValue[]): Html | undefined {
   if (entries.length === 0) return undefined;
   return html`<ul class="${style}">
@@ -74,60 +77,62 @@ export function list(style: string, entries: readonly HtmlValue[]): Html | undef
   </ul>`;
 }
 
-/** Terms, and what is said of each. */
-export function facts(style: string, rows: readonly (readonly [term: string, said: HtmlValue])[]): Html {
-  return html`<dl class="${style}">
-    ${rows.map(
-      ([term, said]) =>
-        html`<div>
-          <dt>${term}</dt>
-          <dd>${said}</dd>
-        </div>`,
-    )}
-  </dl>`;
+/** Returns terms with their descriptions; leaves out a term whose description is undefined. */
+export function facts(style: string, rows: readonly (readonly [term: string, description: HtmlValue])[]): Html {
+  const present = rows.filter(([, description]) => description !== undefined);
+  const pairs = present.map(
+    ([term, text]) =>
+      html`<div>
+        <dt>${term}</dt>
+        <dd>${text}</dd>
+      </div>`,
+  );
+  return html`<dl class="${style}">${pairs}</dl>`;
 }
 
-/** Values with a separator in between. */
-export function joined(values: readonly HtmlValue[], separator: HtmlValue): HtmlValue {
+/** Returns values with a separator in between. */
+export function join(values: readonly HtmlValue[], separator: HtmlValue): HtmlValue {
   return values.flatMap((value, index) => (index === 0 ? [value] : [separator, value]));
 }
 
-/** A text with paths, which may break after a slash instead of inside a word. */
+/** Isolates a name, which may be written from right to left. */
+export const isolate = (name: string | number | undefined): Html => html`<bdi>${name}</bdi>`;
+
+/** Lets a text with paths break after a slash instead of inside a word. */
 export function breakable(text: string): HtmlValue {
-  return joined(text.split(/(?<=\/)/), html`<wbr />`);
+  return join(text.split(/(?<=\/)/), html`<wbr />`);
 }
 
-/** A part of the page that is folded away behind its sum. */
-export function fold(sum: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
-  return html`<details${isOpen ? new Html(' open') : undefined}>
-    <summary>${sum}</summary>
-    ${content}
-  </details>`;
+/** Returns a part of the page that is folded behind its summary. */
+export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
+  return html`<details${isOpen ? new Html(' open') : undefined}><summary>${summary}</summary>${content}</details>`;
 }
 
-/** A bar of parts, in thousandths of it; `label` says them to a screen reader, undefined where a text beside it does. */
+/** Returns a bar of parts, in thousandths of it; `label` is for a screen reader, undefined where a text beside it says the same. */
 export function bar(
   label: string | undefined,
   parts: readonly { readonly paint: Html; readonly from: number; readonly length: number }[],
 ): Html {
-  const said = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
-  return html`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${said}>
+  const access = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
+  const drawn = parts.map(
+    ({ paint, from, length }) =>
+      html`<rect ${paint} x="${from.toFixed(1)}" width="${length.toFixed(1)}" height="16" />`,
+  );
+  return html`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${access}>
     <rect class="track" width="1000" height="16" />
-    ${parts.map(
-      ({ paint, from, length }) =>
-        html`<rect ${paint} x="${from.toFixed(1)}" width="${length.toFixed(1)}" height="16" />`,
-    )}
+    ${drawn}
   </svg>`;
 }
 
 /** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
-export const DOT = ' · ';
-export const DASH = ' – ';
+export const DOT = ' \u00b7 ';
+export const DASH = ' \u2013 ';
+export const NONE = '\u2013';
 /** Signs beside colours; every font has them. */
-export const TICK = '✓';
-export const CROSS = '✗';
+export const TICK = '\u2713';
+export const CROSS = '\u2717';
 
-/** `3 min 2 s ago`, with the time itself in the markup; `never` for undefined. */
+/** Returns `3 min 2 s ago`, with the time itself in the markup; `never` for undefined. */
 export function timeAgo(at: number | undefined, now: number): HtmlValue {
   if (at === undefined) return 'never';
   return html`<time datetime="${new Date(at * 1000).toISOString()}">${ago(at, now)}</time>`;

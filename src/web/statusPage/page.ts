@@ -7,13 +7,14 @@ import { SharedWork } from '../sharedWork.ts';
 import { timeInWords } from '../../text/wording.ts';
 import { accountChips, accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
-import { html, CROSS, DASH, type Html, TICK } from './markup.ts';
-import { listNotice, reloadNotice } from './notices.ts';
-import { shownAccounts } from './shownAccounts.ts';
+import { html, CROSS, DASH, list, Html, TICK } from './markup.ts';
+import { findProblems } from './problems.ts';
+import { problemSection } from './problemSection.ts';
+import { joinAccounts } from './shownAccounts.ts';
 import { statusDocument, type View } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
-import { applicationRows } from './trouble.ts';
-import { verdictOf, type Verdict } from './verdict.ts';
+import { listApplications, listEntities } from './trouble.ts';
+import { judge, type Verdict } from './verdict.ts';
 
 const SHOWN_GROUPS = new Set<Group>(['applications', 'application_metrics', 'entities', 'golden_metrics']);
 const MAX_LENGTH = 200;
@@ -35,21 +36,21 @@ export function statusPages(
   const view = ({ gone }: RequestSlot) =>
     views.of('', gone, async (abandoned) => {
       const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
-      const accounts = (await shownAccounts(all, blocks, abandoned)).map((account) => ({
+      const accounts = (await joinAccounts(all, blocks, abandoned)).map((account) => ({
         ...account,
         queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
       }));
       const now = deps.now() / 1000;
       const { background, max_age: maxAge } = deps.collection();
-      const rows = await applicationRows(accounts, abandoned);
-      const reloadFailure = deps.reloadFailure();
+      const rows = await listApplications(accounts, abandoned);
+      const entities = await listEntities(accounts, abandoned);
+      const problems = findProblems(accounts, entries, deps.reloadFailure(), now);
       const { newest } = scrapes;
       const silence = newest === undefined ? undefined : (deps.monotonic() - newest) / 1000;
-      const verdict = verdictOf({
-        ...{ accounts, entries, rows, now, background, silence, maxAge: maxAge / 1000 },
-        ...{ reloadFailed: reloadFailure !== undefined, scraped: `${prefix}${settings.telemetryPath}` },
-      });
-      return { accounts, entries, rows, verdict, lastScrapes: scrapes.list(), reloadFailure, now };
+      const judged = { accounts, entries, rows, entities, problems, now };
+      const scraped = `${prefix}${settings.telemetryPath}`;
+      const verdict = judge({ ...judged, silence, background, maxAge: maxAge / 1000, scraped });
+      return { ...judged, verdict, lastScrapes: scrapes.list(), reloadFailure: deps.reloadFailure() };
     });
 
   return {
@@ -82,26 +83,29 @@ export function statusPages(
 }
 
 /** Each verdict in words for the title, and its sign. */
-const SHOWN: Readonly<Record<Verdict['verdict'], readonly [words: string, sign: string]>> = {
+const TITLES: Readonly<Record<Verdict['verdict'], readonly [words: string, sign: string]>> = {
   nothing_read: ['nothing read', '?'],
   not_scraped: ['not scraped', '!'],
-  failing: ['reads fail', CROSS],
+  failing: ['failing', CROSS],
   trouble: ['in trouble', '!'],
+  incomplete: ['incomplete', '?'],
   well: ['well', TICK],
 };
 const ICON_COLOURS = { bad: 'b3261e', warn: '8a5300', good: '1a7034' };
+const PARTS = '<!-- parts -->';
 
-/** The parts of the status page, without scripts or external resources. */
+/** Yields the parts of the status page, without scripts or external resources. */
 function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
-  const { accounts, entries, rows, verdict, reloadFailure, now } = view;
-  const [words, usualSign] = SHOWN[verdict.verdict];
-  const sign = verdict.verdict === 'well' && verdict.style !== 'good' ? '!' : usualSign;
+  const { accounts, entries, rows, entities, problems, verdict, now } = view;
+  const [words, sign] = TITLES[verdict.verdict];
+  const metrics = `${prefix}${settings.telemetryPath}`;
   const links: [string, string][] = [
-    [settings.telemetryPath, 'Metrics'],
-    [PATHS.config, 'Configuration'],
-    [PATHS.discovery, 'Service discovery'],
-    [PATHS.status, 'This page as JSON'],
+    [metrics, 'Metrics'],
+    [`${prefix}${PATHS.config}`, 'Configuration'],
+    [`${prefix}${PATHS.discovery}`, 'Service discovery'],
+    [`${prefix}${PATHS.status}`, 'This page as JSON'],
   ];
+  const warnings = entries.flatMap(({ entry, warnings: each }) => each.map((warning) => `${entry}: ${warning}`));
   const [head = '', foot = ''] = html`<!doctype html>
     <html lang="en">
       <head>
@@ -110,40 +114,36 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
         <meta name="color-scheme" content="light dark" />
         ${query.refreshes ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
         <title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${words}${DASH}newrelic-apm-exporter</title>
-        <link rel="icon" href="${iconOf(sign, ICON_COLOURS[verdict.style])}" />
+        <link rel="icon" href="${drawIcon(sign, ICON_COLOURS[verdict.style])}" />
         ${STYLE_ELEMENT}
       </head>
       <body>
         <header>
           <h1 class="verdict ${verdict.style}">
-            <span class="sign" aria-hidden="true">${sign}</span>
-            <span>${verdict.text} ${linkOf(verdict, `${prefix}${settings.telemetryPath}`)}</span>
+            <span class="sign" aria-hidden="true">${sign}</span><span>${verdict.text} ${linkOf(verdict, metrics)}</span>
           </h1>
+          ${problemSection(problems, verdict, query, now, settings.docs)}
           <div class="about">
             <span>newrelic-apm-exporter ${settings.version}</span>
             <span>As of ${timeInWords(now)}. ${refreshLink(query)}</span>
-            <nav aria-label="Endpoints">
-              ${links.map(([path, text]) => html`<a href="${prefix}${path}">${text}</a>`)}
-            </nav>
+            <nav aria-label="Endpoints">${links.map(([path, text]) => html`<a href="${path}">${text}</a>`)}</nav>
           </div>
         </header>
         <main>
-          ${reloadNotice(reloadFailure, now)} ${entries.map((entry) => listNotice(entry, now))}
-          ${accountChips(accounts, verdict.text, query)} ${searchForm(query)}
-          <!-- parts -->
+          ${list('notice warn', warnings)} ${accountChips(accounts, query)} ${searchForm(query)} ${new Html(PARTS)}
         </main>
       </body>
-    </html>`.markup.split('<!-- parts -->');
+    </html>`.markup.split(PARTS);
   yield head;
-  for (const part of monitoredSections(accounts, rows, query)) yield part.markup;
-  for (const part of accountSections(accounts, query, now, settings.docs)) yield part.markup;
+  for (const part of monitoredSections(accounts, rows, entities, query)) yield part.markup;
+  for (const part of accountSections(accounts, query, now)) yield part.markup;
   yield foot;
 }
 
-/** What a reader does about a verdict. */
-function linkOf({ verdict }: Verdict, scraped: string): Html | undefined {
-  if (verdict === 'failing') return html`<a href="#exporter">Details</a>`;
-  return verdict === 'nothing_read' || verdict === 'not_scraped' ? html`<a href="${scraped}">Read now</a>` : undefined;
+/** Links to what a reader does about a verdict. */
+function linkOf({ verdict }: Verdict, metrics: string): Html | undefined {
+  if (verdict === 'incomplete') return html`<a href="${metrics}">Which series there are</a>`;
+  return verdict === 'nothing_read' || verdict === 'not_scraped' ? html`<a href="${metrics}">Read now</a>` : undefined;
 }
 
 function refreshLink(query: Query): Html {
@@ -166,8 +166,8 @@ function searchForm(query: Query): Html {
   </form>`;
 }
 
-/** An icon with the sign and colour of a verdict. */
-function iconOf(sign: string, colour: string): string {
+/** Draws an icon with the sign and colour of a verdict. */
+function drawIcon(sign: string, colour: string): string {
   const text = `<text x="8" y="13" font-size="13" font-weight="bold" text-anchor="middle" fill="#fff">${sign}</text>`;
   const image = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#${colour}"/>${text}</svg>`;
   return `data:image/svg+xml,${encodeURIComponent(image)}`;

@@ -5,7 +5,7 @@ import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
 import type { Block, PackedSamples } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 
-/** An account with the values that it serves, and what its tasks say together. */
+/** An account with the values that it serves, and sums of its tasks. */
 export interface ShownAccount extends AccountStatus {
   readonly applications: readonly ShownApplication[] | undefined;
   /** The entities of other types, in the order of their types and names. */
@@ -13,12 +13,17 @@ export interface ShownAccount extends AccountStatus {
   readonly failures: readonly FailureGroup[];
   /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
   readonly failing: number;
-  readonly states: Readonly<Record<TaskStatus['state'], number>>;
+  readonly states: States;
+  /** The late tasks of each group that has any. */
+  readonly lateByGroup: ReadonlyMap<Group, number>;
   /** True if values are served: lists of names are none. */
   readonly isServing: boolean;
   /** The reads whose last attempt took longest, each with the number of reads of its group that took as long: one call has many. */
   readonly slowest: readonly { readonly task: TaskStatus; readonly seconds: number; readonly together: number }[];
 }
+
+/** How many tasks are in each state. `late` counts the stale ones that a scrape has passed by. */
+export type States = Readonly<Record<TaskStatus['state'] | 'late', number>>;
 
 const SLOWEST = 5;
 
@@ -29,13 +34,16 @@ export interface ShownApplication extends ApplicationView, Served {
 
 /** What is served of an application, in base units; values of the window take the place of rolling ones. */
 interface Served {
+  /** Per second. */
   requests?: number;
   errorRatio?: number;
   apdexScore?: number;
+  /** The number of requests in the window that the score is of. */
+  apdexRequests?: number;
   apdexThreshold?: number;
   responseTime?: number;
   health?: string | undefined;
-  /** Its metric data, for {@link partsOf}. */
+  /** Its metric data, for {@link listParts}. */
   readonly window?: PackedSamples;
 }
 
@@ -54,7 +62,7 @@ export interface ShownEntity {
   readonly reporting: boolean;
   readonly health: string | undefined;
   /** A sample each; title and unit are New Relic's. */
-  readonly golden: ReturnType<typeof goldenValues>;
+  readonly golden: ReturnType<typeof readGoldenMetrics>;
 }
 
 /** The families of the figures; those of one figure in one block are added up. */
@@ -67,6 +75,7 @@ const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> =
   ['newrelic_application_non_web_requests_per_second', 'requests'],
   ['newrelic_application_error_ratio', 'errorRatio'],
   ['newrelic_application_apdex_score', 'apdexScore'],
+  ['newrelic_application_apdex_requests', 'apdexRequests'],
   ['newrelic_application_apdex_threshold_seconds', 'apdexThreshold'],
   ['newrelic_application_response_time_seconds', 'responseTime'],
 ]);
@@ -83,8 +92,8 @@ const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
 ]);
 const KINDS: readonly Part['kind'][] = ['queue', 'component', 'total'];
 
-/** The accounts with what the blocks of their lists and values have of them; lets other work run in between. */
-export async function shownAccounts(
+/** Joins the accounts with the values that the blocks have of them; lets other work run in between. */
+export async function joinAccounts(
   accounts: readonly AccountStatus[],
   blocks: readonly Block[],
   signal: AbortSignal,
@@ -96,19 +105,19 @@ export async function shownAccounts(
     if (id !== undefined) {
       const key = `${id}/${account}`;
       const window = group === 'application_metrics' ? { window: samples } : {};
-      applications.set(key, { ...applications.get(key), ...figuresOf(samples), ...window });
+      applications.set(key, { ...applications.get(key), ...readFigures(samples), ...window });
     } else if (guid !== undefined) {
-      const ofAccount = entities.get(account) ?? new Map<string, ShownEntity>();
-      entities.set(account, ofAccount);
-      const known = ofAccount.get(guid);
-      if (group === 'entities') ofAccount.set(guid, { type, guid, name, ...stateOf(samples), golden: [] });
-      else if (known !== undefined) ofAccount.set(guid, { ...known, golden: goldenValues(samples) });
+      const byGuid = entities.get(account) ?? new Map<string, ShownEntity>();
+      entities.set(account, byGuid);
+      const known = byGuid.get(guid);
+      if (group === 'entities') byGuid.set(guid, { type, guid, name, ...readState(samples), golden: [] });
+      else if (known !== undefined) byGuid.set(guid, { ...known, golden: readGoldenMetrics(samples) });
     }
   };
   await inSlices(blocks, take, signal);
   const shown: ShownAccount[] = [];
   for (const account of accounts) {
-    const { reads, failed, ...sums } = await judged(account.tasks, signal);
+    const { reads, failed, ...sums } = await sumTasks(account.tasks, signal);
     const served: ShownApplication[] = [];
     const add = (application: ApplicationView): void => {
       const { id } = application;
@@ -127,26 +136,31 @@ export async function shownAccounts(
   return shown;
 }
 
-async function judged(tasks: readonly TaskStatus[], signal: AbortSignal) {
+async function sumTasks(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const failed: TaskStatus[] = [];
   const reads = new Map<number, TaskStatus>();
-  const states: Record<TaskStatus['state'], number> = { fresh: 0, stale: 0, missing: 0 };
+  const states = { fresh: 0, stale: 0, missing: 0, late: 0 };
+  const lateByGroup = new Map<Group, number>();
   let isServing = false;
   let slowest: ShownAccount['slowest'] = [];
   const take = (task: TaskStatus): void => {
-    const { group, applicationId, problem, state } = task;
+    const { group, applicationId, problem, state, isLate } = task;
     states[state] += 1;
+    if (isLate) {
+      states.late += 1;
+      lateByGroup.set(group, (lateByGroup.get(group) ?? 0) + 1);
+    }
     isServing ||= state !== 'missing' && !NAMES.has(group);
     if (problem !== undefined) failed.push(task);
     if (group === 'application_metrics' && applicationId !== undefined) reads.set(applicationId, task);
-    slowest = withRead(slowest, task);
+    slowest = addSlow(slowest, task);
   };
   await inSlices(tasks, take, signal);
-  return { failed, reads, states, isServing, slowest };
+  return { failed, reads, states, lateByGroup, isServing, slowest };
 }
 
-/** The slowest reads once a task was looked at, the longest first. */
-function withRead(slowest: ShownAccount['slowest'], task: TaskStatus): ShownAccount['slowest'] {
+/** Adds a task to the slowest reads if it belongs there; the longest are first. */
+function addSlow(slowest: ShownAccount['slowest'], task: TaskStatus): ShownAccount['slowest'] {
   const { group, seconds } = task;
   if (seconds === undefined) return slowest;
   const same = slowest.find((row) => row.seconds === seconds && row.task.group === group);
@@ -161,41 +175,45 @@ export function isUnread({ refused, outage }: Pick<AccountStatus, 'refused' | 'o
   return refused !== undefined || outage !== undefined;
 }
 
-function figuresOf({ columns, values }: PackedSamples): Served {
+/** Reads samples; the only place of the page that knows how they are kept. */
+function listSamples({ columns, values }: PackedSamples) {
+  return columns.map(({ family, labels }, index) => ({ family, labels, value: values[index] ?? NaN }));
+}
+
+function readFigures(samples: PackedSamples): Served {
   const figures: Served = {};
-  for (const [index, { family, labels }] of columns.entries()) {
+  for (const { family, labels, value } of listSamples(samples)) {
     const figure = FIGURES.get(family.name);
-    if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + (values[index] ?? NaN);
-    else if (family.name === HEALTH && values[index] === 1) figures.health = labels.status;
+    if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + value;
+    else if (family.name === HEALTH && value === 1) figures.health = labels.status;
   }
   return figures;
 }
 
-/** The parts of an application's response time in display order: queueing, components by name, the application's own code. */
-export function partsOf({ window }: Pick<ShownApplication, 'window'>): readonly Part[] {
-  const parts = (window?.columns ?? []).flatMap(({ family: { name: metric }, labels }, index): Part[] => {
-    const part = PARTS.get(metric);
-    if (part === undefined) return [];
-    return [{ ...part, name: labels.component ?? part.name, metric, seconds: window?.values[index] ?? NaN }];
+/** Returns the parts of an application's response time: queueing, components by name, the application's own code. */
+export function listParts({ window }: Pick<ShownApplication, 'window'>): readonly Part[] {
+  const parts = (window === undefined ? [] : listSamples(window)).flatMap(({ family, labels, value }): Part[] => {
+    const part = PARTS.get(family.name);
+    return part === undefined
+      ? []
+      : [{ ...part, name: labels.component ?? part.name, metric: family.name, seconds: value }];
   });
   return parts.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
 }
 
-function stateOf({ columns, values }: PackedSamples): Pick<ShownEntity, 'reporting' | 'health'> {
-  const isOne = (name: string) => columns.findIndex(({ family }, index) => family.name === name && values[index] === 1);
-  const health = columns[isOne('newrelic_entity_health_status')]?.labels.status;
-  return { reporting: isOne('newrelic_entity_reporting') >= 0, health };
+function readState(samples: PackedSamples): Pick<ShownEntity, 'reporting' | 'health'> {
+  const isTrue = listSamples(samples).filter(({ value }) => value === 1);
+  return {
+    reporting: isTrue.some(({ family }) => family.name === 'newrelic_entity_reporting'),
+    health: isTrue.find(({ family }) => family.name === 'newrelic_entity_health_status')?.labels.status,
+  };
 }
 
-function goldenValues({ columns, values }: PackedSamples) {
-  return columns.map(({ family, labels }, index) => {
-    const { percentile } = labels;
-    const value = values[index] ?? NaN;
-    return {
-      metric: family.name,
-      ...titleAndUnit(family.help),
-      ...(percentile === undefined ? {} : { percentile }),
-      value,
-    };
-  });
+function readGoldenMetrics(samples: PackedSamples) {
+  return listSamples(samples).map(({ family, labels: { percentile }, value }) => ({
+    metric: family.name,
+    ...titleAndUnit(family.help),
+    ...(percentile === undefined ? {} : { percentile }),
+    value,
+  }));
 }

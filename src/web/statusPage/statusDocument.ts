@@ -3,8 +3,9 @@ import { listedDocument } from '../../collect/expandAccounts.ts';
 import { failuresOf } from '../../collect/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
-import { partsOf, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
-import type { ApplicationRow } from './trouble.ts';
+import { listParts, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
+import type { Problem } from './problems.ts';
+import type { ApplicationRow, EntityRow } from './trouble.ts';
 import type { Verdict } from './verdict.ts';
 
 /** What the pages show. Times are Unix seconds. */
@@ -13,6 +14,8 @@ export interface View {
   /** The entries with `account_ids`. */
   readonly entries: readonly EntryStatus[];
   readonly rows: readonly ApplicationRow[];
+  readonly entities: readonly EntityRow[];
+  readonly problems: readonly Problem[];
   readonly verdict: Verdict;
   /** The newest first. */
   readonly lastScrapes: ReturnType<LastScrapes['list']>;
@@ -146,7 +149,7 @@ function applicationDocument(application: ShownApplication) {
     requests_per_second: application.requests ?? null,
     apdex_threshold_seconds: application.apdexThreshold ?? null,
     response_time_seconds: application.responseTime ?? null,
-    breakdown: application.window === undefined ? null : partsOf(application),
+    breakdown: application.window === undefined ? null : listParts(application),
   };
 }
 

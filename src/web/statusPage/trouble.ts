@@ -1,36 +1,36 @@
 import { inSlices } from '../../eventLoop/turns.ts';
 import { percent } from '../../text/wording.ts';
-import type { ShownAccount, ShownApplication } from './shownAccounts.ts';
+import type { ShownAccount, ShownApplication, ShownEntity } from './shownAccounts.ts';
 
-/** An error ratio above the one, and an Apdex score below the other, is trouble. */
+/** The limits of the shipped alerts: below the second and the last of them there is too little traffic to judge. */
 const MAX_ERROR_RATIO = 0.05;
+const MIN_ERRORS_PER_SECOND = 0.02;
 const MIN_APDEX_SCORE = 0.7;
+const MIN_APDEX_REQUESTS = 100;
 
-type Judged = Pick<ShownApplication, 'health' | 'errorRatio' | 'apdexScore'>;
+type Judged = Pick<ShownApplication, 'health' | 'errorRatio' | 'requests' | 'apdexScore' | 'apdexRequests'>;
 
-/** What can be wrong with an application or an entity, the gravest first. */
-const TROUBLES: readonly (readonly [found: (of: Judged) => boolean, words: (of: Judged) => string, style?: 'warn'])[] =
-  [
-    [({ health }) => health === 'red', () => 'health red'],
-    [({ health }) => health === 'orange', () => 'health orange', 'warn'],
-    [({ errorRatio = 0 }) => errorRatio > MAX_ERROR_RATIO, ({ errorRatio = 0 }) => `errors ${percent(errorRatio)}`],
-    [({ apdexScore = 1 }) => apdexScore < MIN_APDEX_SCORE, ({ apdexScore = 1 }) => `Apdex ${apdexScore.toFixed(2)}`],
-  ];
-
-/** The gravest trouble, where lower is worse; Infinity without one. */
-export function rankOf(judged: Judged): number {
-  const rank = TROUBLES.findIndex(([found]) => found(judged));
-  return rank < 0 ? Infinity : rank;
+interface Trouble {
+  readonly figure: 'health' | 'errors' | 'apdex';
+  readonly text: string;
+  /** The gravest is 0. */
+  readonly rank: number;
+  readonly style: 'bad' | 'warn';
 }
 
-/** The style of what has this rank: orange for the vendor's orange, red for all else. */
-export function troubleStyle(rank: number): 'bad' | 'warn' {
-  return TROUBLES[rank]?.[2] ?? 'bad';
-}
-
-/** All that is wrong, such as `health red, errors 12 %`. */
-export function troubleInWords(judged: Judged): string {
-  return TROUBLES.flatMap(([found, words]) => (found(judged) ? [words(judged)] : [])).join(', ');
+/** Returns what is wrong with an application or an entity, the gravest first. */
+export function findTroubles(judged: Judged): readonly Trouble[] {
+  const { health, errorRatio = 0, requests = 0, apdexScore = 1, apdexRequests = 0 } = judged;
+  const troubles: Trouble[] = [];
+  if (health === 'red') troubles.push({ figure: 'health', text: 'health red', rank: 0, style: 'bad' });
+  if (health === 'orange') troubles.push({ figure: 'health', text: 'health orange', rank: 1, style: 'warn' });
+  if (errorRatio > MAX_ERROR_RATIO && errorRatio * requests > MIN_ERRORS_PER_SECOND) {
+    troubles.push({ figure: 'errors', text: `errors ${percent(errorRatio)}`, rank: 2, style: 'bad' });
+  }
+  if (apdexScore < MIN_APDEX_SCORE && apdexRequests >= MIN_APDEX_REQUESTS) {
+    troubles.push({ figure: 'apdex', text: `Apdex ${apdexScore.toFixed(2)}`, rank: 3, style: 'bad' });
+  }
+  return troubles;
 }
 
 /** An application of the page. New Relic's ids are unique, so one that several accounts list is one application. */
@@ -38,11 +38,22 @@ export interface ApplicationRow {
   readonly application: ShownApplication;
   /** The accounts that list it; the values are of the first that serves a response time, or of the first. */
   readonly accounts: readonly ShownAccount[];
-  readonly rank: number;
+  readonly troubles: readonly Trouble[];
 }
 
-/** In trouble first, by what is wrong, then the slowest, then those without a response time; lets other work run in between. */
-export async function applicationRows(
+export interface EntityRow {
+  readonly entity: ShownEntity;
+  readonly account: ShownAccount;
+  readonly troubles: readonly Trouble[];
+}
+
+/** Returns Infinity without a trouble. */
+export function rankTroubles([gravest]: readonly Trouble[]): number {
+  return gravest?.rank ?? Infinity;
+}
+
+/** Returns applications in trouble first, then the slowest, then those without a response time; lets other work run in between. */
+export async function listApplications(
   accounts: readonly ShownAccount[],
   signal: AbortSignal,
 ): Promise<readonly ApplicationRow[]> {
@@ -53,14 +64,14 @@ export async function applicationRows(
       const isBetter = known?.application.responseTime === undefined && application.responseTime !== undefined;
       const shown = known === undefined || isBetter ? application : known.application;
       const listing = [...(known?.accounts ?? []), account];
-      rows.set(application.id, { application: shown, accounts: listing, rank: rankOf(shown) });
+      rows.set(application.id, { application: shown, accounts: listing, troubles: findTroubles(shown) });
     };
     await inSlices(account.applications ?? [], merge, signal);
   }
   // The keys are objects of one shape: comparing the applications themselves would hold the event loop five times as long.
   const keys = Array.from(rows.values(), (row) => {
     const { id, name, responseTime = -1 } = row.application;
-    return { row, rank: row.rank, responseTime, name, id };
+    return { row, rank: Math.min(rankTroubles(row.troubles), 9), responseTime, name, id };
   });
   keys.sort((a, b) => {
     if (a.rank !== b.rank) return a.rank - b.rank;
@@ -68,4 +79,22 @@ export async function applicationRows(
     return a.name === b.name ? a.id - b.id : a.name < b.name ? -1 : 1;
   });
   return keys.map(({ row }) => row);
+}
+
+/** Returns entities in trouble first, otherwise in the order of the accounts; lets other work run in between. */
+export async function listEntities(
+  accounts: readonly ShownAccount[],
+  signal: AbortSignal,
+): Promise<readonly EntityRow[]> {
+  const troubled: EntityRow[] = [];
+  const well: EntityRow[] = [];
+  for (const account of accounts) {
+    const add = (entity: ShownEntity): void => {
+      const row = { entity, account, troubles: findTroubles(entity) };
+      (row.troubles.length > 0 ? troubled : well).push(row);
+    };
+    await inSlices(account.monitored, add, signal);
+  }
+  troubled.sort((a, b) => rankTroubles(a.troubles) - rankTroubles(b.troubles));
+  return [...troubled, ...well];
 }

@@ -168,7 +168,8 @@ export function shop(name = 'production', burning = false, services = SERVICES, 
         Object.entries(times.components ?? {}).map(([part, value]) => [part, value * slower]),
       ),
       ...{ requests: 140 / (index + 1), errorRatio: isBad ? 0.49 : 0.002 * (index % 5), apdexThreshold: 0.5 },
-      apdexScore: isBad ? 0.27 : 0.99 - 0.01 * index,
+      apdexRequests: 42_000 / (index + 1),
+      apdexScore: isBad ? 0.27 : 0.99 - 0.01 * (index % 20),
     };
     return reporting ? [listed, breakdownBlock(name, id, app, values)] : [listed];
   });
@@ -189,12 +190,12 @@ export function organisation(count: number): { accounts: AccountStatus[]; blocks
 }
 
 /** An account that reads entities of other types only. */
-export function entitiesOnly(): { accounts: AccountStatus[]; blocks: Block[] } {
+export function entitiesOnly(worst = 'green'): { accounts: AccountStatus[]; blocks: Block[] } {
   const groups = (['entities', 'golden_metrics'] as const).map((group) => groupStatus({ group }));
   const [services = typeStatus()] = monitoredTypes();
   const entities = [services, { ...services, type: 'INFRA-HOST' }];
   const blocks = SERVICES.flatMap((name, index) => [
-    ...entityBlocks('production', 'EXT-SERVICE', name, index === 4 ? 'orange' : 'green', {
+    ...entityBlocks('production', 'EXT-SERVICE', name, index === 4 ? worst : 'green', {
       ...{ 'Response time': 12.5 * (index + 1), Throughput: 1_200 / (index + 1), 'Error rate': 0.1 * index },
     }),
     ...entityBlocks('production', 'INFRA-HOST', `web-${index}.eu`, 'green', { 'CPU usage': 31.4, Memory: 62.1 }),
@@ -203,6 +204,12 @@ export function entitiesOnly(): { accounts: AccountStatus[]; blocks: Block[] } {
     accounts: [accountStatus({ api: 'nerdgraph', groups, applications: undefined, entities, tasks: [task()] })],
     blocks,
   };
+}
+
+/** An account of 10,000 applications, each with its values. */
+export function large() {
+  const services = Array.from({ length: 10_000 }, (_, index) => `service-${index}`);
+  return shop('production', false, services);
 }
 
 /** An account of which nothing was read yet. */

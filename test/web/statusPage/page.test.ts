@@ -1,7 +1,7 @@
 import { REMEDIES } from '../../../src/api/upstreamError.ts';
 import { describe, expect, test } from 'vitest';
 import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
-import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
+import { joinAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
 import { LastScrapes } from '../../../src/web/routes/scrape.ts';
 import { statusDocument } from '../../../src/web/statusPage/statusDocument.ts';
 import { served, type TestApp } from '../support/app.ts';
@@ -522,9 +522,18 @@ describe('/api/status', () => {
     const [application] = accountStatus().applications ?? [];
     const many = { tasks: Array.from({ length: 500 }, () => task()), applications: Array(500).fill(application) };
     const accounts = [accountStatus(many), accountStatus({ name: 'b', tasks: [], applications: undefined })];
-    const shown = await shownAccounts(accounts, [], new AbortController().signal);
+    const shown = await joinAccounts(accounts, [], new AbortController().signal);
     const verdict = { verdict: 'well', text: 'All read', count: 0, style: 'good' } as const;
-    const view = { accounts: shown, entries: [], rows: [], verdict, lastScrapes: [], reloadFailure: undefined };
+    const view = {
+      accounts: shown,
+      entries: [],
+      rows: [],
+      entities: [],
+      problems: [],
+      verdict,
+      lastScrapes: [],
+      reloadFailure: undefined,
+    };
     const parts = [...statusDocument({ ...view, now: TEST_NOW }, '1.2.3')];
     expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(10_000);
     const document = JSON.parse(parts.join('')) as {

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { EntryStatus, AccountStatus } from '../../../src/collect/accountStatus.ts';
 import type { Block } from '../../../src/metrics/writeSamples.ts';
-import { shownAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
-import { applicationRows } from '../../../src/web/statusPage/trouble.ts';
-import { verdictOf } from '../../../src/web/statusPage/verdict.ts';
+import { findProblems } from '../../../src/web/statusPage/problems.ts';
+import { joinAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
+import { listApplications, listEntities } from '../../../src/web/statusPage/trouble.ts';
+import { judge } from '../../../src/web/statusPage/verdict.ts';
 import {
   accountStatus,
   breakdownBlock,
@@ -15,19 +16,21 @@ import {
   type Times,
 } from '../support/collector.ts';
 
-type Situation = Parameters<typeof verdictOf>[0];
+type Situation = Parameters<typeof judge>[0] & { reloadFailure?: { at: number; diagnostics: string[] } };
 
 async function judged(accounts: readonly AccountStatus[], blocks: readonly Block[], over: Partial<Situation> = {}) {
-  const shown = await shownAccounts(accounts, blocks, new AbortController().signal);
-  return verdictOf({
+  const { signal } = new AbortController();
+  const shown = await joinAccounts(accounts, blocks, signal);
+  return judge({
     accounts: shown,
     entries: [],
-    rows: await applicationRows(shown, new AbortController().signal),
+    rows: await listApplications(shown, signal),
+    entities: await listEntities(shown, signal),
+    problems: findProblems(shown, over.entries ?? [], over.reloadFailure, TEST_NOW),
     now: TEST_NOW,
     silence: 12,
     background: false,
     maxAge: 300,
-    reloadFailed: false,
     scraped: '/metrics',
     ...over,
   });
@@ -39,12 +42,17 @@ const missing = task({ state: 'missing' });
 const failed = { state: 'missing', reason: 'timeout', problem: 'no response within 10 s', failures: 1 } as const;
 const auth = { since: TEST_NOW, reason: 'auth', problem: '401 Unauthorized', remedy: 'a key' } as const;
 const outage = { ...auth, servedUntil: undefined };
+const REFUSED = 'New Relic refuses the key of production';
 
 const SCRAPE = 'Nothing read yet: the exporter reads when /metrics is scraped';
 const FIRST = 'Nothing read yet: the first reads are under way';
-const NO_RESPONSE = 'application_metrics: no response within 10 s';
+const NO_ANSWER = 'New Relic does not answer in time for application_metrics of checkout';
 const slower = groupStatus({ intervalSeconds: 60, effectiveIntervalSeconds: 90 });
 const unused = [missing, task({ group: 'metric_names' })];
+const partly = groupStatus({ tasks: { fresh: 97, stale: 0, missing: 157 } });
+const reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a'] };
+const never = { groups: [groupStatus({ success: false, lastSuccess: undefined })] };
+const longAgo = { groups: [groupStatus({ lastSuccess: TEST_NOW - 86_400 })] };
 
 test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situation>, verdict: string, text: string]>([
   ['before the first scrape', {}, { silence: undefined }, 'nothing_read', SCRAPE],
@@ -52,7 +60,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
   ['so in background mode', { groups: [untried] }, { background: true, silence: undefined }, 'nothing_read', FIRST],
   ['seven minutes after the last scrape', {}, { silence: 420 }, 'well', WELL],
   ['one second later', { tasks: unused }, { silence: 421 }, 'not_scraped', 'scrape 7 min 1 s ago: nothing is served'],
-  ['while values are still served', {}, { silence: 421 }, 'not_scraped', ': values are served that get too old'],
+  ['while values are still served', {}, { silence: 421 }, 'not_scraped', ': values are going stale'],
   ['the same of a slower account', { groups: [slower] }, { silence: 421 }, 'well', WELL],
   ['in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', WELL],
   [
@@ -62,18 +70,40 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     'not_scraped',
     'nothing is served now',
   ],
-  ['a read fails', { tasks: [task(failed), task()] }, {}, 'failing', `1 of 2 reads fails: ${NO_RESPONSE}`],
-  ['two fail', { tasks: [task(failed), task(failed), task()] }, {}, 'failing', `2 of 3 reads fail: ${NO_RESPONSE}`],
-  ['a refused key', { up: false, refused: 'the key', tasks: [] }, {}, 'failing', '1 of 1 read fails: the key'],
-  ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', '1 of 1 read fails: 401 Unauthorized'],
-  ['a failed reload', {}, { reloadFailed: true }, 'failing', 'The last reload failed'],
-  ['reads under way', { tasks: [task(), missing] }, {}, 'well', '1 of 2 read, 30 s ago'],
-  ['warnings', { warnings: ['a', 'b'] }, {}, 'well', 'All read, 30 s ago, 2 warnings, no trouble in 1 application'],
+  ['a read fails', { tasks: [task(failed), task()] }, {}, 'failing', `1 of 2 reads fails: ${NO_ANSWER} (production)`],
+  [
+    'two fail',
+    { tasks: [task(failed), task(failed), task()] },
+    {},
+    'failing',
+    `2 of 3 reads fail: ${NO_ANSWER} and 1 more`,
+  ],
+  [
+    'two fail in two ways',
+    { tasks: [task(failed), task({ ...failed, problem: 'b' })] },
+    {},
+    'failing',
+    '; 1 more problem',
+  ],
+  ['a refused key', { up: false, refused: 'no', tasks: [] }, {}, 'failing', `${REFUSED}: nothing new since 23:59 UTC`],
+  ['one refused for a day', { up: false, refused: 'no', ...longAgo }, {}, 'failing', `since 2025-12-31 00:00 UTC`],
+  ['one refused from the start', { up: false, outage, ...never }, {}, 'failing', `${REFUSED}: nothing was read yet`],
+  ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', `${REFUSED}: nothing new since 23:59 UTC`],
+  ['a failed reload', {}, { reloadFailure }, 'failing', 'The last reload failed: the configuration from before it'],
+  [
+    'reads without a value',
+    { groups: [partly] },
+    {},
+    'incomplete',
+    'but 157 of 254 reads have no value that may be served',
+  ],
+  ['what nobody requests', { tasks: [task(), missing] }, {}, 'well', WELL],
+  ['warnings', { warnings: ['a', 'b'] }, {}, 'well', `${WELL}, 2 warnings`],
 ])('%s', async (_name, account, over, verdict, text) => {
   expect(await judged([accountStatus(account)], [], over)).toMatchObject({
     verdict,
     text: expect.stringContaining(text) as unknown,
-    style: { nothing_read: 'warn', not_scraped: 'bad', failing: 'bad' }[verdict] ?? (text === WELL ? 'good' : 'warn'),
+    style: { not_scraped: 'bad', failing: 'bad', well: 'good' }[verdict] ?? 'warn',
   });
 });
 
@@ -87,57 +117,88 @@ describe('an application in trouble', () => {
       ],
     );
 
+  const busy = { requests: 1, apdexRequests: 100 };
   test.each<[Parameters<typeof of>, text: string | undefined]>([
     [[{}, 'red'], 'health red'],
     [[{}, 'orange'], 'health orange'],
     [[{}, 'gray'], undefined],
-    [[{ errorRatio: 0.05 }], undefined],
-    [[{ errorRatio: 0.0512 }], 'errors 5.12 %'],
-    [[{ apdexScore: 0.7 }], undefined],
-    [[{ apdexScore: 0.69 }], 'Apdex 0.69'],
-    [[{ errorRatio: 0.5, apdexScore: 0.27 }, 'red'], 'health red, errors 50 %, Apdex 0.27'],
-    // What is served of the window goes before a rolling value.
-    [[{}, 'green', 0.06], 'errors 6 %'],
-    [[{ errorRatio: 0.01 }, 'green', 0.06], undefined],
-  ])('by health, errors above 5 %% or an Apdex below 0.7: %j', async (values, text) => {
+    [[{ ...busy, errorRatio: 0.05 }], undefined],
+    [[{ ...busy, errorRatio: 0.0512 }], 'errors 5.12 %'],
+    [[{ errorRatio: 0.0512 }], undefined],
+    // Two errors of 35 requests in five minutes, at night.
+    [[{ errorRatio: 2 / 35, requests: 35 / 300 }], undefined],
+    [[{ errorRatio: 0.5, requests: 0.04 }], undefined],
+    [[{ errorRatio: 0.5, requests: 0.03, background: 0.011 }], 'errors 50 %'],
+    [[{ ...busy, apdexScore: 0.7 }], undefined],
+    [[{ ...busy, apdexScore: 0.69 }], 'Apdex 0.69'],
+    [[{ apdexScore: 0, apdexRequests: 99 }], undefined],
+    [[{ apdexScore: 0.27 }], undefined],
+    [[{ ...busy, errorRatio: 0.5, apdexScore: 0.27 }, 'red'], 'health red, errors 50 %, Apdex 0.27'],
+    // A value of the window goes before a rolling value.
+    [[{ requests: 1 }, 'green', 0.06], 'errors 6 %'],
+    [[{ requests: 1, errorRatio: 0.01 }, 'green', 0.06], undefined],
+  ])('has red or orange health, many errors or a low Apdex over enough requests: %j', async (values, text) => {
     const style = text === 'health orange' ? 'warn' : 'bad';
     const trouble = { verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})`, style };
     expect(await of(...values)).toMatchObject(text === undefined ? { verdict: 'well', count: 0 } : trouble);
   });
 
-  test('is one that several accounts list, and the first three are named, the worst first', async () => {
-    const applications = [1, 2, 3, 4].map((id) => ({ id, name: `app-${id}`, language: 'go', reporting: true }));
+  test('is counted once for several accounts, and the first five are named, the worst first', async () => {
+    const applications = [1, 2, 3, 4, 5, 6].map((id) => ({ id, name: `app-${id}`, language: 'go', reporting: true }));
     const blocks = ['a', 'b'].flatMap((account) =>
       applications.map(({ id, name }) =>
-        breakdownBlock(account, id, name, { apdexScore: 0.5, errorRatio: id === 4 ? 0.2 : 0, response: id }),
+        breakdownBlock(account, id, name, {
+          ...busy,
+          ...{ apdexScore: 0.5, errorRatio: id === 4 ? 0.2 : 0, response: id },
+        }),
       ),
     );
     const accounts = ['a', 'b'].map((name) => accountStatus({ name, applications }));
     const { text, count } = await judged(accounts, blocks);
     expect(text).toBe(
-      '4 applications in trouble: app-4 (errors 20 %, Apdex 0.50), app-3 (Apdex 0.50), app-2 (Apdex 0.50) and 1 more',
+      '6 applications in trouble: app-4 (errors 20 %, Apdex 0.50), app-6 (Apdex 0.50), app-5 (Apdex 0.50), app-3 (Apdex 0.50), app-2 (Apdex 0.50) and 1 more',
     );
-    expect(count).toBe(4);
+    expect(count).toBe(6);
     const failing = await judged([accountStatus({ name: 'a', applications, tasks: [task(failed)] })], blocks);
-    expect(failing.text).toContain('no response within 10 s; 4 applications in trouble');
+    expect(failing.text).toContain('of checkout (a); 6 applications in trouble');
   });
 });
 
-test('an entity in trouble is told, and then it is not green', async () => {
-  const blocks = ['red', 'green', 'orange'].flatMap((health) => entityBlocks('production', 'A', health, health, {}));
-  const expected = { verdict: 'well', style: 'warn', count: 0, text: 'All read, 30 s ago, 2 entities in trouble' };
-  expect(await judged([accountStatus({ applications: [] })], blocks)).toEqual(expected);
+describe('an entity in trouble', () => {
+  const entities = (...healths: string[]) =>
+    healths.flatMap((health) => entityBlocks('production', 'A', health, health, {}));
+
+  test.each([
+    [['red', 'green', 'orange'], '2 entities in trouble: A red (health red), A orange (health orange)', 'bad'],
+    [['green', 'orange'], '1 entity in trouble: A orange (health orange)', 'warn'],
+  ])('is named, and gives the verdict: %j', async (healths, text, style) => {
+    const verdict = await judged([accountStatus({ applications: [] })], entities(...healths));
+    expect(verdict).toMatchObject({ verdict: 'trouble', style, text });
+  });
+
+  test('is named beside an application in trouble, the worst of both first', async () => {
+    const blocks = [listedBlock('production', 7, 'checkout', 'orange'), ...entities('red', 'green')];
+    const text = '1 application and 1 entity in trouble: A red (health red), checkout (health orange)';
+    expect(await judged([accountStatus()], blocks)).toMatchObject({ verdict: 'trouble', count: 2, style: 'bad', text });
+    const well = await judged([accountStatus()], entities('green'));
+    expect(well.text).toBe('All read, 30 s ago, no trouble in 1 application and 1 entity');
+  });
 });
 
-test('accounts that cannot be read for one reason are counted, and else one of them is named', async () => {
-  const of = (...reasons: string[]) =>
+test('accounts that cannot be read for one reason are one problem', async () => {
+  const network = { ...outage, reason: 'network' } as const;
+  const states = (...over: Partial<AccountStatus>[]) =>
     judged(
-      reasons.map((refused, index) => accountStatus({ name: `a${index}`, ...(refused && { refused }), tasks: [] })),
+      over.map((each, index) => accountStatus({ name: `a${index}`, tasks: [], ...each })),
       [],
     );
-  expect((await of('', 'refused', 'refused')).text).toBe('2 of 2 reads fail: 2 accounts cannot be read: refused');
-  expect((await of('', 'refused', 'no')).text).toBe('2 of 2 reads fail: 2 accounts cannot be read, a1: refused');
-  expect((await of('', 'refused')).text).toBe('1 of 1 read fails: account a1 cannot be read: refused');
+  const no = { refused: 'refused' };
+  const since = 'nothing new since 23:59 UTC';
+  expect((await states({}, no, { refused: 'no' })).text).toBe(`New Relic refuses the key of a1 and a2: ${since}`);
+  expect((await states({}, no, { outage: network })).text).toBe(
+    `New Relic refuses the key of a1: ${since}; 1 more problem`,
+  );
+  expect((await states(no, no, no, no, no)).text).toContain('the key of 5 accounts (a0, a1, a2 and 2 more): nothing');
 });
 
 test('a list of accounts that fails is a read that fails, also while there is no account', async () => {
@@ -149,7 +210,7 @@ test('a list of accounts that fails is a read that fails, also while there is no
   };
   expect(await judged([], [], { entries: [list] })).toMatchObject({
     verdict: 'failing',
-    text: '1 of 1 read fails: the list of accounts of all of it cannot be read: graphql:accounts: 503',
+    text: 'New Relic itself fails for all of it, the list of its accounts',
   });
   const waiting = { ...list, success: undefined, reason: undefined, problem: undefined };
   expect(await judged([], [], { entries: [waiting] })).toMatchObject({ verdict: 'nothing_read' });

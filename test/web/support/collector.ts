@@ -123,6 +123,7 @@ export function task(over: Partial<TaskStatus> = {}): TaskStatus {
     entityGuid: undefined,
     query: undefined,
     state: 'fresh',
+    isLate: false,
     failures: 0,
     reason: undefined,
     problem: undefined,
@@ -204,6 +205,7 @@ const WINDOW = {
   errorRatio: 'error_ratio',
   apdexScore: 'apdex_score',
   apdexThreshold: 'apdex_threshold_seconds',
+  apdexRequests: 'apdex_requests',
 } as const;
 const FAMILIES = Object.entries(WINDOW).map(
   ([key, suffix]) =>

@@ -1,0 +1,171 @@
+import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
+import type { EntryStatus, TaskStatus } from '../../collect/accountStatus.ts';
+import type { ReloadFailure } from '../dependencies.ts';
+import { counted, durationInWords, timeInWords, withCommas } from '../../text/wording.ts';
+import { isUnread, type ShownAccount } from './shownAccounts.ts';
+
+/** Something that an operator has to do something about. Times are Unix seconds. */
+export interface Problem {
+  /** A pause is no failure: New Relic asked for it. */
+  readonly kind: 'unread' | 'list' | 'reads' | 'reload' | 'pause';
+  readonly headline: string;
+  readonly remedy: string | undefined;
+  readonly since: number | undefined;
+  /** What is served meanwhile. */
+  readonly served: string | undefined;
+  /** The messages as they came. */
+  readonly raw: readonly string[];
+  readonly accounts: readonly ShownAccount[];
+  /** What fails, for `reads`: the task with the most failed attempts first. */
+  readonly tasks: readonly TaskStatus[];
+}
+
+/** Longest name in a sentence, in characters, and the number of names. */
+const MAX_NAME = 60;
+const NAMED = 3;
+const SHOWN_FAULTS = 5;
+
+/** Sentences about the failures of something, by their reason. */
+const SENTENCES: Readonly<Record<FailureReason, (subject: string) => string>> = {
+  auth: (subject) => `New Relic refuses the key of ${subject}`,
+  forbidden: (subject) => `New Relic does not let the key read ${subject}`,
+  not_found: (subject) => `New Relic does not find ${subject}`,
+  rate_limited: (subject) => `New Relic limits the calls of ${subject}`,
+  timeout: (subject) => `New Relic does not answer in time for ${subject}`,
+  network: (subject) => `New Relic cannot be reached for ${subject}`,
+  server: (subject) => `New Relic itself fails for ${subject}`,
+  redirect: (subject) => `The address of New Relic redirects elsewhere for ${subject}`,
+  invalid_response: (subject) => `New Relic sends nothing readable for ${subject}`,
+  too_large: (subject) => `New Relic sends too much for ${subject}`,
+  other: (subject) => `New Relic rejects the calls of ${subject}`,
+};
+
+/** Returns all problems, in the order of their weight: accounts that cannot be read first. */
+export function findProblems(
+  accounts: readonly ShownAccount[],
+  entries: readonly EntryStatus[],
+  reloadFailure: ReloadFailure | undefined,
+  now: number,
+): readonly Problem[] {
+  const paused = accounts.filter(({ budget }) => budget.pausedUntil !== undefined);
+  return [
+    ...unreadAccounts(accounts, now),
+    ...entries.flatMap((entry) => listProblem(entry)),
+    ...accounts.flatMap(failingReads).sort((a, b) => b.tasks.length - a.tasks.length),
+    ...(reloadFailure === undefined ? [] : [reloadProblem(reloadFailure)]),
+    ...(paused.length === 0 ? [] : [pauseProblem(paused, now)]),
+  ];
+}
+
+/** Returns a problem for each reason why accounts cannot be read. */
+function unreadAccounts(accounts: readonly ShownAccount[], now: number): readonly Problem[] {
+  const alike = new Map<FailureReason, ShownAccount[]>();
+  for (const account of accounts.filter(isUnread)) {
+    // Only a key is refused without an attempt of the account itself.
+    const reason = account.outage?.reason ?? 'auth';
+    alike.set(reason, [...(alike.get(reason) ?? []), account]);
+  }
+  return Array.from(alike, ([reason, unread]) => {
+    const reads = unread.flatMap(({ groups }) => groups.flatMap(({ lastSuccess }) => lastSuccess ?? []));
+    const newest = Math.max(...reads);
+    const since = unread.flatMap(({ outage }) => outage?.since ?? []);
+    const until = Math.max(...unread.map(({ outage }) => outage?.servedUntil ?? -Infinity));
+    const left = until > now ? durationInWords(Math.ceil(until - now)) : undefined;
+    const news = reads.length === 0 ? 'nothing was read yet' : `nothing new since ${clockTime(newest, now)}`;
+    return {
+      kind: 'unread',
+      headline: `${SENTENCES[reason](nameAccounts(unread))}: ${news}`,
+      remedy: REMEDIES[reason],
+      since: since.length === 0 ? undefined : Math.min(...since),
+      served:
+        left === undefined
+          ? unread.some(({ isServing }) => isServing)
+            ? 'The last good values'
+            : 'Nothing: there are no good values, or they are too old'
+          : `The last good values, until ${timeInWords(until)} at the latest (${left} from now)`,
+      raw: [...new Set(unread.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
+      accounts: unread,
+      tasks: [],
+    };
+  });
+}
+
+function listProblem({ entry, problem, reason = 'other', remedy, since }: EntryStatus): readonly Problem[] {
+  if (problem === undefined) return [];
+  const headline = SENTENCES[reason](`${shorten(entry)}, the list of its accounts`);
+  const served = 'Its accounts stay as they were';
+  return [{ kind: 'list', headline, remedy, since, served, raw: [problem], accounts: [], tasks: [] }];
+}
+
+function failingReads(account: ShownAccount): readonly Problem[] {
+  const failures = account.failures.filter(({ problem }) => problem !== account.outage?.problem);
+  return failures.map(({ group, reason, problem, since, tasks }) => {
+    const [worst] = tasks;
+    const name = worst?.entity ?? worst?.query ?? worst?.host ?? worst?.application ?? worst?.entityType;
+    const more = tasks.length > 1 ? ` and ${withCommas(tasks.length - 1)} more` : '';
+    const subject = `${group}${name === undefined ? '' : ` of ${shorten(name)}`}${more} (${shorten(account.name)})`;
+    const headline = SENTENCES[reason](subject);
+    const remedy = REMEDIES[reason];
+    const served = servedInWords(tasks);
+    return { kind: 'reads', headline, remedy, since, served, raw: [problem], accounts: [account], tasks };
+  });
+}
+
+function servedInWords(tasks: readonly TaskStatus[]): string {
+  const count = (wanted: TaskStatus['state']) => tasks.filter(({ state }) => state === wanted).length;
+  const [missing, served] = [count('missing'), tasks.length - count('missing')];
+  if (missing === 0) return 'The last good values';
+  return served === 0
+    ? 'Nothing'
+    : `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
+}
+
+function reloadProblem({ at, diagnostics }: ReloadFailure): Problem {
+  const rest = diagnostics.length - SHOWN_FAULTS;
+  return {
+    kind: 'reload',
+    headline: 'The last reload failed: the configuration from before it stays in force',
+    remedy: 'correct the file, try it with the command "check", and reload',
+    since: at,
+    served: undefined,
+    raw: [...diagnostics.slice(0, SHOWN_FAULTS), ...(rest > 0 ? [`and ${counted(rest, 'more fault')}`] : [])],
+    accounts: [],
+    tasks: [],
+  };
+}
+
+function pauseProblem(paused: readonly ShownAccount[], now: number): Problem {
+  const until = Math.max(...paused.map(({ budget }) => budget.pausedUntil ?? now));
+  const left = durationInWords(Math.max(0, Math.ceil(until - now)));
+  return {
+    kind: 'pause',
+    headline: `New Relic asked us to stop calling: ${nameAccounts(paused)} paused until ${timeInWords(until)}, ${left} from now`,
+    remedy: REMEDIES.rate_limited,
+    since: undefined,
+    served: 'The last good values',
+    raw: [],
+    accounts: paused,
+    tasks: [],
+  };
+}
+
+/** Returns `production`, `a, b and c`, or `6 accounts (a, b, c and 3 more)`. */
+function nameAccounts(accounts: readonly ShownAccount[]): string {
+  const names = accounts.slice(0, NAMED).map(({ name }) => shorten(name));
+  const rest = accounts.length - NAMED;
+  if (rest > 0) return `${counted(accounts.length, 'account')} (${names.join(', ')} and ${rest} more)`;
+  return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((name) => name !== '').join(' and ');
+}
+
+/** Returns `09:37 UTC`, with the date in front if it is not of the day of `now`; Unix seconds. */
+function clockTime(at: number, now: number): string {
+  const [day, time] = timeInWords(at).split(' ');
+  const hour = `${time?.slice(0, 5) ?? ''} UTC`;
+  return timeInWords(now).startsWith(day ?? '') ? hour : `${day ?? ''} ${hour}`;
+}
+
+/** Returns a name of bounded length. */
+export function shorten(name: string): string {
+  const characters = Array.from(name.slice(0, 2 * MAX_NAME));
+  return characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME - 1).join('')}\u2026` : name;
+}
