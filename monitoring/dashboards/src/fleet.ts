@@ -167,9 +167,14 @@ export function fleetDashboard(): ClassicDashboard {
       ]),
     )
     .withPanel(
-      lines({ title: 'Most errors', description: 'The ten highest error ratios.', unit: 'percentunit' }, [
-        [`topk(10, ${each('error_ratio')})`, NAME],
-      ]).min(0),
+      lines(
+        {
+          title: 'Most errors',
+          description: 'The ten highest error ratios, of applications with more than 0.02 errors a second.',
+          unit: 'percentunit',
+        },
+        [[`topk(10, ${each('error_ratio')} and ${each('errors_per_second')} > 0.02)`, NAME]],
+      ).min(0),
     )
     .withPanel(
       lines({ title: 'Lowest Apdex', description: 'The ten lowest Apdex scores.', unit: 'short' }, [

@@ -1,9 +1,9 @@
-import type { AccountStatus, GroupStatus, QueryStatus, TypeStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus } from '../../collect/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import { FIRST_OF, groupInWords, type Group } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
-import { bar, breakable, CROSS, DOT, facts, fold, html, isolate, join, list, NONE } from './markup.ts';
+import { bar, breakable, CROSS, DOT, facts, fold, markup, isolate, join, list } from './markup.ts';
 import { table, TICK, timeAgo, type Html, type HtmlValue } from './markup.ts';
 import { nameTask } from './problemSection.ts';
 import { isUnread, type ShownAccount, type States } from './shownAccounts.ts';
@@ -36,18 +36,18 @@ function judgeAccount(account: ShownAccount) {
 /** Sorts the worst first; otherwise keeps the order of the configuration. */
 const sortAccounts = (accounts: readonly ShownAccount[]) => accounts.map(judgeAccount).sort((a, b) => a.rank - b.rank);
 
-/** Returns a chip for each of several accounts, except those that fail: the problems name them. */
+/** Returns a chip for each of several accounts that does not fail: the problems name the failing ones. */
 export function accountChips(accounts: readonly ShownAccount[], query: Query): Html | undefined {
   if (accounts.length < 2) return undefined;
   const others = sortAccounts(accounts).filter(({ style }) => style !== 'bad');
   const chips = others.map(({ account: { name }, style, sign, words }) => {
-    const link = html`<a href="${addressOf(query, { search: name, page: 1 })}">${isolate(name)}</a>`;
-    const note = style === 'good' ? undefined : html` <span class="${style}">${words}</span>`;
-    return html`<span class="${style}">${sign}</span> ${link}${note}`;
+    const link = markup`<a href="${addressOf(query, { search: name, page: 1 })}">${isolate(name)}</a>`;
+    const note = style === 'good' ? undefined : markup` <span class="${style}">${words}</span>`;
+    return markup`<span class="${style}">${sign}</span> ${link}${note}`;
   });
   const all = list('chips', chips);
   const summary = `${counted(others.length, 'account')} without failures`;
-  return html`<div role="group" aria-label="Accounts">
+  return markup`<div role="group" aria-label="Accounts">
     ${others.length > CHIPS ? fold(summary, all, query.isOpen) : all}
   </div>`;
 }
@@ -59,68 +59,61 @@ export function* accountSections(accounts: readonly ShownAccount[], query: Query
   const similar = named.length > 0 ? named : accounts.filter(({ name }) => name.toLowerCase().includes(text));
   const shown = sortAccounts(similar.length > 0 ? similar : accounts);
   const { isOpen } = query;
-  const link = html`<a href="${addressOf(query, { isOpen: !isOpen })}#exporter">${isOpen ? 'Fold' : 'Open all'}</a>`;
-  yield html`<h2 id="exporter">What the exporter does <small>${link}</small></h2>`;
+  const link = markup`<a href="${addressOf(query, { isOpen: !isOpen })}#exporter">${isOpen ? 'Fold' : 'Open all'}</a>`;
+  yield markup`<h2 id="exporter">What the exporter does <small>${link}</small></h2>`;
   for (const judged of shown.slice(0, WHOLE)) yield accountDetails(judged, isOpen, now);
   const rest = shown.length - WHOLE;
-  if (rest > 0) yield html`<p class="more">and ${counted(rest, 'account')} more: find one by its name.</p>`;
+  if (rest > 0) yield markup`<p class="more">and ${counted(rest, 'account')} more: find one by its name.</p>`;
 }
 
 function accountDetails(
   { account, style, sign, words }: ReturnType<typeof judgeAccount>,
   isOpen: boolean,
   now: number,
-): Html {
-  const { budget, accountId, entry, states, tasks, labels, warnings } = account;
-  const reads = `${counted(tasks.length, 'read')}${describeStates(states)}`;
-  const summary = html`${isolate(account.name)} <span class="${style}">${sign} ${words}</span>
-    <small>${reads}; ${budget.lastMinute} of ${budget.configured} calls in the last minute</small>`;
+) {
+  const { budget, accountId, entry, states, tasks, labels, warnings, windowEnd, groups, plan, endOfLife } = account;
+  const [{ lastMinute, configured, inForce, inFlight }, wasRead] = [budget, groups.some((each) => each.lastSuccess)];
+  const summary = markup`${isolate(account.name)} <span class="${style}">${sign} ${words}</span>
+<small>${counted(tasks.length, 'read')}, ${describeStates(states)}; ${lastMinute} of ${configured} calls in the last minute</small>`;
+  const used = { paint: markup`class="used"`, from: 0, length: Math.min(1000, (1000 * lastMinute) / configured) };
+  const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';
+  const pairs = Object.entries(labels).map(([name, value]) => markup`${isolate(name)}=${isolate(value)}`);
+  const number = accountId === undefined ? undefined : `, account ${accountId}`;
+  const window = windowEnd === undefined ? undefined : `ends ${timeInWords(windowEnd)}, ${ago(windowEnd, now)}`;
   const content = [
-    list(
-      'chips',
-      Object.entries(labels).map(([name, value]) => html`${isolate(name)}=${isolate(value)}`),
-    ),
+    list('chips', pairs),
     list('notice warn', warnings),
-    endNotice(account, now),
+    endOfLife === undefined ? undefined : endNotice(endOfLife, now),
     facts('facts', [
-      [
-        'Interface',
-        [
-          INTERFACES[account.api],
-          accountId === undefined ? undefined : `, account ${accountId}`,
-          entry === undefined ? undefined : [' of ', isolate(entry)],
-        ],
-      ],
+      ['Interface', [INTERFACES[account.api], number, entry === undefined ? undefined : [' of ', isolate(entry)]]],
       ['Applications', describeApplications(account)],
-      ['Newest window served', describeWindow(account, now)],
-      ['Calls in the last minute', describeBudget(budget)],
-      ['Steady state', describePlan(account.plan)],
+      ['Newest window served', window ?? (wasRead ? 'none now' : 'none yet')],
+      [
+        'Calls in the last minute',
+        [`${lastMinute} of ${configured}${reduced}, ${inFlight} in flight`, bar(undefined, [used])],
+      ],
+      ['Steady state', describePlan(plan)],
     ]),
-    groupTable(account, isOpen, now),
-    typeTable(account.entities, isOpen, now),
-    queryTable(account.queries, isOpen, now),
+    readTable(counted(groups.length, 'group'), groupRows(account, now), isOpen, now),
+    readTable(`${counted(account.entities.length, 'type')} of entities`, typeRows(account, now), isOpen, now),
+    readTable(counted(account.queries.length, 'query', 'queries'), queryRows(account, now), isOpen, now),
     slowestReads(account.slowest, isOpen),
   ];
-  return html`<section>${fold(summary, content, isOpen || style === 'warn')}</section>`;
+  return markup`<section>${fold(summary, content, isOpen || style === 'warn')}</section>`;
 }
 
-function endNotice({ endOfLife }: AccountStatus, now: number): Html | undefined {
-  if (endOfLife === undefined) return undefined;
+function endNotice(endOfLife: number, now: number): Html {
   const style = endOfLife < now ? 'notice bad' : endOfLife - now < NEAR_END ? 'notice warn' : 'soft';
-  return html`<p class="${style}">The account is read through ${describeEnd(endOfLife, now)}.</p>`;
+  return markup`<p class="${style}">The account is read through ${describeEnd(endOfLife, now)}.</p>`;
 }
 
-/** Returns `, all fresh`, or `, 12 fresh, 3 due with the next scrape, 1 missing`; empty for none. */
+/** Returns `all fresh`, or `12 fresh, 3 due with the next scrape, 1 missing`, or `nothing`. */
 function describeStates({ fresh, stale, missing, late }: States): string {
-  const counts = [
-    [fresh, 'fresh'],
-    [stale - late, 'due with the next scrape'],
-    [late, 'stale'],
-    [missing, 'missing'],
-  ] as const;
-  const present = counts.filter(([count]) => count > 0);
-  if (present.length === 1) return `, all ${present[0]?.[1] ?? ''}`;
-  return present.map(([count, state]) => `, ${withCommas(count)} ${state}`).join('');
+  const counts = Object.entries({ fresh, 'due with the next scrape': stale - late, stale: late, missing });
+  const [first, ...others] = counts.filter(([, count]) => count > 0);
+  if (first === undefined) return 'nothing';
+  if (others.length === 0) return `all ${first[0]}`;
+  return [first, ...others].map(([state, count]) => `${withCommas(count)} ${state}`).join(', ');
 }
 
 function describeApplications({ applications, applicationCounts, outage, groups }: ShownAccount): string {
@@ -131,20 +124,19 @@ function describeApplications({ applications, applicationCounts, outage, groups 
   }
   if (applications === undefined) return outage === undefined ? 'not read yet' : 'never read';
   if (applicationCounts === undefined) return counted(applications.length, 'application');
-  const { listed, exported, reporting } = applicationCounts;
-  return `${exported} exported of ${listed} listed, ${reporting} of them report`;
+  return describeList(applicationCounts);
 }
 
-function describeWindow({ windowEnd, groups }: AccountStatus, now: number): string {
-  if (windowEnd !== undefined) return `ends ${timeInWords(windowEnd)}, ${ago(windowEnd, now)}`;
-  return groups.some(({ lastSuccess }) => lastSuccess !== undefined) ? 'none now' : 'none yet';
-}
-
-function describeBudget({ configured, inForce, inFlight, lastMinute }: AccountStatus['budget']): Html {
-  const length = Math.min(1000, (1000 * lastMinute) / Math.max(1, configured));
-  const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';
-  const used = bar(undefined, [{ paint: html`class="used"`, from: 0, length }]);
-  return html`${lastMinute} of ${configured}${reduced}, ${inFlight} in flight ${used}`;
+function describeList({
+  exported,
+  listed,
+  reporting,
+}: {
+  exported: number;
+  listed: number;
+  reporting: number;
+}): string {
+  return `${withCommas(exported)} exported of ${withCommas(listed)} listed, ${withCommas(reporting)} of them report`;
 }
 
 function describePlan({ callsPerMinute, budget, slowdown, concurrencyCapacity }: AccountStatus['plan']): string {
@@ -152,125 +144,109 @@ function describePlan({ callsPerMinute, budget, slowdown, concurrencyCapacity }:
   if (slowdown <= 1) return calls;
   const isOverBudget = slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined;
   const limit = isOverBudget
-    ? `more than the ${threeDigits(budget)} of the budget`
-    : `more than the ${Math.floor(concurrencyCapacity)} that the concurrent calls carry`;
-  return `${calls}, ${limit}: every group is refreshed less often`;
+    ? `${threeDigits(budget)} of the budget`
+    : `${Math.floor(concurrencyCapacity)} that the concurrent calls carry`;
+  return `${calls}, more than the ${limit}: every group is refreshed less often`;
 }
 
-function groupTable({ groups, lateByGroup }: ShownAccount, isOpen: boolean, now: number): Html | undefined {
-  const headings = ['Group', 'Interval', 'Last refresh', 'Last success', 'Fresh', 'Due', 'Stale', 'Missing'];
-  const rows = groups.map((group) => {
-    const { fresh, stale, missing } = group.tasks;
-    const late = Math.min(stale, lateByGroup.get(group.group) ?? 0);
-    const windowEnd = FIRST_OF[group.group].gives === 'window' ? group.oldestWindowEnd : undefined;
-    return [
-      groupInWords(group.group),
-      describeInterval(group),
-      describeAttempt(group.success, undefined, group.durationSeconds),
-      timeAgo(group.lastSuccess, now),
-      { style: 'number', value: fresh },
-      { style: 'number', value: stale - late },
-      { style: late > 0 ? 'number warn' : 'number', value: late },
-      { style: missing > 0 ? 'number bad' : 'number', value: missing },
-      windowEnd === undefined ? NONE : ago(windowEnd, now),
-    ] as const;
+/** What a table says of a group, a type of entities or a query. */
+interface ReadRow {
+  readonly name: HtmlValue;
+  readonly success: boolean | undefined;
+  readonly problem: string | undefined;
+  readonly seconds: number | undefined;
+  readonly lastSuccess: number | undefined;
+  readonly values: string;
+  readonly notes: readonly HtmlValue[];
+}
+
+function groupRows({ groups, lateByGroup }: ShownAccount, now: number): readonly ReadRow[] {
+  return groups.map((group) => {
+    const { tasks, intervalSeconds, effectiveIntervalSeconds: effective, oldestWindowEnd: end } = group;
+    const late = Math.min(tasks.stale, lateByGroup.get(group.group) ?? 0);
+    const slower = effective > intervalSeconds ? `, in effect ${durationInWords(effective)}` : '';
+    const window =
+      FIRST_OF[group.group].gives === 'window' && end !== undefined ? [`oldest window ended ${ago(end, now)}`] : [];
+    const notes = [`every ${durationInWords(intervalSeconds)}${slower}`, ...window];
+    const { success, durationSeconds: seconds, lastSuccess } = group;
+    const values = describeStates({ ...tasks, late });
+    return { name: groupInWords(group.group), success, problem: undefined, seconds, lastSuccess, values, notes };
   });
-  return foldTable(counted(groups.length, 'group'), countFailing(groups), isOpen, [...headings, 'Oldest window'], rows);
 }
 
-function describeInterval({ intervalSeconds, effectiveIntervalSeconds }: GroupStatus): string {
-  const configured = durationInWords(intervalSeconds);
-  if (effectiveIntervalSeconds <= intervalSeconds) return configured;
-  return `${configured}, in effect ${durationInWords(effectiveIntervalSeconds)}`;
-}
-
-function describeAttempt(success: boolean | undefined, problem = 'failed', seconds?: number): HtmlValue {
-  if (success === undefined) return 'not yet';
-  const result = html`<span class="${success ? 'good' : 'bad'}">${success ? 'OK' : breakable(problem)}</span>`;
-  return seconds === undefined ? result : html`<span>${result} in ${durationInWords(seconds)}</span>`;
-}
-
-function typeTable(types: readonly TypeStatus[], isOpen: boolean, now: number): Html | undefined {
-  const failing = types.filter((each) => each.success === false || each.failing + each.metricProblems.length > 0);
-  const rows = types.map((each) => {
-    const { fresh, stale, missing } = each.values;
-    const read = counted(fresh + stale + missing, 'entity', 'entities');
-    const failed = each.failing === 0 ? undefined : `golden metrics of ${each.failing} of ${read} failed`;
-    const problem = each.problem ?? failed;
-    return [
-      html`<span class="group">${isolate(each.type)}</span>`,
-      describeEntities(each),
-      { style: 'long', value: goldenMetrics(each) },
-      { style: 'number', value: each.series },
-      each.oldestRead === undefined ? NONE : describeAge(each.oldestRead, each.windowEnd, now),
-      timeAgo(each.lastSuccess, now),
-      describeAttempt(problem === undefined ? each.success : false, problem),
-    ] as const;
-  });
-  const headings = ['Type', 'Entities', 'Golden metrics', 'Series', 'Oldest value', 'List read', 'Last attempt'];
-  return foldTable(`${counted(types.length, 'type')} of entities`, failing.length, isOpen, headings, rows);
-}
-
-function describeEntities({ listed, exported, reporting, excluded, leftOut }: TypeStatus): string {
-  if (listed === undefined) return 'not read yet';
-  return [
-    `${withCommas(exported)} exported of ${withCommas(listed)} listed, ${withCommas(reporting)} of them report`,
-    ...(excluded === 0 ? [] : [`${withCommas(excluded)} filtered out`]),
-    ...(leftOut === 0 ? [] : [`${withCommas(leftOut)} beyond max_entities`]),
-  ].join('; ');
-}
-
-function goldenMetrics({ metrics, metricProblems }: TypeStatus): HtmlValue {
-  if (metrics.length + metricProblems.length === 0) return 'none';
-  const problems = metricProblems.map(({ metric, problem }) => {
-    return html`${isolate(metric)}: <span class="warn">${breakable(problem)}</span>`;
-  });
-  return [`${metrics.length} read: `, join(metrics.map(isolate), ', '), list('', problems)];
-}
-
-function queryTable(queries: readonly QueryStatus[], isOpen: boolean, now: number): Html | undefined {
-  const rows = queries.map(({ name, nrql, rows: count, series, lastSuccess, windowEnd, success, problem }) => {
-    const cells = [
-      { style: 'number', value: count ?? NONE },
-      { style: 'number', value: series },
-      describeAge(lastSuccess, windowEnd, now),
-      describeAttempt(success, problem),
+function typeRows({ entities, lateByGroup }: ShownAccount, now: number): readonly ReadRow[] {
+  return entities.map((each) => {
+    const { listed, excluded, leftOut, metrics, metricProblems, values, failing, oldestRead, windowEnd, seconds } =
+      each;
+    const read = counted(values.fresh + values.stale + values.missing, 'entity', 'entities');
+    const problem = each.problem ?? (failing === 0 ? undefined : `golden metrics of ${failing} of ${read} failed`);
+    const late = Math.min(values.stale, lateByGroup.get('golden_metrics') ?? 0);
+    const unread = metricProblems.map(
+      (one) => markup`${isolate(one.metric)}: <span class="warn">${breakable(one.problem)}</span>`,
+    );
+    const notes = [
+      listed === undefined ? 'not read yet' : describeList({ ...each, listed }),
+      excluded === 0 ? undefined : `${withCommas(excluded)} filtered out`,
+      leftOut === 0 ? undefined : `${withCommas(leftOut)} beyond max_entities`,
+      metrics.length === 0
+        ? undefined
+        : [`${counted(each.series, 'series', 'series')} of `, join(metrics.map(isolate), ', ')],
+      oldestRead === undefined
+        ? undefined
+        : ['oldest value read ', timeAgo(oldestRead, now), windowNote(oldestRead, windowEnd, now)],
+      ...unread,
     ];
-    return [html`${isolate(name)} <small><code>${nrql}</code></small>`, ...cells] as const;
+    const success = problem === undefined && metricProblems.length === 0 ? each.success : false;
+    const { type, lastSuccess } = each;
+    return {
+      name: isolate(type),
+      success,
+      problem,
+      seconds,
+      lastSuccess,
+      values: describeStates({ ...values, late }),
+      notes,
+    };
   });
-  const headings = ['Query', 'Rows', 'Series', 'Last success', 'Last attempt'];
-  return foldTable(counted(queries.length, 'query', 'queries'), countFailing(queries), isOpen, headings, rows);
 }
 
-function describeAge(readAt: number | undefined, windowEnd: number | undefined, now: number): HtmlValue {
-  const read = timeAgo(readAt, now);
-  if (readAt === undefined || windowEnd === undefined || readAt - windowEnd < LONG_DELAY) return read;
-  return html`${read}, of a window that ended ${timeAgo(windowEnd, now)}`;
+function queryRows({ queries }: ShownAccount, now: number): readonly ReadRow[] {
+  return queries.map((query) => {
+    const { rows, series, lastSuccess, windowEnd, nrql } = query;
+    const values = `${rows === undefined ? 'no rows yet' : counted(rows, 'row')}, ${withCommas(series)} series`;
+    const notes = [[markup`<code>${nrql}</code>`, windowNote(lastSuccess, windowEnd, now)]];
+    return { ...query, name: isolate(query.name), values, notes };
+  });
 }
 
-function slowestReads(slowest: ShownAccount['slowest'], isOpen: boolean): Html | undefined {
-  const rows = slowest.map(({ task, seconds, together }) => {
-    const name = nameTask(task);
-    const more = together > 1 ? ` and ${together - 1} more, each as long` : undefined;
-    const subject = [html`<span class="group">${task.group}</span>`, name && [DOT, name], more];
-    return [subject, durationInWords(seconds)] as const;
-  });
-  const summary = `Slowest read: ${durationInWords(slowest[0]?.seconds ?? 0)}`;
-  return foldTable(summary, 0, isOpen, ['What', 'Last attempt took'], rows);
+/** Names the window of values that are much newer than it. */
+function windowNote(readAt: number | undefined, windowEnd: number | undefined, now: number): HtmlValue {
+  if (readAt === undefined || windowEnd === undefined || readAt - windowEnd < LONG_DELAY) return undefined;
+  return [', of a window that ended ', timeAgo(windowEnd, now)];
 }
 
 /** Returns a table behind its summary, open if something in it fails; undefined without rows. */
-function foldTable(
-  summary: string,
-  failing: number,
-  isOpen: boolean,
-  ...[headings, rows]: [Parameters<typeof table>[1], Parameters<typeof table>[2]]
-): Html | undefined {
-  if (rows.length === 0) return undefined;
-  const words = failing === 0 ? summary : `${summary}, ${failing} failing`;
-  return fold(words, table(undefined, headings, rows), isOpen || failing > 0);
+function readTable(summary: string, reads: readonly ReadRow[], isOpen: boolean, now: number): Html | undefined {
+  if (reads.length === 0) return undefined;
+  const failing = reads.filter(({ success }) => success === false).length;
+  const rows = reads.map(({ name, success, problem, seconds, lastSuccess, values, notes }) => {
+    const words = success === undefined ? 'not yet' : success ? 'OK' : breakable(problem ?? 'failed');
+    const took = seconds === undefined || success === undefined ? undefined : ` in ${durationInWords(seconds)}`;
+    const attempt = markup`<span><span class="${success === false ? 'bad' : ''}">${words}</span>${took}</span>`;
+    const present = notes.filter((note) => note !== undefined);
+    return [name, attempt, timeAgo(lastSuccess, now), values, { style: 'long', value: join(present, '; ') }] as const;
+  });
+  const shown = table(undefined, ['What', 'Last attempt', 'Last success', 'Values', 'Notes'], rows);
+  return fold(failing === 0 ? summary : `${summary}, ${failing} failing`, shown, isOpen || failing > 0);
 }
 
-function countFailing(all: readonly { readonly success: boolean | undefined }[]): number {
-  return all.filter(({ success }) => success === false).length;
+function slowestReads(slowest: ShownAccount['slowest'], isOpen: boolean): Html | undefined {
+  if (slowest.length === 0) return undefined;
+  const rows = slowest.map(({ task, seconds, together }) => {
+    const name = nameTask(task);
+    const more = together > 1 ? ` and ${together - 1} more, each as long` : undefined;
+    return [[task.group, name && [DOT, name], more], durationInWords(seconds)] as const;
+  });
+  const shown = table(undefined, ['What', 'Last attempt took'], rows);
+  return fold(`Slowest read: ${durationInWords(slowest[0]?.seconds ?? 0)}`, shown, isOpen);
 }

@@ -1,5 +1,5 @@
 import { withCommas, durationInWords, percent, threeDigits } from '../../text/wording.ts';
-import { bar, CROSS, DOT, html, isolate, join, list, NONE, table, TICK, type Cell, type Html } from './markup.ts';
+import { bar, CROSS, DOT, markup, isolate, join, list, NONE, table, TICK, type Cell, type Html } from './markup.ts';
 import { listParts, type Part, type ShownAccount, type ShownApplication } from './shownAccounts.ts';
 import { paintOf } from './style.ts';
 import type { ApplicationRow, EntityRow } from './trouble.ts';
@@ -9,8 +9,6 @@ const PAGE_SIZE = 50;
 const FEW = 10;
 /** Accounts that are named beside an application that several list. */
 const NAMED = 3;
-/** Rows that are searched before other work gets a turn. */
-const ROWS_A_TURN = 200;
 
 /** What a reader asks the page at `path` for. */
 export interface Query {
@@ -42,9 +40,10 @@ export function* monitoredSections(
   query: Query,
 ): Generator<Html> {
   const text = query.search.trim().toLowerCase();
-  const isFound = (...texts: readonly string[]) => texts.some((each) => each.toLowerCase().includes(text));
+  const isFound = (...texts: readonly string[]) =>
+    text === '' || texts.some((each) => each.toLowerCase().includes(text));
   if (query.type === undefined && accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'))) {
-    const found = yield* search(rows, ({ application: { id, name }, accounts: listing }) =>
+    const found = rows.filter(({ application: { id, name }, accounts: listing }) =>
       isFound(name, String(id), ...listing.map((account) => account.name)),
     );
     const isRead = accounts.some(({ applications }) => applications !== undefined);
@@ -53,22 +52,12 @@ export function* monitoredSections(
   }
   const types = new Set(accounts.flatMap((account) => account.entities.map(({ type }) => type)));
   for (const type of query.type === undefined ? types : [query.type]) {
-    const all = yield* search(entities, ({ entity }) => entity.type === type);
-    const found = yield* search(all, ({ account, entity }) => isFound(entity.name, entity.guid, account.name));
+    const all = entities.filter(({ entity }) => entity.type === type);
+    const found = all.filter(({ account, entity }) => isFound(entity.name, entity.guid, account.name));
     const isRead = accounts.some((each) => each.entities.some((one) => one.type === type && one.listed !== undefined));
     const listing = { title: type, id: `type-${type}`, isRead, all: all.length, found };
     yield section(listing, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query);
   }
-}
-
-/** Returns the rows that match; yields nothing to show now and then, so that other work gets a turn. */
-function* search<Row>(rows: readonly Row[], isMatch: (row: Row) => boolean): Generator<Html, Row[]> {
-  const found: Row[] = [];
-  for (const [index, row] of rows.entries()) {
-    if (isMatch(row)) found.push(row);
-    if (index % ROWS_A_TURN === 0) yield html``;
-  }
-  return found;
 }
 
 /** Returns one page of the rows that were found, and links to the rest, or the reason why there is nothing. */
@@ -84,17 +73,17 @@ function section<Row>(
   const none = all > 0 ? `Nothing matches "${query.search}".` : 'There is none.';
   const link = (to: number, text: string, rel: string) =>
     to < 1 || to > pages
-      ? html`<span class="soft">${text}</span>`
-      : html`<a rel="${rel}" href="${addressOf(query, { page: to })}#${id}">${text}</a>`;
+      ? markup`<span class="soft">${text}</span>`
+      : markup`<a rel="${rel}" href="${addressOf(query, { page: to })}#${id}">${text}</a>`;
   const turn = [link(page - 1, 'Previous', 'prev'), `Page ${page} of ${pages}`, link(page + 1, 'Next', 'next')];
   const rest =
     size === FEW
-      ? html`<a href="${addressOf(query, { type: title, page: 1 })}">All ${withCommas(found.length)}</a>`
-      : html`<nav class="pages" aria-label="Pages">${turn.map((part) => html`<span>${part}</span>`)}</nav>`;
+      ? markup`<a href="${addressOf(query, { type: title, page: 1 })}">All ${withCommas(found.length)}</a>`
+      : markup`<nav class="pages" aria-label="Pages">${turn.map((part) => markup`<span>${part}</span>`)}</nav>`;
   const shown = found.slice((page - 1) * size, page * size);
-  return html`<section aria-labelledby="${id}">
+  return markup`<section aria-labelledby="${id}">
     <h2 id="${id}">${isolate(title)} <small>${isRead ? numbers : undefined}</small></h2>
-    ${shown.length > 0 ? writeTable(shown) : html`<p>${isRead ? none : 'None has been read yet.'}</p>`}
+    ${shown.length > 0 ? writeTable(shown) : markup`<p>${isRead ? none : 'None has been read yet.'}</p>`}
     ${pages > 1 ? rest : undefined}
   </section>`;
 }
@@ -129,7 +118,7 @@ function entityTable(entities: readonly EntityRow[]): Html {
     const golden = entity.golden.map(({ metric, title, unit, percentile, value }) => {
       const name = percentile === undefined ? title : `${title} ${percentile} %`;
       const words = unit.toLowerCase().replaceAll('_', ' ');
-      return html`<span title="${metric}">${name} <b>${threeDigits(value)}</b> <small>${words}</small></span>`;
+      return markup`<span title="${metric}">${name} <b>${threeDigits(value)}</b> <small>${words}</small></span>`;
     });
     return [
       nameCell(entity.name, [account.name], troubles),
@@ -142,7 +131,7 @@ function entityTable(entities: readonly EntityRow[]): Html {
 
 function nameCell(name: string, notes: readonly (string | undefined)[], [gravest]: EntityRow['troubles']): Html {
   const words = notes.filter((word) => word !== undefined).map(isolate);
-  return html`<span class="name ${gravest?.style}">${isolate(name)}</span> <small>${join(words, DOT)}</small>`;
+  return markup`<span class="name ${gravest?.style}">${isolate(name)}</span> <small>${join(words, DOT)}</small>`;
 }
 
 /** A sign beside each colour of New Relic's that means something; all else is grey. */
@@ -156,31 +145,31 @@ function healthCell(health: string | undefined, reporting: boolean): Cell {
   const words = reporting ? (health ?? 'unknown') : 'not reporting';
   const sign = SIGNS.get(words);
   const style = sign === undefined ? 'grey' : words;
-  return { style: 'number', value: html`<span class="health ${style}">${sign ?? '?'} ${words}</span>` };
+  return { style: 'number', value: markup`<span class="health ${style}">${sign ?? '?'} ${words}</span>` };
 }
 
 /** Returns a value, with a sign and in bold where it is trouble. */
 function figureCell(value: string | undefined, isTrouble: boolean, note = ''): Cell {
-  const shown = isTrouble ? html`<b class="bad">${CROSS} ${value}</b>` : (value ?? NONE);
-  return { style: 'number', value: note === '' ? shown : [shown, html` <small>${note}</small>`] };
+  const shown = isTrouble ? markup`<b class="bad">${CROSS} ${value}</b>` : (value ?? NONE);
+  return { style: 'number', value: note === '' ? shown : [shown, markup` <small>${note}</small>`] };
 }
 
 function responseTime(application: ShownApplication, scale: number): Html {
   const { responseTime: seconds } = application;
   const parts = listParts(application);
-  if (seconds === undefined && parts.length === 0) return html`<span class="soft">${whyAbsent(application)}</span>`;
+  if (seconds === undefined && parts.length === 0) return markup`<span class="soft">${whyAbsent(application)}</span>`;
   const named = parts.flatMap((part) => {
     if (part.seconds === 0) return [];
-    const swatch = html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+    const swatch = markup`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
       <rect ${paintOf(part)} width="10" height="10" rx="2" />
     </svg>`;
-    const value = html`<b>${durationInWords(part.seconds)}</b>`;
-    return [html`<span title="${part.metric}">${swatch} ${isolate(part.name)} ${value}</span>`];
+    const value = markup`<b>${durationInWords(part.seconds)}</b>`;
+    return [markup`<span title="${part.metric}">${swatch} ${isolate(part.name)} ${value}</span>`];
   });
   const isNegative = parts.some((part) => part.kind === 'total' && part.seconds < 0);
   const overlap = 'Application code is below zero: components overlapped, their times add up to more than the whole.';
-  return html`<b>${seconds === undefined ? undefined : durationInWords(seconds)}</b>${partsBar(parts, seconds, scale)}
-    ${list('parts', named)} ${isNegative ? html`<small>${overlap}</small>` : undefined}`;
+  return markup`<b>${seconds === undefined ? undefined : durationInWords(seconds)}</b>${partsBar(parts, seconds, scale)}
+    ${list('parts', named)} ${isNegative ? markup`<small>${overlap}</small>` : undefined}`;
 }
 
 function whyAbsent({ reporting, read }: ShownApplication): string {
@@ -210,6 +199,6 @@ function partsBar(parts: readonly Part[], seconds: number | undefined, scale: nu
     end += length;
   }
   const from = seconds === undefined ? end : (seconds * 1000) / scale;
-  if (end > from) drawn.push({ paint: html`class="pale"`, from, length: end - from });
+  if (end > from) drawn.push({ paint: markup`class="pale"`, from, length: end - from });
   return bar(parts.map((part) => `${part.name} ${durationInWords(part.seconds)}`).join(', '), drawn);
 }

@@ -2,10 +2,10 @@ import { ago } from '../../text/wording.ts';
 
 /** Markup that is safe to send: only our own literals, and escaped values. */
 export class Html {
-  readonly markup: string;
+  readonly text: string;
 
-  constructor(markup: string) {
-    this.markup = markup;
+  constructor(text: string) {
+    this.text = text;
   }
 }
 
@@ -17,24 +17,18 @@ export interface Cell {
   readonly value: HtmlValue;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const ENTITIES = new Map(Object.entries({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }));
 
 /** Puts values into markup, escaped. Markup of this tag stays as it is, lists are joined, undefined is left out. */
-export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+export function markup(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(literals.map((literal, index) => literal + render(values[index])).join(''));
 }
 
 function render(value: HtmlValue): string {
   if (value === undefined) return '';
-  if (value instanceof Html) return value.markup;
+  if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(render).join('');
-  return String(value).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return String(value).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? '');
 }
 
 /** Returns a table. A row's first cell is its heading; on narrow screens each cell shows the heading of its column. */
@@ -43,51 +37,27 @@ export function table(
   headings: readonly string[],
   rows: readonly (readonly [HtmlValue, ...(HtmlValue | Cell)[]])[],
 ): Html {
-  const writeCell = (cell: HtmlValue | Cell, index: number) => {
+  const cellOf = (cell: HtmlValue | Cell, index: number) => {
     const { style, value } = typeof cell === 'object' && 'style' in cell ? cell : { style: '', value: cell };
-    return html`<td data-label="${headings[index + 1]}" class="${style}">${value}</td>`;
+    return markup`<td data-label="${headings[index + 1]}" class="${style}">${value}</td>`;
   };
-  const title = caption === undefined ? undefined : [new Html('<caption>'), caption, new Html('</caption>')];
-  const body = rows.map(
-    ([first, ...cells]) =>
-      html`<tr>
-        <th scope="row">${first}</th>
-        ${cells.map(writeCell)}
-      </tr>`,
-  );
-  const head = headings.map((heading) => html`<th scope="col">${heading}</th>`);
-  return html`<table class="stack">
-    ${title}
-    <thead>
-      <tr>
-        ${head}
-      </tr>
-    </thead>
-    <tbody>
-      ${body}
-    </tbody>
-  </table>`;
+  const title = caption === undefined ? undefined : markup`<caption>${caption}</caption>`;
+  const head = headings.map((heading) => markup`<th scope="col">${heading}</th>`);
+  const body = rows.map(([first, ...cells]) => markup`<tr><th scope="row">${first}</th>${cells.map(cellOf)}</tr>`);
+  return markup`<table class="stack">${title}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
 /** Returns undefined without entries. */
 export function list(style: string, entries: readonly HtmlValue[]): Html | undefined {
   if (entries.length === 0) return undefined;
-  return html`<ul class="${style}">
-    ${entries.map((entry) => html`<li>${entry}</li>`)}
-  </ul>`;
+  return markup`<ul class="${style}">${entries.map((entry) => markup`<li>${entry}</li>`)}</ul>`;
 }
 
 /** Returns terms with their descriptions; leaves out a term whose description is undefined. */
 export function facts(style: string, rows: readonly (readonly [term: string, description: HtmlValue])[]): Html {
   const present = rows.filter(([, description]) => description !== undefined);
-  const pairs = present.map(
-    ([term, text]) =>
-      html`<div>
-        <dt>${term}</dt>
-        <dd>${text}</dd>
-      </div>`,
-  );
-  return html`<dl class="${style}">${pairs}</dl>`;
+  const pairs = present.map(([term, text]) => markup`<div><dt>${term}</dt><dd>${text}</dd></div>`);
+  return markup`<dl class="${style}">${pairs}</dl>`;
 }
 
 /** Returns values with a separator in between. */
@@ -96,16 +66,16 @@ export function join(values: readonly HtmlValue[], separator: HtmlValue): HtmlVa
 }
 
 /** Isolates a name, which may be written from right to left. */
-export const isolate = (name: string | number | undefined): Html => html`<bdi>${name}</bdi>`;
+export const isolate = (name: string | number | undefined): Html => markup`<bdi>${name}</bdi>`;
 
 /** Lets a text with paths break after a slash instead of inside a word. */
 export function breakable(text: string): HtmlValue {
-  return join(text.split(/(?<=\/)/), html`<wbr />`);
+  return join(text.split(/(?<=\/)/), markup`<wbr />`);
 }
 
 /** Returns a part of the page that is folded behind its summary. */
 export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
-  return html`<details${isOpen ? new Html(' open') : undefined}><summary>${summary}</summary>${content}</details>`;
+  return markup`<details${isOpen ? new Html(' open') : undefined}><summary>${summary}</summary>${content}</details>`;
 }
 
 /** Returns a bar of parts, in thousandths of it; `label` is for a screen reader, undefined where a text beside it says the same. */
@@ -113,15 +83,12 @@ export function bar(
   label: string | undefined,
   parts: readonly { readonly paint: Html; readonly from: number; readonly length: number }[],
 ): Html {
-  const access = label === undefined ? html`aria-hidden="true"` : html`role="img" aria-label="${label}"`;
-  const drawn = parts.map(
-    ({ paint, from, length }) =>
-      html`<rect ${paint} x="${from.toFixed(1)}" width="${length.toFixed(1)}" height="16" />`,
-  );
-  return html`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${access}>
-    <rect class="track" width="1000" height="16" />
-    ${drawn}
-  </svg>`;
+  const access = label === undefined ? markup`aria-hidden="true"` : markup`role="img" aria-label="${label}"`;
+  const rects = parts.map(({ paint, from, length }) => {
+    return markup`<rect ${paint} x="${from.toFixed(1)}" width="${length.toFixed(1)}" height="16" />`;
+  });
+  return markup`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${access}>
+    <rect class="track" width="1000" height="16" />${rects}</svg>`;
 }
 
 /** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
@@ -135,5 +102,5 @@ export const CROSS = '\u2717';
 /** Returns `3 min 2 s ago`, with the time itself in the markup; `never` for undefined. */
 export function timeAgo(at: number | undefined, now: number): HtmlValue {
   if (at === undefined) return 'never';
-  return html`<time datetime="${new Date(at * 1000).toISOString()}">${ago(at, now)}</time>`;
+  return markup`<time datetime="${new Date(at * 1000).toISOString()}">${ago(at, now)}</time>`;
 }

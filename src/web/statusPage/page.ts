@@ -7,7 +7,7 @@ import { SharedWork } from '../sharedWork.ts';
 import { timeInWords } from '../../text/wording.ts';
 import { accountChips, accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
-import { html, CROSS, DASH, list, Html, TICK } from './markup.ts';
+import { markup, CROSS, DASH, list, Html, TICK } from './markup.ts';
 import { findProblems } from './problems.ts';
 import { problemSection } from './problemSection.ts';
 import { joinAccounts } from './shownAccounts.ts';
@@ -43,7 +43,7 @@ export function statusPages(
       const now = deps.now() / 1000;
       const { background, max_age: maxAge } = deps.collection();
       const rows = await listApplications(accounts, abandoned);
-      const entities = await listEntities(accounts, abandoned);
+      const entities = listEntities(accounts);
       const problems = findProblems(accounts, entries, deps.reloadFailure(), now);
       const { newest } = scrapes;
       const silence = newest === undefined ? undefined : (deps.monotonic() - newest) / 1000;
@@ -106,64 +106,64 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
     [`${prefix}${PATHS.status}`, 'This page as JSON'],
   ];
   const warnings = entries.flatMap(({ entry, warnings: each }) => each.map((warning) => `${entry}: ${warning}`));
-  const [head = '', foot = ''] = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        ${query.refreshes ? html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
-        <title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${words}${DASH}newrelic-apm-exporter</title>
-        <link rel="icon" href="${drawIcon(sign, ICON_COLOURS[verdict.style])}" />
-        ${STYLE_ELEMENT}
-      </head>
-      <body>
-        <header>
-          <h1 class="verdict ${verdict.style}">
-            <span class="sign" aria-hidden="true">${sign}</span><span>${verdict.text} ${linkOf(verdict, metrics)}</span>
-          </h1>
-          ${problemSection(problems, verdict, query, now, settings.docs)}
-          <div class="about">
-            <span>newrelic-apm-exporter ${settings.version}</span>
-            <span>As of ${timeInWords(now)}. ${refreshLink(query)}</span>
-            <nav aria-label="Endpoints">${links.map(([path, text]) => html`<a href="${path}">${text}</a>`)}</nav>
-          </div>
-        </header>
-        <main>
-          ${list('notice warn', warnings)} ${accountChips(accounts, query)} ${searchForm(query)} ${new Html(PARTS)}
-        </main>
-      </body>
-    </html>`.markup.split(PARTS);
+  const [head = '', foot = ''] = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8" />
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<meta name="color-scheme" content="light dark" />
+${query.refreshes ? markup`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
+<title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${words}${DASH}newrelic-apm-exporter</title>
+<link rel="icon" href="${drawIcon(sign, ICON_COLOURS[verdict.style])}" />
+${STYLE_ELEMENT}
+</head>
+<body>
+<header>
+<h1 class="verdict ${verdict.style}"><span class="sign" aria-hidden="true">${sign}</span>
+<span>${verdict.text} ${linkOf(verdict, metrics)}</span></h1>
+${problemSection(problems, verdict, query, now, settings.docs)}
+<div class="about"><span>newrelic-apm-exporter ${settings.version}</span>
+<span>As of ${timeInWords(now)}. ${refreshLink(query)}</span>
+<nav aria-label="Endpoints">${links.map(([path, text]) => markup`<a href="${path}">${text}</a> `)}</nav></div>
+</header>
+<main>${list('notice warn', warnings)} ${accountChips(accounts, query)} ${searchForm(query)} ${new Html(PARTS)}</main>
+</body>
+</html>`.text.split(PARTS);
   yield head;
-  for (const part of monitoredSections(accounts, rows, entities, query)) yield part.markup;
-  for (const part of accountSections(accounts, query, now)) yield part.markup;
+  for (const part of monitoredSections(accounts, rows, entities, query)) yield part.text;
+  for (const part of accountSections(accounts, query, now)) yield part.text;
   yield foot;
 }
 
 /** Links to what a reader does about a verdict. */
 function linkOf({ verdict }: Verdict, metrics: string): Html | undefined {
-  if (verdict === 'incomplete') return html`<a href="${metrics}">Which series there are</a>`;
-  return verdict === 'nothing_read' || verdict === 'not_scraped' ? html`<a href="${metrics}">Read now</a>` : undefined;
+  if (verdict === 'incomplete') return markup`<a href="${metrics}">Which series there are</a>`;
+  return verdict === 'nothing_read' || verdict === 'not_scraped'
+    ? markup`<a href="${metrics}">Read now</a>`
+    : undefined;
 }
 
 function refreshLink(query: Query): Html {
-  const link = (refreshes: boolean, text: string) => html`<a href="${addressOf(query, { refreshes })}">${text}</a>`;
-  if (query.refreshes) return html`Refreshes every ${REFRESH_SECONDS} s (${link(false, 'stop')})`;
-  return html`${link(false, 'Refresh')}, or ${link(true, `every ${REFRESH_SECONDS} s`)}`;
+  const link = (refreshes: boolean, text: string) => markup`<a href="${addressOf(query, { refreshes })}">${text}</a>`;
+  if (query.refreshes) return markup`Refreshes every ${REFRESH_SECONDS} s (${link(false, 'stop')})`;
+  return markup`${link(false, 'Refresh')}, or ${link(true, `every ${REFRESH_SECONDS} s`)}`;
 }
 
 function searchForm(query: Query): Html {
   const { path, search, type, refreshes, isOpen } = query;
-  const all = html`<a href="${addressOf(query, { search: '', type: undefined, page: 1 })}">Show all</a>`;
-  return html`<form class="search" method="get" action="${path}" role="search">
-    <label for="q">Find by name, account or id</label>
-    <input id="q" name="q" type="search" value="${search}" maxlength="${MAX_LENGTH}" autocomplete="off" />
-    ${type === undefined ? undefined : html`<input type="hidden" name="type" value="${type}" />`}
-    ${refreshes ? undefined : html`<input type="hidden" name="refresh" value="0" />`}
-    ${isOpen ? html`<input type="hidden" name="open" value="1" />` : undefined}
-    <button type="submit">Find</button>
-    ${search === '' && type === undefined ? undefined : all}
-  </form>`;
+  const hidden = [
+    ['type', type] as const,
+    ['refresh', refreshes ? undefined : '0'] as const,
+    ['open', isOpen ? '1' : undefined] as const,
+  ];
+  const inputs = hidden.map(
+    ([name, value]) => value && markup`<input type="hidden" name="${name}" value="${value}" />`,
+  );
+  const all = markup`<a href="${addressOf(query, { search: '', type: undefined, page: 1 })}">Show all</a>`;
+  return markup`<form class="search" method="get" action="${path}" role="search">
+<label for="q">Find by name, account or id</label>
+<input id="q" name="q" type="search" value="${search}" maxlength="${MAX_LENGTH}" autocomplete="off" />${inputs}
+<button type="submit">Find</button> ${search === '' && type === undefined ? undefined : all}</form>`;
 }
 
 /** Draws an icon with the sign and colour of a verdict. */

@@ -1,4 +1,4 @@
-import type { TaskStatus, EntryStatus } from '../../collect/accountStatus.ts';
+import type { EntryStatus } from '../../collect/accountStatus.ts';
 import { listedDocument } from '../../collect/expandAccounts.ts';
 import { failuresOf } from '../../collect/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
@@ -7,6 +7,11 @@ import { listParts, type ShownAccount, type ShownApplication, type ShownEntity }
 import type { Problem } from './problems.ts';
 import type { ApplicationRow, EntityRow } from './trouble.ts';
 import type { Verdict } from './verdict.ts';
+
+const TASK =
+  'group applicationId application hostId host entityType entityGuid entity query state failures reason problem since seconds windowEnd';
+/** Without the accounts that the key of the entry lists. */
+const ENTRY = 'entry success reason problem since refused listed exported leftOut warnings';
 
 /** What the pages show. Times are Unix seconds. */
 export interface View {
@@ -41,7 +46,7 @@ export function* statusDocument(
   };
   yield `${json(head).slice(0, -1)},"account_lists":`;
   yield* list(entries, function* (entry) {
-    yield `${json(entryDocument(entry)).slice(0, -1)},"accounts":`;
+    yield `${json(pick(entry, ENTRY)).slice(0, -1)},"accounts":`;
     yield* list(entry.accounts, (account) => [json(listedDocument(account))]);
     yield '}';
   });
@@ -53,7 +58,7 @@ export function* statusDocument(
     yield ',"monitored_entities":';
     yield* list(account.monitored, (entity) => [JSON.stringify(entityDocument(entity))]);
     yield ',"entities":';
-    yield* list(account.tasks, (task) => [JSON.stringify(taskDocument(task))]);
+    yield* list(account.tasks, (task) => [JSON.stringify(pick(task, TASK))]);
     yield '}';
   });
   yield '}';
@@ -69,40 +74,34 @@ function* list<T>(elements: readonly T[], partsOf: (element: T) => Iterable<stri
 
 const SNAKE_CASE = new Map<string, string>();
 
-/** These fields, with their names in snake case; null for what is not known. */
-function fields<T extends object>(of: T, ...names: readonly (keyof T & string)[]): Record<string, unknown> {
-  const written: Record<string, unknown> = {};
-  for (const name of names) {
+/** The words of a text, as a type. */
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+
+/** Picks fields by their names, and writes the names in snake case; null for what is not known. */
+function pick<T extends object, Names extends string>(
+  source: T,
+  names: Words<Names> extends keyof T ? Names : never,
+): Record<string, unknown> {
+  const picked: Record<string, unknown> = {};
+  for (const name of names.split(' ')) {
     const snake = SNAKE_CASE.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     SNAKE_CASE.set(name, snake);
-    written[snake] = of[name] ?? null;
+    picked[snake] = source[name as keyof T] ?? null;
   }
-  return written;
+  return picked;
 }
 
-/** The text of a document in which unknown values are null. A replacer is slow: the documents of which there are many do without. */
+/** Writes a document in which unknown values are null. A replacer is slow: the documents of which there are many do without. */
 function json(document: object): string {
   return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
 }
 
-/** An entry with `account_ids`, without the accounts that its key lists. */
-function entryDocument(entry: EntryStatus) {
-  return {
-    ...fields(entry, 'entry', 'success', 'reason', 'problem', 'since'),
-    ...fields(entry, 'refused', 'listed', 'exported', 'leftOut', 'warnings'),
-  };
-}
-
 function accountDocument(account: ShownAccount) {
-  const { budget, plan, outage } = account;
+  const { budget, plan, outage, groups, failures, entities, queries } = account;
   return {
-    ...fields(account, 'name', 'accountId', 'entry', 'api', 'labels', 'up', 'refused', 'windowEnd', 'warnings'),
+    ...pick(account, 'name accountId entry api labels up refused windowEnd warnings applicationCounts'),
     api_end_of_life: account.endOfLife,
-    outage: outage && {
-      ...fields(outage, 'since', 'reason', 'problem', 'remedy'),
-      last_good_values_until: outage.servedUntil,
-    },
-    application_counts: account.applicationCounts,
+    outage: outage && { ...pick(outage, 'since reason problem remedy'), last_good_values_until: outage.servedUntil },
     budget: {
       requests_per_minute: budget.configured,
       requests_per_minute_in_force: budget.inForce,
@@ -111,20 +110,20 @@ function accountDocument(account: ShownAccount) {
       paused_until: budget.pausedUntil,
     },
     plan: { requests_per_minute: plan.callsPerMinute, stretch: plan.slowdown },
-    groups: account.groups.map((group) => ({
-      ...fields(group, 'group', 'intervalSeconds', 'effectiveIntervalSeconds', 'success', 'lastSuccess'),
-      ...fields(group, 'durationSeconds', 'oldestWindowEnd'),
+    groups: groups.map((group) => ({
+      ...pick(
+        group,
+        'group intervalSeconds effectiveIntervalSeconds success lastSuccess durationSeconds oldestWindowEnd',
+      ),
       ...(group.group === 'custom_metrics' ? { interval_of: 'names' } : {}),
       entities: group.tasks,
     })),
-    failures: account.failures.map((failure) => ({
-      ...fields(failure, 'group', 'reason', 'problem', 'since'),
-      count: failure.tasks.length,
-      failures: failuresOf(failure),
-    })),
-    entity_types: account.entities.map((each) => ({
-      ...fields(each, 'type', 'state', 'success', 'lastSuccess', 'listed', 'exported', 'reporting', 'metrics'),
-      ...fields(each, 'series', 'problem'),
+    failures: failures.map((failure) => {
+      const { length: count } = failure.tasks;
+      return { ...pick(failure, 'group reason problem since'), count, failures: failuresOf(failure) };
+    }),
+    entity_types: entities.map((each) => ({
+      ...pick(each, 'type state success lastSuccess listed exported reporting metrics series problem'),
       duration_seconds: each.seconds,
       left_out: { by_configuration: each.excluded, by_max_entities: each.leftOut },
       metric_problems: each.metricProblems.map(({ metric, problem }) => ({ metric, problem })),
@@ -133,8 +132,8 @@ function accountDocument(account: ShownAccount) {
       golden_metrics: each.values,
       golden_metrics_failing: each.failing,
     })),
-    queries: account.queries.map((query) => ({
-      ...fields(query, 'name', 'nrql', 'state', 'success', 'lastSuccess', 'windowEnd', 'rows', 'series', 'problem'),
+    queries: queries.map((query) => ({
+      ...pick(query, 'name nrql state success lastSuccess windowEnd rows series problem'),
       duration_seconds: query.seconds,
       rows_dropped: query.dropped,
     })),
@@ -143,7 +142,7 @@ function accountDocument(account: ShownAccount) {
 
 function applicationDocument(application: ShownApplication) {
   return {
-    ...fields(application, 'id', 'name', 'language', 'reporting', 'errorRatio', 'apdexScore'),
+    ...pick(application, 'id name language reporting errorRatio apdexScore'),
     tags: application.tags ?? [],
     health_status: application.health ?? null,
     requests_per_second: application.requests ?? null,
@@ -155,12 +154,5 @@ function applicationDocument(application: ShownApplication) {
 
 function entityDocument(entity: ShownEntity) {
   const { health = null, golden } = entity;
-  return { ...fields(entity, 'type', 'guid', 'name', 'reporting'), health_status: health, golden_metrics: golden };
-}
-
-function taskDocument(task: TaskStatus) {
-  return {
-    ...fields(task, 'group', 'applicationId', 'application', 'hostId', 'host', 'entityType', 'entityGuid', 'entity'),
-    ...fields(task, 'query', 'state', 'failures', 'reason', 'problem', 'since', 'seconds', 'windowEnd'),
-  };
+  return { ...pick(entity, 'type guid name reporting'), health_status: health, golden_metrics: golden };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { html, Html } from './markup.ts';
+import { markup, Html } from './markup.ts';
 import type { Part } from './shownAccounts.ts';
 
 /** Components with a colour in the style, by their place. */
@@ -12,11 +12,11 @@ const KNOWN = [
 /** The attribute that gives a part of a response time its colour: the same name has the same one everywhere. */
 export function paintOf({ kind, name }: Pick<Part, 'kind' | 'name'>): Html {
   const known = KNOWN.indexOf(name);
-  if (kind !== 'component') return html`class="${kind}"`;
-  if (known >= 0) return html`class="c${known}"`;
+  if (kind !== 'component') return markup`class="${kind}"`;
+  if (known >= 0) return markup`class="c${known}"`;
   let hash = 0;
   for (const character of name) hash = (31 * hash + (character.codePointAt(0) ?? 0)) % 65_521;
-  return html`fill="hsl(${hash % 360} 45% 50%)"`;
+  return markup`fill="hsl(${hash % 360} 45% 50%)"`;
 }
 
 const CLASSES = KNOWN.map((_, index) => `.c${index} { fill: var(--c${index}); }`);
@@ -27,107 +27,66 @@ const STYLE = `
   --text: #1c2024; --soft: #5a6370; --line: #d8dde3; --back: #f5f6f8; --card: #fff; --link: #0b57b0;
   --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --good-back: #e3f4e8; --warn-back: #fff4e0; --bad-back: #fdecea;
   --queue: #8d96a3; --total: #3f6fb5; --c0: #e08a00; --c1: #2a9d8f; --c2: #b5489b; --c3: #7b9e2b; --c4: #c4ab00;
-  --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4;
-  --c8: #d1495b; --c9: #2f7d4f; --c10: #f2b5a0; --c11: #4b5d16;
+  --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4; --c8: #d1495b; --c9: #2f7d4f; --c10: #f2b5a0; --c11: #4b5d16;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --text: #e6e9ed; --soft: #a3adba; --line: #39414b; --back: #14181d; --card: #1d2329; --link: #7db4ff;
     --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --good-back: #17331f; --warn-back: #3a2c12; --bad-back: #431c1a;
     --queue: #8791a0; --total: #6c9be0; --c0: #f0a53a; --c1: #4dbfb0; --c2: #d97cc2; --c3: #a4c455; --c4: #e0cb45;
-    --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6;
-    --c8: #ef7d8b; --c9: #5fb583; --c10: #ffd2c4; --c11: #8fa343;
+    --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6; --c8: #ef7d8b; --c9: #5fb583; --c10: #ffd2c4; --c11: #8fa343;
   }
 }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
-header, main { max-width: 88rem; margin: 0 auto; padding: 0 1rem 1rem; }
-.verdict { display: flex; gap: .75rem; margin: 1rem 0 .5rem; padding: .75rem 1rem; font-size: 1.5rem; line-height: 1.3; border: 2px solid currentColor; border-left-width: .75rem; border-radius: .5rem; background: var(--card); overflow-wrap: anywhere; }
-.verdict.bad { background: var(--bad-back); }
-.verdict.warn { background: var(--warn-back); }
-.verdict a { font-size: 1rem; white-space: nowrap; }
-.about { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.5rem; }
-.about nav { margin-left: auto; }
+body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+header, main { max-width: 88rem; margin: 0 auto; padding: 0 1rem 1rem; } a { color: var(--link); }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; } summary, button { cursor: pointer; } dd, .notice p { margin: 0; }
+code { font-weight: normal; } .soft, .about, small, caption, dt, thead th { color: var(--soft); }
+.good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
+.verdict { display: flex; gap: .75rem; margin: 1rem 0 .5rem; padding: .75rem 1rem; font-size: 1.5rem; line-height: 1.3;
+  border: 2px solid currentColor; border-left-width: .75rem; border-radius: .5rem; background: var(--card); }
+.verdict.bad { background: var(--bad-back); } .verdict.warn { background: var(--warn-back); } .verdict a { font-size: 1rem; white-space: nowrap; }
+.about { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.5rem; } .about nav { margin-left: auto; }
 nav a { display: inline-block; padding: .25rem 0; margin-right: .75rem; }
-h2 { font-size: 1.2rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
-h2 small { font-weight: normal; font-size: 1rem; }
-a { color: var(--link); }
-a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+h2 { font-size: 1.2rem; margin: 0 0 .25rem; } h2 small { font-weight: normal; font-size: 1rem; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
-.soft, .about, small, caption, dt, thead th { color: var(--soft); }
-.good { color: var(--good); }
-.warn { color: var(--warn); }
-.bad { color: var(--bad); }
-.chips, .parts { list-style: none; margin: .25rem 0; padding: 0; overflow-wrap: anywhere; }
-.chips, .parts { display: flex; flex-wrap: wrap; gap: .35rem .75rem; }
-.chips li { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; }
-.parts { gap: 0 1rem; font-size: .875rem; }
 section > :last-child { margin-bottom: 0; }
-summary { cursor: pointer; padding: .25rem 0; overflow-wrap: anywhere; }
-details details { margin: .25rem 0; }
-section > details > summary bdi { font-size: 1.1rem; font-weight: 600; }
-section > details > summary small { display: block; }
+.chips, .parts { display: flex; flex-wrap: wrap; gap: .35rem .75rem; list-style: none; margin: .25rem 0; padding: 0; } .chips { margin-bottom: 1rem; }
+.chips li { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; } .parts { gap: 0 1rem; font-size: .875rem; }
+summary { padding: .25rem 0; } details details { margin: .25rem 0; } section > details > summary bdi { font-size: 1.1rem; font-weight: 600; }
+section > details > summary small, tbody th small, td.number small { display: block; font-weight: normal; }
 /* The colours of New Relic; the sign and the word beside them say the same. */
 .health { padding: 0 .5rem; border-radius: .3rem; white-space: nowrap; }
-.green { background: var(--good-back); color: var(--good); }
-.orange { background: #ffb020; color: #1c2024; font-weight: 600; }
-.red { background: #c62828; color: #fff; font-weight: 600; }
-.grey { background: var(--back); color: var(--soft); }
-.notice { color: var(--text); border-left: .3rem solid var(--warn); background: var(--warn-back); padding: .5rem .75rem; margin: 0 0 .75rem; overflow-wrap: anywhere; }
-.notice.bad { border-color: var(--bad); background: var(--bad-back); }
-ul.notice { padding-left: .75rem; list-style: none; }
-ul.chips { margin-bottom: 1rem; }
-.notice ul { margin: .25rem 0 0; padding-left: 1.5rem; }
-.notice dl { margin: .25rem 0 0; }
+.green { background: var(--good-back); color: var(--good); } .grey { background: var(--back); color: var(--soft); }
+.orange { background: #ffb020; color: #1c2024; font-weight: 600; } .red { background: #c62828; color: #fff; font-weight: 600; }
+.notice { color: var(--text); border-left: .3rem solid var(--warn); background: var(--warn-back); padding: .5rem .75rem; margin: 0 0 .75rem; }
+.notice.bad { border-color: var(--bad); background: var(--bad-back); } ul.notice { list-style: none; } .notice ul, .notice dl { margin: .25rem 0 0; }
 .notice dl div { display: grid; grid-template-columns: 6rem 1fr; gap: 0 1rem; }
-.notice dd { margin: 0; }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); gap: .5rem 1.5rem; margin: 0 0 1rem; }
-.facts dd { margin: 0; }
-.track { fill: var(--line); }
-table { width: 100%; border-collapse: collapse; margin: 0 0 .5rem; }
-caption { text-align: left; padding: .25rem 0; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); font-weight: normal; }
-tbody th, td.long { overflow-wrap: anywhere; }
-tbody th { min-width: 11.5rem; }
-tbody th small, td.number small { display: block; font-weight: normal; }
-td.long { min-width: 13rem; }
-td.time { width: 45%; }
-.name { font-weight: 600; }
-code { font-weight: normal; }
-td ul:not(.parts) { margin: 0; padding-left: 1.25rem; }
-thead th { border-top: 0; font-size: .85rem; }
-td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.group { white-space: nowrap; }
-.search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 1rem; }
-.search input { flex: 1 1 10rem; max-width: 22rem; }
+table { width: 100%; border-collapse: collapse; margin: 0 0 .5rem; } caption { text-align: left; padding: .25rem 0; font-size: .9rem; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line);
+  font-weight: normal; overflow-wrap: normal; }
+tbody th, td.long { overflow-wrap: anywhere; } tbody th { min-width: 11.5rem; } td.long { min-width: 13rem; } td.time { width: 45%; }
+td ul:not(.parts) { margin: 0; padding-left: 1.25rem; } thead th { border-top: 0; font-size: .85rem; }
+td.number { font-variant-numeric: tabular-nums; white-space: nowrap; } .name { font-weight: 600; } .group { white-space: nowrap; }
+.search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 1rem; } .search input { flex: 1 1 10rem; max-width: 22rem; }
 input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .3rem; padding: .4rem .75rem; }
-button { cursor: pointer; }
-.bar { display: block; width: 100%; height: 1rem; margin: .15rem 0; }
-.bar .track { opacity: .35; }
+.bar { display: block; width: 100%; height: 1rem; margin: .15rem 0; } .facts .bar { height: .4rem; max-width: 20rem; }
+.track { fill: var(--line); opacity: .35; }
 /* A gap between neighbours, for people who cannot tell the colours apart. */
-.bar rect:not(.track, .pale) { stroke: var(--card); stroke-width: 1px; vector-effect: non-scaling-stroke; }
-.pale { fill: var(--card); opacity: .65; }
-.swatch { width: .7rem; height: .7rem; vertical-align: baseline; }
-.pages { display: flex; gap: 1.5rem; justify-content: center; padding-top: .5rem; }
-.more { margin: .25rem 0; }
-.facts .bar { height: .4rem; max-width: 20rem; }
+.bar rect:not(.track, .pale) { stroke: var(--card); stroke-width: 1px; vector-effect: non-scaling-stroke; } .pale { fill: var(--card); opacity: .65; }
+.swatch { width: .7rem; height: .7rem; vertical-align: baseline; } .pages { display: flex; gap: 1.5rem; justify-content: center; padding-top: .5rem; }
 .queue { fill: var(--queue); } .total, .used { fill: var(--total); }
 ${CLASSES.join(' ')}
 @media (max-width: 44rem) {
-  .notice dl div { display: block; }
-  .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }
+  .notice dl div, .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }
   .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .stack tr { border-top: 1px solid var(--line); padding: .4rem 0; }
-  .stack th, .stack td { border: 0; padding: .1rem 0; }
-  .stack th { font-weight: 600; }
-  .stack td { display: flex; gap: 1rem; justify-content: space-between; text-align: right; }
+  .stack tr { border-top: 1px solid var(--line); padding: .4rem 0; } .stack th, .stack td { border: 0; padding: .1rem 0; }
+  .stack th { font-weight: 600; } .stack td { display: flex; gap: 1rem; justify-content: space-between; text-align: right; }
   .stack td::before { content: attr(data-label); color: var(--soft); text-align: left; flex-shrink: 0; }
   .stack td.number { display: inline-flex; gap: .4rem; margin-right: 1.25rem; align-items: baseline; }
-  .stack td.long, .stack td.time { display: block; width: auto; text-align: left; }
-  .stack td.long::before { display: block; }
-  .stack td.time::before { content: none; }
-  .verdict { font-size: 1.2rem; }
-  .group { white-space: normal; }
+  .stack td.long, .stack td.time { display: block; width: auto; text-align: left; } .stack td.long::before { display: block; }
+  .stack td.time::before { content: none; } .verdict { font-size: 1.2rem; } .group { white-space: normal; }
 }
 `;
 

@@ -8,6 +8,8 @@ const MIN_ERRORS_PER_SECOND = 0.02;
 const MIN_APDEX_SCORE = 0.7;
 const MIN_APDEX_REQUESTS = 100;
 
+const NO_TROUBLE = 9;
+
 type Judged = Pick<ShownApplication, 'health' | 'errorRatio' | 'requests' | 'apdexScore' | 'apdexRequests'>;
 
 interface Trouble {
@@ -47,9 +49,9 @@ export interface EntityRow {
   readonly troubles: readonly Trouble[];
 }
 
-/** Returns Infinity without a trouble. */
+/** Returns the rank of the gravest trouble. */
 export function rankTroubles([gravest]: readonly Trouble[]): number {
-  return gravest?.rank ?? Infinity;
+  return gravest?.rank ?? NO_TROUBLE;
 }
 
 /** Returns applications in trouble first, then the slowest, then those without a response time; lets other work run in between. */
@@ -71,7 +73,7 @@ export async function listApplications(
   // The keys are objects of one shape: comparing the applications themselves would hold the event loop five times as long.
   const keys = Array.from(rows.values(), (row) => {
     const { id, name, responseTime = -1 } = row.application;
-    return { row, rank: Math.min(rankTroubles(row.troubles), 9), responseTime, name, id };
+    return { row, rank: rankTroubles(row.troubles), responseTime, name, id };
   });
   keys.sort((a, b) => {
     if (a.rank !== b.rank) return a.rank - b.rank;
@@ -81,20 +83,10 @@ export async function listApplications(
   return keys.map(({ row }) => row);
 }
 
-/** Returns entities in trouble first, otherwise in the order of the accounts; lets other work run in between. */
-export async function listEntities(
-  accounts: readonly ShownAccount[],
-  signal: AbortSignal,
-): Promise<readonly EntityRow[]> {
-  const troubled: EntityRow[] = [];
-  const well: EntityRow[] = [];
-  for (const account of accounts) {
-    const add = (entity: ShownEntity): void => {
-      const row = { entity, account, troubles: findTroubles(entity) };
-      (row.troubles.length > 0 ? troubled : well).push(row);
-    };
-    await inSlices(account.monitored, add, signal);
-  }
-  troubled.sort((a, b) => rankTroubles(a.troubles) - rankTroubles(b.troubles));
-  return [...troubled, ...well];
+/** Returns entities in trouble first, otherwise in the order of the accounts. */
+export function listEntities(accounts: readonly ShownAccount[]): readonly EntityRow[] {
+  const rows = accounts.flatMap((account) =>
+    account.monitored.map((entity) => ({ entity, account, troubles: findTroubles(entity) })),
+  );
+  return rows.sort((a, b) => rankTroubles(a.troubles) - rankTroubles(b.troubles));
 }

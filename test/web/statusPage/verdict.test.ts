@@ -25,7 +25,7 @@ async function judged(accounts: readonly AccountStatus[], blocks: readonly Block
     accounts: shown,
     entries: [],
     rows: await listApplications(shown, signal),
-    entities: await listEntities(shown, signal),
+    entities: listEntities(shown),
     problems: findProblems(shown, over.entries ?? [], over.reloadFailure, TEST_NOW),
     now: TEST_NOW,
     silence: 12,
@@ -85,10 +85,22 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     'failing',
     '; 1 more problem',
   ],
-  ['a refused key', { up: false, refused: 'no', tasks: [] }, {}, 'failing', `${REFUSED}: nothing new since 23:59 UTC`],
+  [
+    'a refused key',
+    { up: false, refused: 'no', tasks: [] },
+    {},
+    'failing',
+    `${REFUSED}: nothing new since 2025-12-31 23:59 UTC`,
+  ],
   ['one refused for a day', { up: false, refused: 'no', ...longAgo }, {}, 'failing', `since 2025-12-31 00:00 UTC`],
   ['one refused from the start', { up: false, outage, ...never }, {}, 'failing', `${REFUSED}: nothing was read yet`],
-  ['an outage', { up: false, outage, tasks: [task(failed)] }, {}, 'failing', `${REFUSED}: nothing new since 23:59 UTC`],
+  [
+    'an outage',
+    { up: false, outage, tasks: [task(failed)] },
+    {},
+    'failing',
+    `${REFUSED}: nothing new since 2025-12-31 23:59 UTC`,
+  ],
   ['a failed reload', {}, { reloadFailure }, 'failing', 'The last reload failed: the configuration from before it'],
   [
     'reads without a value',
@@ -193,7 +205,7 @@ test('accounts that cannot be read for one reason are one problem', async () => 
       [],
     );
   const no = { refused: 'refused' };
-  const since = 'nothing new since 23:59 UTC';
+  const since = 'nothing new since 2025-12-31 23:59 UTC';
   expect((await states({}, no, { refused: 'no' })).text).toBe(`New Relic refuses the key of a1 and a2: ${since}`);
   expect((await states({}, no, { outage: network })).text).toBe(
     `New Relic refuses the key of a1: ${since}; 1 more problem`,
