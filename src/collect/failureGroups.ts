@@ -1,8 +1,9 @@
+import { REMEDIES, type FailureReason } from '../api/upstreamError.ts';
 import type { TaskStatus } from './accountStatus.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
-  readonly reason: NonNullable<TaskStatus['reason']>;
+  readonly reason: FailureReason;
   readonly problem: string;
   /** The time since which the first of them fails, Unix seconds. */
   readonly since: number;
@@ -31,4 +32,9 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
 /** The most failed attempts in a row of one of these tasks. */
 export function failuresOf({ tasks }: FailureGroup): number {
   return tasks[0]?.failures ?? 0;
+}
+
+/** Says what an operator does about failures with this reason. */
+export function remedyFor(reason: FailureReason): string {
+  return REMEDIES[reason];
 }

@@ -161,6 +161,17 @@ describe('the state of a held value', () => {
     expect(await state(maxAge - 1_000, maxAge + 1_000)).toBe('missing');
   });
 
+  it('is late only once a scrape has asked for it after it became due, and ended without it', async () => {
+    const { world, list } = account();
+    const isLate = () => world.status.tasks.find(({ group }) => group === 'applications')?.isLate;
+    await world.scrape();
+    await world.clock.advance((list.lastRead?.dueAt ?? NaN) - world.clock.monotonic() + 1_000);
+    expect([world.status.tasks[0]?.state, isLate()]).toEqual(['stale', false]);
+    world.reader.fault = () => ({ reason: 'server' });
+    await world.scrape();
+    expect([world.status.tasks[0]?.state, isLate()]).toEqual(['stale', true]);
+  });
+
   it('is missing when nothing is held', () => {
     const { schedule, list } = account();
     expect(schedule.stateOf(list, { asOf: 0, now: 0 })).toBe('missing');

@@ -1,4 +1,4 @@
-import type { AccountStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, QueryStatus } from '../../collect/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import { FIRST_OF, groupInWords, type Group } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
@@ -75,7 +75,11 @@ function accountDetails(
   const [{ lastMinute, configured, inForce, inFlight }, wasRead] = [budget, groups.some((each) => each.lastSuccess)];
   const summary = markup`${isolate(account.name)} <span class="${style}">${sign} ${words}</span>
 <small>${counted(tasks.length, 'read')}, ${describeStates(states)}; ${lastMinute} of ${configured} calls in the last minute</small>`;
-  const used = { paint: markup`class="used"`, from: 0, length: Math.min(1000, (1000 * lastMinute) / configured) };
+  const used = {
+    paint: markup`class="used"`,
+    from: 0,
+    length: Math.min(1000, (1000 * lastMinute) / Math.max(1, configured)),
+  };
   const reduced = inForce < configured ? ` (${Math.floor(inForce)} in force now)` : '';
   const pairs = Object.entries(labels).map(([name, value]) => markup`${isolate(name)}=${isolate(value)}`);
   const number = accountId === undefined ? undefined : `, account ${accountId}`;
@@ -127,15 +131,8 @@ function describeApplications({ applications, applicationCounts, outage, groups 
   return describeList(applicationCounts);
 }
 
-function describeList({
-  exported,
-  listed,
-  reporting,
-}: {
-  exported: number;
-  listed: number;
-  reporting: number;
-}): string {
+function describeList(counts: Record<'exported' | 'listed' | 'reporting', number>): string {
+  const { exported, listed, reporting } = counts;
   return `${withCommas(exported)} exported of ${withCommas(listed)} listed, ${withCommas(reporting)} of them report`;
 }
 
@@ -150,72 +147,55 @@ function describePlan({ callsPerMinute, budget, slowdown, concurrencyCapacity }:
 }
 
 /** What a table says of a group, a type of entities or a query. */
-interface ReadRow {
-  readonly name: HtmlValue;
-  readonly success: boolean | undefined;
-  readonly problem: string | undefined;
-  readonly seconds: number | undefined;
-  readonly lastSuccess: number | undefined;
+interface ReadRow extends Pick<QueryStatus, 'success' | 'problem' | 'seconds' | 'lastSuccess'> {
+  readonly title: HtmlValue;
   readonly values: string;
   readonly notes: readonly HtmlValue[];
 }
 
 function groupRows({ groups, lateByGroup }: ShownAccount, now: number): readonly ReadRow[] {
-  return groups.map((group) => {
-    const { tasks, intervalSeconds, effectiveIntervalSeconds: effective, oldestWindowEnd: end } = group;
-    const late = Math.min(tasks.stale, lateByGroup.get(group.group) ?? 0);
+  return groups.map((each) => {
+    const { group, tasks, intervalSeconds, effectiveIntervalSeconds: effective, oldestWindowEnd: end } = each;
+    const late = Math.min(tasks.stale, lateByGroup.get(group) ?? 0);
     const slower = effective > intervalSeconds ? `, in effect ${durationInWords(effective)}` : '';
-    const window =
-      FIRST_OF[group.group].gives === 'window' && end !== undefined ? [`oldest window ended ${ago(end, now)}`] : [];
-    const notes = [`every ${durationInWords(intervalSeconds)}${slower}`, ...window];
-    const { success, durationSeconds: seconds, lastSuccess } = group;
+    const hasWindow = FIRST_OF[group].gives === 'window' && end !== undefined;
+    const window = hasWindow ? `oldest window ended ${ago(end, now)}` : undefined;
+    const notes = [`every ${durationInWords(intervalSeconds)}${slower}`, window];
     const values = describeStates({ ...tasks, late });
-    return { name: groupInWords(group.group), success, problem: undefined, seconds, lastSuccess, values, notes };
+    return { ...each, title: groupInWords(group), problem: undefined, seconds: each.durationSeconds, values, notes };
   });
 }
 
 function typeRows({ entities, lateByGroup }: ShownAccount, now: number): readonly ReadRow[] {
   return entities.map((each) => {
-    const { listed, excluded, leftOut, metrics, metricProblems, values, failing, oldestRead, windowEnd, seconds } =
-      each;
-    const read = counted(values.fresh + values.stale + values.missing, 'entity', 'entities');
+    const { listed, excluded, leftOut, metrics, metricProblems, values: states, failing, oldestRead } = each;
+    const read = counted(states.fresh + states.stale + states.missing, 'entity', 'entities');
     const problem = each.problem ?? (failing === 0 ? undefined : `golden metrics of ${failing} of ${read} failed`);
-    const late = Math.min(values.stale, lateByGroup.get('golden_metrics') ?? 0);
-    const unread = metricProblems.map(
-      (one) => markup`${isolate(one.metric)}: <span class="warn">${breakable(one.problem)}</span>`,
-    );
+    const series = [`${counted(each.series, 'series', 'series')} of `, join(metrics.map(isolate), ', ')];
+    const age = ['oldest value read ', timeAgo(oldestRead, now), windowNote(oldestRead, each.windowEnd, now)];
+    const unread = metricProblems.map(({ metric, problem: why }) => {
+      return markup`${isolate(metric)}: <span class="warn">${breakable(why)}</span>`;
+    });
     const notes = [
       listed === undefined ? 'not read yet' : describeList({ ...each, listed }),
       excluded === 0 ? undefined : `${withCommas(excluded)} filtered out`,
       leftOut === 0 ? undefined : `${withCommas(leftOut)} beyond max_entities`,
-      metrics.length === 0
-        ? undefined
-        : [`${counted(each.series, 'series', 'series')} of `, join(metrics.map(isolate), ', ')],
-      oldestRead === undefined
-        ? undefined
-        : ['oldest value read ', timeAgo(oldestRead, now), windowNote(oldestRead, windowEnd, now)],
-      ...unread,
+      metrics.length === 0 ? undefined : series,
+      oldestRead === undefined ? undefined : age,
     ];
-    const success = problem === undefined && metricProblems.length === 0 ? each.success : false;
-    const { type, lastSuccess } = each;
-    return {
-      name: isolate(type),
-      success,
-      problem,
-      seconds,
-      lastSuccess,
-      values: describeStates({ ...values, late }),
-      notes,
-    };
+    const late = Math.min(states.stale, lateByGroup.get('golden_metrics') ?? 0);
+    const success = problem === undefined && unread.length === 0 ? each.success : false;
+    const values = describeStates({ ...states, late });
+    return { ...each, title: isolate(each.type), success, problem, values, notes: [...notes, ...unread] };
   });
 }
 
 function queryRows({ queries }: ShownAccount, now: number): readonly ReadRow[] {
   return queries.map((query) => {
-    const { rows, series, lastSuccess, windowEnd, nrql } = query;
+    const { name, rows, series, lastSuccess, windowEnd, nrql } = query;
     const values = `${rows === undefined ? 'no rows yet' : counted(rows, 'row')}, ${withCommas(series)} series`;
     const notes = [[markup`<code>${nrql}</code>`, windowNote(lastSuccess, windowEnd, now)]];
-    return { ...query, name: isolate(query.name), values, notes };
+    return { ...query, title: isolate(name), values, notes };
   });
 }
 
@@ -229,12 +209,12 @@ function windowNote(readAt: number | undefined, windowEnd: number | undefined, n
 function readTable(summary: string, reads: readonly ReadRow[], isOpen: boolean, now: number): Html | undefined {
   if (reads.length === 0) return undefined;
   const failing = reads.filter(({ success }) => success === false).length;
-  const rows = reads.map(({ name, success, problem, seconds, lastSuccess, values, notes }) => {
+  const rows = reads.map(({ title, success, problem, seconds, lastSuccess, values, notes }) => {
     const words = success === undefined ? 'not yet' : success ? 'OK' : breakable(problem ?? 'failed');
     const took = seconds === undefined || success === undefined ? undefined : ` in ${durationInWords(seconds)}`;
     const attempt = markup`<span><span class="${success === false ? 'bad' : ''}">${words}</span>${took}</span>`;
     const present = notes.filter((note) => note !== undefined);
-    return [name, attempt, timeAgo(lastSuccess, now), values, { style: 'long', value: join(present, '; ') }] as const;
+    return [title, attempt, timeAgo(lastSuccess, now), values, { style: 'long', value: join(present, '; ') }] as const;
   });
   const shown = table(undefined, ['What', 'Last attempt', 'Last success', 'Values', 'Notes'], rows);
   return fold(failing === 0 ? summary : `${summary}, ${failing} failing`, shown, isOpen || failing > 0);

@@ -1,5 +1,5 @@
-import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
 import type { EntryStatus, TaskStatus } from '../../collect/accountStatus.ts';
+import { remedyFor, type FailureGroup } from '../../collect/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { counted, durationInWords, timeInWords, withCommas } from '../../text/wording.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
@@ -26,7 +26,7 @@ const NAMED = 3;
 const SHOWN_FAULTS = 5;
 
 /** Sentences about the failures of something, by their reason. */
-const SENTENCES: Readonly<Record<FailureReason, (subject: string) => string>> = {
+const SENTENCES: Readonly<Record<FailureGroup['reason'], (subject: string) => string>> = {
   auth: (subject) => `New Relic refuses the key of ${subject}`,
   forbidden: (subject) => `New Relic does not let the key read ${subject}`,
   not_found: (subject) => `New Relic does not find ${subject}`,
@@ -59,30 +59,26 @@ export function findProblems(
 
 /** Returns a problem for each reason why accounts cannot be read. */
 function unreadAccounts(accounts: readonly ShownAccount[], now: number): readonly Problem[] {
-  const alike = new Map<FailureReason, ShownAccount[]>();
+  const alike = new Map<FailureGroup['reason'], ShownAccount[]>();
   for (const account of accounts.filter(isUnread)) {
     // Only a key is refused without an attempt of the account itself.
     const reason = account.outage?.reason ?? 'auth';
     alike.set(reason, [...(alike.get(reason) ?? []), account]);
   }
   return Array.from(alike, ([reason, unread]) => {
-    const reads = unread.flatMap(({ groups }) => groups.flatMap(({ lastSuccess }) => lastSuccess ?? []));
-    const newest = Math.max(...reads);
-    const since = unread.flatMap(({ outage }) => outage?.since ?? []);
-    const until = Math.max(...unread.map(({ outage }) => outage?.servedUntil ?? -Infinity));
-    const left = until > now ? durationInWords(Math.ceil(until - now)) : undefined;
-    const news = reads.length === 0 ? 'nothing was read yet' : `nothing new since ${clockTime(newest, now)}`;
+    const newest = Math.max(...unread.flatMap(({ groups }) => groups.map(({ lastSuccess = 0 }) => lastSuccess)));
+    const since = Math.min(...unread.map((account) => account.outage?.since ?? Infinity));
+    const until = Math.max(...unread.map((account) => account.outage?.servedUntil ?? 0));
+    const times = `until ${timeInWords(until)} at the latest (${durationInWords(Math.ceil(until - now))} from now)`;
+    const isServing = unread.some((account) => account.isServing);
+    const nothing = 'Nothing: there are no good values, or they are too old';
+    const news = newest > 0 ? `nothing new since ${clockTime(newest, now)}` : 'nothing was read yet';
     return {
       kind: 'unread',
       headline: `${SENTENCES[reason](nameAccounts(unread))}: ${news}`,
-      remedy: REMEDIES[reason],
-      since: since.length === 0 ? undefined : Math.min(...since),
-      served:
-        left === undefined
-          ? unread.some(({ isServing }) => isServing)
-            ? 'The last good values'
-            : 'Nothing: there are no good values, or they are too old'
-          : `The last good values, until ${timeInWords(until)} at the latest (${left} from now)`,
+      remedy: remedyFor(reason),
+      since: Number.isFinite(since) ? since : undefined,
+      served: until > now ? `The last good values, ${times}` : isServing ? 'The last good values' : nothing,
       raw: [...new Set(unread.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
       accounts: unread,
       tasks: [],
@@ -105,7 +101,7 @@ function failingReads(account: ShownAccount): readonly Problem[] {
     const more = tasks.length > 1 ? ` and ${withCommas(tasks.length - 1)} more` : '';
     const subject = `${group}${name === undefined ? '' : ` of ${shorten(name)}`}${more} (${shorten(account.name)})`;
     const headline = SENTENCES[reason](subject);
-    const remedy = REMEDIES[reason];
+    const remedy = remedyFor(reason);
     const served = servedInWords(tasks);
     return { kind: 'reads', headline, remedy, since, served, raw: [problem], accounts: [account], tasks };
   });
@@ -120,33 +116,21 @@ function servedInWords(tasks: readonly TaskStatus[]): string {
     : `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
 }
 
-function reloadProblem({ at, diagnostics }: ReloadFailure): Problem {
+function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {
   const rest = diagnostics.length - SHOWN_FAULTS;
-  return {
-    kind: 'reload',
-    headline: 'The last reload failed: the configuration from before it stays in force',
-    remedy: 'correct the file, try it with the command "check", and reload',
-    since: at,
-    served: undefined,
-    raw: [...diagnostics.slice(0, SHOWN_FAULTS), ...(rest > 0 ? [`and ${counted(rest, 'more fault')}`] : [])],
-    accounts: [],
-    tasks: [],
-  };
+  const raw = [...diagnostics.slice(0, SHOWN_FAULTS), ...(rest > 0 ? [`and ${counted(rest, 'more fault')}`] : [])];
+  const headline = 'The last reload failed: the configuration from before it stays in force';
+  const remedy = 'correct the file, try it with the command "check", and reload';
+  return { kind: 'reload', headline, remedy, since, served: undefined, raw, accounts: [], tasks: [] };
 }
 
-function pauseProblem(paused: readonly ShownAccount[], now: number): Problem {
-  const until = Math.max(...paused.map(({ budget }) => budget.pausedUntil ?? now));
-  const left = durationInWords(Math.max(0, Math.ceil(until - now)));
-  return {
-    kind: 'pause',
-    headline: `New Relic asked us to stop calling: ${nameAccounts(paused)} paused until ${timeInWords(until)}, ${left} from now`,
-    remedy: REMEDIES.rate_limited,
-    since: undefined,
-    served: 'The last good values',
-    raw: [],
-    accounts: paused,
-    tasks: [],
-  };
+function pauseProblem(accounts: readonly ShownAccount[], now: number): Problem {
+  const until = Math.max(...accounts.map(({ budget }) => budget.pausedUntil ?? now));
+  const times = `${timeInWords(until)}, ${durationInWords(Math.max(0, Math.ceil(until - now)))} from now`;
+  const headline = `New Relic asked us to stop calling: ${nameAccounts(accounts)} paused until ${times}`;
+  const remedy = remedyFor('rate_limited');
+  const served = 'The last good values';
+  return { kind: 'pause', headline, remedy, since: undefined, served, raw: [], accounts, tasks: [] };
 }
 
 /** Returns `production`, `a, b and c`, or `6 accounts (a, b, c and 3 more)`. */
