@@ -186,7 +186,14 @@ function typeRows({ entities, lateByGroup }: ShownAccount, now: number): readonl
     const late = Math.min(states.stale, lateByGroup.get('golden_metrics') ?? 0);
     const success = problem === undefined && unread.length === 0 ? each.success : false;
     const values = describeStates({ ...states, late });
-    return { ...each, title: isolate(each.type), success, problem, values, notes: [...notes, ...unread] };
+    return {
+      ...each,
+      title: markup`<span class="group">${isolate(each.type)}</span>`,
+      success,
+      problem,
+      values,
+      notes: [...notes, ...unread],
+    };
   });
 }
 

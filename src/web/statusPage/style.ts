@@ -66,7 +66,7 @@ section > details > summary small, tbody th small, td.number small { display: bl
 table { width: 100%; border-collapse: collapse; margin: 0 0 .5rem; } caption { text-align: left; padding: .25rem 0; font-size: .9rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line);
   font-weight: normal; overflow-wrap: normal; }
-tbody th, td.long { overflow-wrap: anywhere; } tbody th { min-width: 11.5rem; } td.long { min-width: 13rem; } td.time { width: 45%; }
+tbody th, td.long { overflow-wrap: anywhere; } tbody th { min-width: 11.5rem; } td:not(.number) { min-width: 7rem; } td.long { min-width: 13rem; } td.time { width: 45%; }
 td ul:not(.parts) { margin: 0; padding-left: 1.25rem; } thead th { border-top: 0; font-size: .85rem; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; } .name { font-weight: 600; } .group { white-space: nowrap; }
 .search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 1rem; } .search input { flex: 1 1 10rem; max-width: 22rem; }
