@@ -58,7 +58,7 @@ test('the program follows the list of accounts: one is added, one renamed, one r
   const failed = 'newrelic_exporter_account_list_success{entry="org"} 0\n';
   await until('the list to fail', async () => (await exporter.text('/metrics')).includes(failed));
   expect(await exporter.text('/metrics')).toContain(exported);
-  expect(await exporter.text('/')).toContain('The list of accounts of <bdi>org</bdi> cannot be read');
+  expect(await exporter.text('/')).toContain('org, the list of its accounts');
   const status = JSON.parse(await exporter.text('/api/status')) as Record<string, unknown>;
   expect(status['account_lists']).toMatchObject([{ entry: 'org', success: false, listed: 3, exported: 3 }]);
   expect(status['accounts']).toMatchObject([{ name: 'Uno', account_id: ID, entry: 'org' }, {}, {}]);

@@ -35,7 +35,7 @@ test('a reload swaps the whole configuration or nothing, and what is held surviv
   expect(await failure()).toMatchObject({
     faults: expect.arrayContaining([expect.stringMatching(/config\.yaml:3:5: .*region/)]) as unknown,
   });
-  expect(await (await fetch(`${exporter.url}/`)).text()).toContain('<b>The last reload failed</b>');
+  expect(await (await fetch(`${exporter.url}/`)).text()).toContain('The last reload failed: ');
   const after = await exporter.scrape();
   expect(value(after, RELOADED)).toBe(0);
   expect(samplesOf(after, 'newrelic_application_info', { team: 'blue' })).toHaveLength(3);

@@ -131,7 +131,7 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
   }
   expect(JSON.parse(await exporter.text('/api/status'))).toMatchObject({
     verdict: 'failing',
-    verdict_text: expect.stringMatching(/^\d of \d reads? fails?: .*401/) as unknown,
+    verdict_text: expect.stringMatching(/^New Relic refuses the key of .*: nothing was read yet/) as unknown,
     last_scrapes: [{ address: '127.0.0.1' }],
   });
   // One cheap call per interval, however often it is scraped; what was on its way with it counts, too.
