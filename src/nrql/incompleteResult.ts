@@ -1,46 +1,78 @@
+import { withoutQuotations } from './quotations.ts';
+
+/** The words for the rows of a result, and the verbs between a thing and what is said of it. */
+const ROWS = '(?:rows|facets|groups|records)';
+const VERBS = '(?:(?:is|are|was|were|has|have|been|be|may|might|could|can|will|only|therefore|thus) ){0,4}';
+
 /**
  * Words of messages by which New Relic says that a result is not whole; the first row that fits decides. `rows`: the result has
  * more rows or facets than were returned; `data`: its numbers are not those of all data. `source`: where New Relic says so.
  */
 export const INCOMPLETE: readonly {
-  readonly words: RegExp;
+  /** Any of these. */
+  readonly words: readonly RegExp[];
   readonly about: 'rows' | 'data';
   readonly source: string;
 }[] = [
   {
-    words: /maximum result member limit/i,
+    words: [/maximum result member limit/i],
     about: 'data',
     source: 'the page "Use subqueries for linking multiple queries": a subquery gave more than 5,000 results',
   },
   {
-    words: /cardinality (?:limit|budget|management)/i,
+    words: [/cardinality (?:limit|budget|management)/i],
     about: 'data',
     source: 'the page "Manage cardinality", section "Cardinality warnings", which names no exact words',
   },
   {
-    words: nearby(
-      String.raw`\b(?:rows?|facets?|groups?)\b`,
-      incomplete('too many|only the first|exceed\\w*|left out|omitted'),
-    ),
+    words: [/\btimed out\b/i, /\bfound so far\b/i],
+    about: 'data',
+    source: 'our reading: a query that ends at its time limit has not read all data',
+  },
+  {
+    words: [
+      /\b(?:data|results?|records|events|shards?) (?:\w+ ){0,3}(?:not|\w+n't) (?:be |been )?(?:read|searched|answer\w*|respond\w*)\b/i,
+      /\bnot all (?:of )?(?:the )?(?:data|results|records|events|shards)\b[^.;:]{0,20}\b(?:read|searched|returned|included|answered|responded)\b/i,
+      new RegExp(String.raw`\b(?:data|results?|records|events) ${VERBS}missing\b`, 'i'),
+    ],
+    about: 'data',
+    source: 'our reading: data that was not read is in none of the numbers',
+  },
+  {
+    words: [
+      new RegExp(String.raw`\btoo many (?:\w+ ){0,2}${ROWS}\b`, 'i'),
+      new RegExp(
+        String.raw`\b${ROWS}\b[^.;]{0,40}\b(?:exceed\w*|left out|omitted|truncated|incomplete|limited to)\b`,
+        'i',
+      ),
+      new RegExp(String.raw`\b(?:limited to|truncated (?:to|after)|exceed\w*|omitted) (?:[\w,]+ ){0,4}${ROWS}\b`, 'i'),
+      /\bonly (?:the )?first \d/i,
+      /\bonly \d[\d,]* (?:out )?of (?:the )?\d/i,
+      /\b(?:row|facet|group|result) limit (?:\w+ ){0,2}(?:exceeded|reached)\b/i,
+      /\bresults?(?: sets?)? (?:is |was |are |were )?too (?:large|big)\b/i,
+    ],
     about: 'rows',
     source: 'our reading: the pages "Rate limits for NRQL" and "NRQL reference" (LIMIT) name the limit, but no message',
   },
   {
-    words: nearby(String.raw`\b(?:results?|data|response)\b`, incomplete('')),
+    words: [
+      /\b(?:partial|incomplete|truncated) (?:query )?(?:results?|data|response)\b(?! times?\b)|\blimited results?\b/i,
+      new RegExp(String.raw`\b(?:results?|data|response)(?: sets?)? ${VERBS}(?:partial|incomplete|truncated)\b`, 'i'),
+      new RegExp(
+        String.raw`\b(?:results?|data|response) ${VERBS}limited\b(?! to \d+ (?:\w+ )?(?:digit|decimal|character|place))`,
+        'i',
+      ),
+      /\blimited to (?:the )?(?:data|results)\b/i,
+    ],
     about: 'data',
     source: 'our reading, after the words "an incomplete result" of the page on subqueries',
   },
 ];
 
-/** The words that say of a thing that it is not whole, as a pattern. */
-function incomplete(more: string): string {
-  return String.raw`\b(?:incomplete|partial|truncated|limited to${more === '' ? '' : `|${more}`})\b`;
-}
-
-/** Matches two patterns in one sentence, in any order and with at most 60 characters between them. */
-function nearby(one: string, other: string): RegExp {
-  return new RegExp(`${one}[^.]{0,60}${other}|${other}[^.]{0,60}${one}`, 'i');
-}
+/** Names with dots, which are words of users, and what a message denies ("no partial results"). */
+const NAME = /[\w$:-]+(?:\.[\w$-]+)+/g;
+const DENIED =
+  /\b(?:no|not|never|without|\w+n't)(?: (?!but |only |all )\w+){0,3} (?:partial|incomplete|truncated|limited|missing|omitted|left out|timed out|exceed\w*|too (?:many|large|big))\b/gi;
 
 /** Limits for the messages that are looked at, and for the characters of each. */
 const MAX_MESSAGES = 100;
@@ -69,7 +101,8 @@ export function messagesIn(result: Readonly<Record<string, unknown>>): readonly 
  */
 export function incompleteWords(messages: readonly string[], hasLimit: boolean): string | undefined {
   return messages.find((message) => {
-    const row = INCOMPLETE.find(({ words }) => words.test(message));
+    const words = withoutQuotations(message).replace(NAME, ' ').replace(DENIED, ' ');
+    const row = INCOMPLETE.find((each) => each.words.some((pattern) => pattern.test(words)));
     return row !== undefined && !(hasLimit && row.about === 'rows');
   });
 }

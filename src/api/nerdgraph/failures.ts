@@ -2,6 +2,7 @@ import type { Document } from './documents.ts';
 import { NOT_OF_NEW_RELIC, titleOf } from '../http/response.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
+import { withoutQuotations } from '../../nrql/quotations.ts';
 
 /** The failures of errors by their meaning, the most serious first, which decides where a body has several errors. */
 const MEANINGS = {
@@ -106,9 +107,6 @@ export const TABLE: readonly {
   { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
-/** A quotation, or a function with its brackets; the apostrophe within a word ("we're") begins none. */
-const QUOTED = /(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|\b\w+\(\)/g;
-
 /** The members of `extensions` that may contain a code, the most precise first. */
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';
@@ -192,7 +190,7 @@ function verdictOn(error: unknown, status: number): NonNullable<ReturnType<typeo
 function meaningOf(error: unknown): Meaning {
   const codes = codesOf(error);
   const message = wordsOf(error);
-  const words = message.replace(QUOTED, ' ');
+  const words = withoutQuotations(message);
   const extensions = hasMembers(error) ? error['extensions'] : undefined;
   const classification = hasMembers(extensions) ? extensions['classification'] : undefined;
   const row = TABLE.find(({ mark }) => {
