@@ -300,14 +300,19 @@ function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
 
 const PERCENTILE_FUNCTIONS = ['percentile', 'bucketpercentile'];
 
-/** `percentile(x)` without a list of percentiles gives the 95th. `getField` takes one number out of them. */
+/** `percentile(x)` without a list of percentiles gives the 95th. A `getField` around it takes one number out of them. */
 function percentilesIn(parts: readonly TextPart[]): number {
-  const calls = callsIn(parts);
-  if (calls.some(({ name }) => name === 'getfield')) return 0;
-  const counts = calls
-    .filter(({ name }) => PERCENTILE_FUNCTIONS.includes(name))
+  const counts = callsIn(parts)
+    .filter(({ name, group }) => PERCENTILE_FUNCTIONS.includes(name) && !isInGetField(group))
     .map(({ group }) => Math.max(1, (group.clauses[0]?.entries.length ?? 0) - 1));
   return counts.reduce((most, count) => Math.max(most, count), 0);
+}
+
+function isInGetField({ outer }: Group): boolean {
+  for (let group = outer; group !== undefined; group = group.outer) {
+    if (wordOf(group.word) === 'getfield') return true;
+  }
+  return false;
 }
 
 /** The calls of functions at any depth, in the order of the text; names are in lower case. Those of a subquery are its own. */
