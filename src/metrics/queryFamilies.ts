@@ -59,13 +59,16 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
 
 /**
  * What the text says about the column of a metric. New Relic chooses the key of a function around another one, such as
- * `filter(percentile(a, 75), ...)`, unless it has an alias. A value that is no other key names one of these.
+ * `filter(percentile(a, 75), ...)`, unless it has an alias. A value that is no other key names one of these. Keys without alias
+ * are compared without case, as those of rows are.
  */
 function columnFacts(
   columns: ReturnType<typeof readStatement>['columns'],
   value: string | undefined,
 ): { readonly hasPercentiles: boolean; readonly isFiltered: boolean } {
-  const named = columns.find(({ key }) => key === value);
+  const named =
+    columns.find(({ key }) => key === value) ??
+    columns.find(({ key, hasAlias }) => !hasAlias && key?.toLowerCase() === value?.toLowerCase());
   const withoutKey = columns.filter(({ key }) => key === undefined);
   const some = value === undefined ? columns.slice(0, 1) : named === undefined ? withoutKey : [named];
   return {

@@ -222,6 +222,28 @@ describe('rows of one family', () => {
     ]);
   });
 
+  it.each(['PERCENTILE(d, 50, 95)', 'Percentile(d, 50, 95)', 'percentile(d, 50, 95)'])(
+    'with the percentiles of %s are published in whatever case the service gives its key',
+    async (column) => {
+      for (const [value, key] of ['PERCENTILE.d', 'Percentile.d', 'percentile.d'].flatMap((each) => [
+        [each, 'percentile.d'],
+        ['percentile.d', each],
+        [undefined, each],
+      ])) {
+        const nrql = `SELECT ${column}${value === undefined ? '' : ', AVERAGE(d)'} FROM Order`;
+        const more = value === undefined ? {} : { value };
+        const world = worldWith([
+          query({ name: 'took', nrql, metrics: [{ name: 'm', help: 'M', scale: 1, ...more }] }),
+        ]);
+        const average = value === undefined ? {} : { 'average.d': 9 };
+        world.reader.rows.set(nrql, [{ [String(key)]: { '50': 2, '95': 3 }, ...average }]);
+        const response = await world.scrape(only);
+        expect(world.value(response, 'm', { percentile: '95' }), `${String(value)} ${String(key)}`).toBe(3);
+        expect(world.status.warnings).toEqual([]);
+      }
+    },
+  );
+
   it('of a list as a facet are all published', async () => {
     const world = worldWith([ORDERS]);
     const lists = [['a', 'b'], ['b'], ['a', 'b', 'c']];
