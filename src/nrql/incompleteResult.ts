@@ -78,6 +78,14 @@ const DENIED =
 const MAX_MESSAGES = 100;
 const LONGEST_MESSAGE = 10_000;
 
+/** Limit for the characters of New Relic's words in a failure. */
+const LONGEST_QUOTED = 120;
+
+/** A failure's words for what New Relic says of a result, with its own message, cut. */
+export function notWhole(message: string): string {
+  return `the result is not whole, says New Relic: ${message.slice(0, LONGEST_QUOTED)}`;
+}
+
 /** New Relic's messages about a result of NRQL, each in one line. */
 export function messagesIn(result: Readonly<Record<string, unknown>>): readonly string[] {
   const { metadata } = result;

@@ -1,5 +1,5 @@
 import { Facets, hasOthers, MAX_FACETS } from './facets.ts';
-import { incompleteWords } from './incompleteResult.ts';
+import { incompleteWords, notWhole } from './incompleteResult.ts';
 
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
@@ -59,9 +59,6 @@ export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 /** The label of the numbers of `percentile()`. */
 export const PERCENTILE_LABEL = 'percentile';
 
-/** Limit for the characters of New Relic's words in a failure. */
-const LONGEST_QUOTED = 120;
-
 const RESERVED_MEMBERS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
 
 /** Thrown when the rows of a result cannot be interpreted; the message says what is wrong. */
@@ -82,7 +79,7 @@ export function whyIncomplete(
     return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';
   }
   const words = incompleteWords(messages, limit !== undefined);
-  if (words !== undefined) return `the result is not whole, says New Relic: ${words.slice(0, LONGEST_QUOTED)}`;
+  if (words !== undefined) return notWhole(words);
   if (failAt === undefined || rows.length === 0) return undefined;
   const others = namesOfOthers(facets, rules);
   const written = rows.map((row) => (isRecord(row) ? row[keyIn(row, failAt.value, others)] : undefined));

@@ -4,7 +4,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { aligned, all, any, isIn, isLike, nrql, rowsOf, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
-import { incompleteWords, messagesIn } from '../../nrql/incompleteResult.ts';
+import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
@@ -69,7 +69,7 @@ async function readUniqueNames(
     onQuery?.(queries, names.size);
     const words = found.length >= MAX_NAMES ? undefined : incompleteWords(messagesIn(response ?? {}), false);
     if (words !== undefined) {
-      throw transport.failure(group, 'New Relic says that the list of metric names is not whole', 'too_large');
+      throw transport.failure(group, `${about}: the list of metric names: ${notWhole(words)}`, 'too_large');
     }
     const more = found.length >= MAX_NAMES ? branches(branch, found) : [];
     open.push(...more);

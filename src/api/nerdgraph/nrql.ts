@@ -2,7 +2,7 @@ import { CallFailure } from '../upstreamError.ts';
 import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MAX_FACETS, hasOthers } from '../../nrql/facets.ts';
-import { incompleteWords, messagesIn } from '../../nrql/incompleteResult.ts';
+import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResult.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
@@ -90,22 +90,41 @@ const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 /** Limit for the named facets, far above the number of facets that a query can have. */
 const MAX_FACET_NAMES = 100;
 
+/** Why a query has no result that can be used as it is, so that it is read in parts. */
+export class Incomplete {
+  readonly why: string;
+  /** False where New Relic says something else of the data, so that a smaller query need not help. */
+  readonly isTooLarge: boolean;
+
+  constructor(why: string, isTooLarge: boolean) {
+    this.why = why;
+    this.isTooLarge = isTooLarge;
+  }
+}
+
+export const FULL = new Incomplete(`it has ${MAX_FACETS} rows, the most of New Relic, or more`, true);
+
 /**
- * The rows of a response; undefined where rows or data are missing: there are as many rows as New Relic's limit allows,
+ * The rows of a response; why not where rows or data are missing: there are as many rows as New Relic's limit allows,
  * `otherResult` has data, or a message says that the result is not whole.
  */
 export function completeRowsOf(
   result: Json,
   facets: readonly string[],
   bucketed: boolean,
-): ReturnType<typeof rowsOf> | undefined {
+): ReturnType<typeof rowsOf> | Incomplete {
   const response = rowsOf(result);
   const { rows } = response;
   const isFull = bucketed
     ? rows.length >= MAX_BUCKET_ROWS || countFacets(rows, facets) >= MAX_FACETS
     : rows.length >= MAX_FACETS;
   const isCut = facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES));
-  return isCut || incompleteWords(messagesIn(result), false) !== undefined ? undefined : response;
+  const messages = messagesIn(result);
+  const aboutData = incompleteWords(messages, true);
+  if (aboutData !== undefined) return new Incomplete(notWhole(aboutData), false);
+  if (isCut) return FULL;
+  const aboutRows = incompleteWords(messages, false);
+  return aboutRows === undefined ? response : new Incomplete(notWhole(aboutRows), true);
 }
 
 /** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */

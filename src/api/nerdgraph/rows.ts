@@ -1,6 +1,6 @@
 import { columnsOf, conditionOf, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { all, completeRowsOf, nearWindow, nrql, TIMESLICE, type Attribute } from './nrql.ts';
+import { all, completeRowsOf, Incomplete, nearWindow, nrql, TIMESLICE, type Attribute } from './nrql.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { BOUNDS } from '../http/response.ts';
@@ -80,6 +80,9 @@ export interface TimesliceQuery extends QueryKind {
   readonly range: TimeRange;
 }
 
+/** How the query of a batch ended. */
+export type BatchEnd = Exclude<NrqlEnd, 'too_big'> | Incomplete;
+
 /** A read of batches; the rows of its queries are stored in `found`. */
 export interface RowsRead {
   readonly account: NerdGraphAccount;
@@ -117,7 +120,7 @@ export function subjectInWords({ displayName, id }: QueryPart, groupBy: QueryKin
 }
 
 /**
- * Runs the query of a batch, and stores its rows; `too_big`: also if rows are missing. Rejects only with the reason of the
+ * Runs the query of a batch, and stores its rows; an Incomplete also if rows are missing. Rejects only with the reason of the
  * signal.
  *
  * @param isAlone true: its failure says nothing of how ids may be written
@@ -127,7 +130,7 @@ export async function queryBatch(
   batch: Batch,
   retries: NonNullable<NrqlRead['retries']>,
   isAlone = false,
-): Promise<NrqlEnd> {
+): Promise<BatchEnd> {
   const { range, columns = 'values', groupBy, bucketMinutes, golden } = read.query;
   const { group } = READS[read.query.read];
   if (golden !== undefined) return queryGolden(read, batch, golden, retries, isAlone);
@@ -149,13 +152,13 @@ async function queryGolden(
   source: GoldenSource,
   retries: NonNullable<NrqlRead['retries']>,
   isAlone: boolean,
-): Promise<NrqlEnd> {
+): Promise<BatchEnd> {
   const { range } = read.query;
   const { group } = READS[read.query.read];
   const { memory } = read.account;
   const columns = columnsOf(batch);
   const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
-  const runIn = (form: 'mixed' | 'separate'): Promise<NrqlEnd> => {
+  const runIn = (form: 'mixed' | 'separate'): Promise<BatchEnd> => {
     const query = goldenQuery(source, columns, ids, range, form);
     const post = { group, account: read.accountId, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
     return run(read, batch, post, [source.attribute]);
@@ -163,7 +166,8 @@ async function queryGolden(
   const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
   const end = await runIn(memory.idListForm ?? 'mixed');
   if (!hasNumbers || memory.idListForm !== undefined) return end;
-  if (typeof end !== 'string' && !(end instanceof UpstreamError)) memory.idListForm = 'mixed';
+  const isFailed = typeof end === 'string' || end instanceof UpstreamError || end instanceof Incomplete;
+  if (!isFailed) memory.idListForm = 'mixed';
   // New Relic may refuse a list with numbers and texts (not documented), so two lists are tried.
   if (isAlone || !(end instanceof UpstreamError) || end.failure.reason !== 'other') return end;
   const again = await runIn('separate');
@@ -171,16 +175,17 @@ async function queryGolden(
   return again;
 }
 
-/** Runs a query, and reads its response; returns `too_big` where rows are missing. */
-async function run(read: RowsRead, batch: Batch, query: NrqlRead, attributes: readonly string[]): Promise<NrqlEnd> {
+/** Runs a query, and reads its response. */
+async function run(read: RowsRead, batch: Batch, query: NrqlRead, attributes: readonly string[]): Promise<BatchEnd> {
   const { transport } = read.account;
   const end = await transport.nrql(query, read.call);
+  if (end === 'too_big') return new Incomplete('New Relic says that it is too big', true);
   if (typeof end === 'string' || end instanceof UpstreamError) return end;
   try {
-    const isWhole = await transport.parseReporting(query.group, (discarded) =>
+    const incomplete = await transport.parseReporting(query.group, (discarded) =>
       takeRows(read, attributes, batch, end, discarded),
     );
-    return isWhole ? end : 'too_big';
+    return incomplete ?? end;
   } catch (error) {
     if (error instanceof UpstreamError) return error;
     throw error;
@@ -211,18 +216,18 @@ interface RowsResponse {
 const NO_COLUMNS: Columns = Object.freeze({});
 const NO_SUBJECT = 'a row does not say what it is about';
 
-/** Stores the rows of a response; false where rows are missing. Throws a CallFailure where they cannot be read. */
+/** Stores the rows of a response; returns why not where rows are missing. Throws a CallFailure where they cannot be read. */
 function takeRows(
   { account, query, found }: RowsRead,
   attributes: readonly string[],
   batch: Batch,
   result: Json,
   discarded: Discarded,
-): boolean {
+): Incomplete | undefined {
   const isBucketed = query.bucketMinutes !== undefined;
   const isNames = query.columns === 'names';
   const response = completeRowsOf(result, attributes, isBucketed);
-  if (response === undefined) return false;
+  if (response instanceof Incomplete) return response;
   const window = isBucketed || isNames ? response.window : nearWindow(response.window, query.range);
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the response does not say which time it is for');
@@ -256,7 +261,7 @@ function takeRows(
       rows.failure = failOf(part, 'two responses are for different times');
     }
   }
-  return true;
+  return undefined;
 }
 
 function takeRow(response: RowsResponse, row: unknown): void {

@@ -14,13 +14,20 @@ import {
   type QueryPart,
 } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { queryBatch, subjectInWords, SubjectRows, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
-import type { NrqlEnd } from './transport.ts';
+import { FULL, Incomplete } from './nrql.ts';
+import {
+  queryBatch,
+  subjectInWords,
+  SubjectRows,
+  type BatchEnd,
+  type FoundRows,
+  type RowsRead,
+  type TimesliceQuery,
+} from './rows.ts';
 import type { FailureMemory, SubjectId, Suspect } from '../http/failureMemory.ts';
 import type { CallOptions, SplitReason } from '../upstreamReader.ts';
 import { UpstreamError, type FailureReason } from '../upstreamError.ts';
 import { sourceKey } from '../../nrql/goldenMetric.ts';
-import { MAX_FACETS } from '../../nrql/facets.ts';
 import { READS, type Group } from '../../reads/reads.ts';
 
 /** Failures that one subject of a batch may cause, with the reason to report for a split; others concern the account or address. */
@@ -88,7 +95,8 @@ async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
   const probes = account.memory.probesOf(query.golden === undefined ? query.read : sourceKey(query.golden));
   const isPlain = !failures.hasSuspects && !failures.hasOmissions && !probes.isNext;
   const end = isPlain ? await queryBatch(read, batch, isShared(batch) ? 'transient' : 'all') : undefined;
-  const isGood = end !== undefined && typeof end !== 'string' && !(end instanceof UpstreamError);
+  const isUsed = !(end instanceof UpstreamError || end instanceof Incomplete);
+  const isGood = end !== undefined && typeof end !== 'string' && isUsed;
   // Other batches may have failed meanwhile.
   if (!isGood || failures.hasSuspects || failures.hasOmissions) return new SplitRead(read, batch, probes).run(end);
   probes.isNext = false;
@@ -140,7 +148,7 @@ class SplitRead {
   }
 
   /** @param first how the query of the whole batch ended, if it was run */
-  async run(first: NrqlEnd | undefined): Promise<void> {
+  async run(first: BatchEnd | undefined): Promise<void> {
     const batch = this.#planned;
     const { account, query } = this.#context;
     // A suspect column is read of one entity, and of the others once that has it.
@@ -190,7 +198,7 @@ class SplitRead {
   }
 
   /** @param isFirst false: it is a part of a failed batch, so it is not retried */
-  async #readPart(given: Batch, isFirst = false, read?: NrqlEnd): Promise<void> {
+  async #readPart(given: Batch, isFirst = false, read?: BatchEnd): Promise<void> {
     const batch = this.#withoutBroken(given);
     if (batch.length === 0) return;
     const end = read ?? (await this.#runQuery(batch, isFirst));
@@ -208,10 +216,10 @@ class SplitRead {
     else await this.#divide(batch, reason, end);
   }
 
-  async #afterResponse(batch: Batch, end: Exclude<NrqlEnd, UpstreamError>): Promise<void> {
+  async #afterResponse(batch: Batch, end: Exclude<BatchEnd, UpstreamError>): Promise<void> {
     const { query, account } = this.#context;
     this.#isAnswered = true;
-    if (end === 'too_big') return this.#divide(batch, 'truncated', undefined);
+    if (end instanceof Incomplete) return this.#divide(batch, 'truncated', end);
     for (const good of [...idsOf(batch), ...this.#columns(batch)]) this.#good.add(good);
     if (end !== 'unmatched') {
       for (const { id } of batch) this.#failures.readmit(id, query.read);
@@ -228,9 +236,9 @@ class SplitRead {
    * Reads a batch in halves, once one of its smallest parts was read. Columns are read in turn, because one that fails is
    * left out of further parts; and so are the metrics of one subject, which fails with any of them.
    *
-   * @param error of the whole batch; undefined: there is more than a response holds
+   * @param error why the whole batch has no result; undefined: New Relic has no data of any of it
    */
-  async #divide(batch: Batch, reason: SplitReason, error: UpstreamError | undefined): Promise<void> {
+  async #divide(batch: Batch, reason: SplitReason, error: UpstreamError | Incomplete | undefined): Promise<void> {
     this.#context.account.options.observer.split(reason);
     const isDivisible = this.#isDivisible(batch);
     const left = isDivisible && !this.#isProven(batch) ? await this.#probe(batch, error) : batch;
@@ -238,7 +246,8 @@ class SplitRead {
     const hasColumns = this.#hasColumns(left);
     const halves = hasColumns ? halveColumns(left) : halve(left);
     if (halves === undefined) {
-      this.#blame(batch, reason === 'truncated' ? this.#tooBig(batch, error) : (error ?? this.#tooBig(batch)));
+      const isFailed = reason !== 'truncated' && error instanceof UpstreamError;
+      this.#blame(batch, isFailed ? error : this.#tooBig(batch, error));
       return;
     }
     const [first, second] = halves;
@@ -265,9 +274,9 @@ class SplitRead {
    * anything was read; nothing, with all failed, where nothing was. Each probe begins with another one: concurrent reads that
    * all begin with a failing one would keep the circuit open.
    *
-   * @param error of the whole batch; undefined: it was not read, or is too big
+   * @param error why the whole batch has no result; undefined: it was not read, or New Relic has no data of any of it
    */
-  async #probe(batch: Batch, error: UpstreamError | undefined): Promise<Batch> {
+  async #probe(batch: Batch, error: UpstreamError | Incomplete | undefined): Promise<Batch> {
     const { account, call } = this.#context;
     const begin = this.#probes.count * GOLDEN_RATIO;
     this.#probes.count += 1;
@@ -293,9 +302,10 @@ class SplitRead {
         return left;
       }
       if (end instanceof UpstreamError) last = end;
+      else if (end instanceof Incomplete) last ??= end;
     }
     this.#probes.isNext ||= !this.#isAnswered && !this.#isSuspect;
-    const failure = last ?? this.#tooBig(batch);
+    const failure = last instanceof UpstreamError ? last : this.#tooBig(batch, last);
     const [column = ''] = hasColumns ? [] : this.#columns(batch);
     if (batch.length === 1) this.#blameSubject(batch, failure);
     else if (column !== '' && turns > 1) this.#badColumns.set(column, failure);
@@ -349,13 +359,17 @@ class SplitRead {
     );
   }
 
-  /** @param error why the response of the smallest part cannot be used; undefined: it lacks rows */
-  #tooBig(batch: Batch, error?: UpstreamError): UpstreamError {
+  /** @param cause why the smallest part has no result that can be used */
+  #tooBig(batch: Batch, cause: UpstreamError | Incomplete = FULL): UpstreamError {
     const { account, query } = this.#context;
     const { group } = READS[query.read];
-    const why = error === undefined ? `it has ${MAX_FACETS} rows, the most of New Relic, or more` : error.message;
-    const words = `${batch.map((part) => subjectInWords(part, query.groupBy)).join(', ')}: too large for one query: ${REMEDIES[group] ?? ''}; ${why}`;
-    return account.transport.failure(group, words, 'too_large', { isTooBig: true });
+    const [subject = '', ...others] = new Set(batch.map((part) => subjectInWords(part, query.groupBy)));
+    const why = cause instanceof Incomplete ? cause.why : cause.message;
+    const isTooLarge = cause instanceof UpstreamError || cause.isTooLarge;
+    // What New Relic says of the data may be true of the whole account, so that no application is to blame.
+    const said = others.length === 0 ? `${subject}: ${why}` : why;
+    const large = `${[subject, ...others].join(', ')}: too large for one query: ${REMEDIES[group] ?? ''}; ${why}`;
+    return account.transport.failure(group, isTooLarge ? large : said, 'too_large', { isTooBig: true });
   }
 
   #fail(batch: Batch, error: UpstreamError): void {
@@ -369,7 +383,7 @@ class SplitRead {
     }
   }
 
-  async #runQuery(batch: Batch, isFirst: boolean): Promise<NrqlEnd> {
+  async #runQuery(batch: Batch, isFirst: boolean): Promise<BatchEnd> {
     const suspect = this.#suspectIn(batch);
     const failures = this.#failures;
     const isSuspect =
@@ -383,9 +397,9 @@ class SplitRead {
     const alone = failures.beginAlone(suspect);
     if (alone instanceof UpstreamError) return alone;
     const end = await queryBatch(this.#context, batch, 'none', isSuspect);
-    const error = end instanceof UpstreamError ? end : end === 'too_big' ? alone.error : undefined;
+    const error = end instanceof UpstreamError ? end : end instanceof Incomplete ? alone.error : undefined;
     // What is too big is no failure the first time, because it is read in smaller parts.
-    const isTooBig = end === 'too_big' || error?.failure.reason === 'too_large';
+    const isTooBig = end instanceof Incomplete || error?.failure.reason === 'too_large';
     failures.endAlone(alone, isTooBig && !isSuspect ? undefined : error);
     return end;
   }
