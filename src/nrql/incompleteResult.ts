@@ -69,8 +69,9 @@ export const INCOMPLETE: readonly {
   },
 ];
 
-/** Names with dots, which are words of users, and what a message denies ("no partial results"). */
-const NAME = /[\w$:-]+(?:\.[\w$-]+)+/g;
+/** What a name with dots has, which is the word of a user. */
+const INNER_DOT = /\w\.\w/;
+/** What a message denies ("no partial results"). */
 const DENIED =
   /\b(?:no|not|never|without|\w+n't)(?: (?!but |only |all )\w+){0,3} (?:partial|incomplete|truncated|limited|missing|omitted|left out|timed out|exceed\w*|too (?:many|large|big))\b/gi;
 
@@ -109,7 +110,11 @@ export function messagesIn(result: Readonly<Record<string, unknown>>): readonly 
  */
 export function incompleteWords(messages: readonly string[], hasLimit: boolean): string | undefined {
   return messages.find((message) => {
-    const words = withoutQuotations(message).replace(NAME, ' ').replace(DENIED, ' ');
+    const written = withoutQuotations(message).split(' ');
+    const words = written
+      .filter((word) => !INNER_DOT.test(word))
+      .join(' ')
+      .replace(DENIED, ' ');
     const row = INCOMPLETE.find((each) => each.words.some((pattern) => pattern.test(words)));
     return row !== undefined && !(hasLimit && row.about === 'rows');
   });
