@@ -239,6 +239,26 @@ describe('golden metrics', () => {
     expect(outcomes.map((each) => valuesOf(each).length)).toContain(0);
   });
 
+  it.each(['percentile', 'PERCENTILE', 'Percentile'])('are a number for each percentile of %s', async (name) => {
+    const between = await startBetween(WORLD);
+    const [subject] = await subjectsOf(between, 'BROWSER-APPLICATION');
+    const columns = subject!.columns.slice(0, 1).map((each) => ({ ...each, select: `${name}(duration, 50, 95)` }));
+    between.fault = edit(({ results }) => {
+      for (const row of results) row['m0'] = { '50': 1, '95': 2 };
+    });
+    const { outcomes } = await read(between, [{ ...subject!, columns }]);
+    expect(outcomes).toMatchObject([
+      {
+        value: {
+          values: [
+            { percentile: '50', value: 1 },
+            { percentile: '95', value: 2 },
+          ],
+        },
+      },
+    ]);
+  });
+
   it('are no percentiles where their text calls none, although their keys are numbers', async () => {
     const between = await startBetween(WORLD);
     const subjects = await subjectsOf(between, SERVICE);
