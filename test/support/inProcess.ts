@@ -46,9 +46,9 @@ async function runAlone(args: readonly string[], { config, env: variables, folde
     }),
   );
   const [cwd, { env }] = [process.cwd(), process];
-  const signals = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((name) => ({
+  const events = ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => ({
     name,
-    listeners: process.listeners(name),
+    listeners: process.rawListeners(name),
   }));
   process.chdir(folder);
   process.env = { PATH: env['PATH'], ...variables };
@@ -58,9 +58,11 @@ async function runAlone(args: readonly string[], { config, env: variables, folde
     process.env = env;
     process.chdir(cwd);
     for (const spy of spies) spy.mockRestore();
-    // A command listens to signals and to its output until its process ends, and this one does not end.
-    for (const { name, listeners } of signals)
-      for (const added of process.listeners(name)) if (!listeners.includes(added)) process.off(name, added);
+    // A command listens to its process and to its output until the process ends, and this one does not end.
+    for (const { name, listeners } of events) {
+      const added = process.rawListeners(name).filter((listener) => !listeners.includes(listener));
+      for (const listener of added) process.off(name, listener as (...values: unknown[]) => void);
+    }
     for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
     if (given === undefined) rmSync(folder, { recursive: true, force: true });
   }

@@ -50,7 +50,7 @@ const UNITS: Readonly<Record<string, number>> = {
 export function parseGoDuration(text: string): number | undefined {
   if (/^[-+]?0$/.test(text)) return 0;
   const [, sign, amounts = ''] =
-    /^([-+]?)((?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(text) ?? [];
+    /^([-+]?)((?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|[u\u00b5\u03bc]s|ms|s|m|h))+)$/.exec(text) ?? [];
   if (amounts === '') return undefined;
   const parts = [...amounts.matchAll(/(?<![0-9.])([0-9.]+)([^0-9.]+)/g)];
   const nanoseconds = parts.reduce((total, [, count, unit = '']) => total + Number(count) * (UNITS[unit] ?? NaN), 0);
