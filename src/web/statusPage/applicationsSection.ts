@@ -1,5 +1,5 @@
 import { withCommas, durationInWords, percent, threeDigits } from '../../text/wording.ts';
-import { bar, CROSS, DOT, markup, isolate, join, list, NONE, table, TICK, type Cell, type Html } from './markup.ts';
+import { CROSS, DOT, markup, isolate, join, list, NONE, table, TICK, type Cell, type Html } from './markup.ts';
 import { listParts, type Part, type ShownAccount, type ShownApplication } from './shownAccounts.ts';
 import { paintOf } from './style.ts';
 import type { ApplicationRow, EntityRow } from './trouble.ts';
@@ -46,23 +46,21 @@ export function* monitoredSections(
     const found = rows.filter(({ application: { id, name }, accounts: listing }) =>
       isFound(name, String(id), ...listing.map((account) => account.name)),
     );
-    const isRead = accounts.some(({ applications }) => applications !== undefined);
-    const listing = { title: 'Applications', id: 'applications', isRead, all: rows.length, found };
-    yield section(listing, applicationTable, PAGE_SIZE, query);
+    yield section('Applications', rows.length, found, applicationTable, PAGE_SIZE, query);
   }
   const types = new Set(accounts.flatMap((account) => account.entities.map(({ type }) => type)));
   for (const type of query.type === undefined ? types : [query.type]) {
     const all = entities.filter(({ entity }) => entity.type === type);
     const found = all.filter(({ account, entity }) => isFound(entity.name, entity.guid, account.name));
-    const isRead = accounts.some((each) => each.entities.some((one) => one.type === type && one.listed !== undefined));
-    const listing = { title: type, id: `type-${type}`, isRead, all: all.length, found };
-    yield section(listing, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query);
+    yield section(type, all.length, found, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query);
   }
 }
 
 /** Returns one page of the rows that were found, and links to the rest, or the reason why there is nothing. */
 function section<Row>(
-  { title, id, isRead, all, found }: { title: string; id: string; isRead: boolean; all: number; found: readonly Row[] },
+  title: string,
+  all: number,
+  found: readonly Row[],
   writeTable: (rows: readonly Row[]) => Html,
   size: number,
   query: Query,
@@ -70,27 +68,25 @@ function section<Row>(
   const pages = Math.max(1, Math.ceil(found.length / size));
   const page = size === FEW ? 1 : Math.min(Math.max(1, query.page), pages);
   const numbers = found.length === all ? withCommas(all) : `${withCommas(found.length)} of ${withCommas(all)}`;
-  const none = all > 0 ? `Nothing matches "${query.search}".` : 'There is none.';
-  const link = (to: number, text: string, rel: string) =>
-    to < 1 || to > pages
-      ? markup`<span class="soft">${text}</span>`
-      : markup`<a rel="${rel}" href="${addressOf(query, { page: to })}#${id}">${text}</a>`;
-  const turn = [link(page - 1, 'Previous', 'prev'), `Page ${page} of ${pages}`, link(page + 1, 'Next', 'next')];
+  const none = all > 0 ? `Nothing matches "${query.search}".` : 'None has been read.';
+  const id = title.toLowerCase();
+  const link = (to: number, text: string) =>
+    to < 1 || to > pages ? undefined : markup`<a href="${addressOf(query, { page: to })}#${id}">${text}</a> `;
   const rest =
     size === FEW
       ? markup`<a href="${addressOf(query, { type: title, page: 1 })}">All ${withCommas(found.length)}</a>`
-      : markup`<nav class="pages" aria-label="Pages">${turn.map((part) => markup`<span>${part}</span>`)}</nav>`;
+      : markup`${link(page - 1, 'Previous')}<span>Page ${page} of ${pages}</span> ${link(page + 1, 'Next')}`;
   const shown = found.slice((page - 1) * size, page * size);
   return markup`<section aria-labelledby="${id}">
-    <h2 id="${id}">${isolate(title)} <small>${isRead ? numbers : undefined}</small></h2>
-    ${shown.length > 0 ? writeTable(shown) : markup`<p>${isRead ? none : 'None has been read yet.'}</p>`}
-    ${pages > 1 ? rest : undefined}
+    <h2 id="${id}">${isolate(title)} <small>${numbers}</small></h2>
+    ${shown.length > 0 ? writeTable(shown) : markup`<p>${none}</p>`}
+    ${pages > 1 ? markup`<nav class="pages" aria-label="Pages">${rest}</nav>` : undefined}
   </section>`;
 }
 
 function applicationTable(rows: readonly ApplicationRow[]): Html {
   const scale = chooseScale(rows);
-  const legend = `Bars begin at 0 and end at ${durationInWords(scale)}. Parts that ran at the same time add up to more than the response time: the rest of their bar is pale.`;
+  const legend = `Bars begin at 0 and end at ${durationInWords(scale)}. Parts that ran at the same time add up to more than the response time: the rest of their bar is pale, and application code may be below zero.`;
   return table(
     rows.some(({ application }) => application.responseTime !== undefined) ? legend : undefined,
     ['Application', 'Health', 'Requests/s', 'Errors', 'Apdex', 'Response time'],
@@ -134,16 +130,10 @@ function nameCell(name: string, notes: readonly (string | undefined)[], [gravest
   return markup`<span class="name ${gravest?.style}">${isolate(name)}</span> <small>${join(words, DOT)}</small>`;
 }
 
-/** A sign beside each colour of New Relic's that means something; all else is grey. */
-const SIGNS: ReadonlyMap<string, string> = new Map([
-  ['green', TICK],
-  ['orange', '!'],
-  ['red', CROSS],
-]);
-
+/** Puts a sign beside each colour of New Relic's that means something; all else is grey. */
 function healthCell(health: string | undefined, reporting: boolean): Cell {
   const words = reporting ? (health ?? 'unknown') : 'not reporting';
-  const sign = SIGNS.get(words);
+  const sign = new Map(Object.entries({ green: TICK, orange: '!', red: CROSS })).get(words);
   const style = sign === undefined ? 'grey' : words;
   return { style: 'number', value: markup`<span class="health ${style}">${sign ?? '?'} ${words}</span>` };
 }
@@ -166,39 +156,40 @@ function responseTime(application: ShownApplication, scale: number): Html {
     const value = markup`<b>${durationInWords(part.seconds)}</b>`;
     return [markup`<span title="${part.metric}">${swatch} ${isolate(part.name)} ${value}</span>`];
   });
-  const isNegative = parts.some((part) => part.kind === 'total' && part.seconds < 0);
-  const overlap = 'Application code is below zero: components overlapped, their times add up to more than the whole.';
   return markup`<b>${seconds === undefined ? undefined : durationInWords(seconds)}</b>${partsBar(parts, seconds, scale)}
-    ${list('parts', named)} ${isNegative ? markup`<small>${overlap}</small>` : undefined}`;
+    ${list('parts', named)}`;
 }
 
 function whyAbsent({ reporting, read }: ShownApplication): string {
   if (!reporting) return 'An application that does not report has no metric data.';
-  if (read === undefined) return 'Metric data are not read.';
-  if (read.state !== 'missing') return 'No web transactions in the window.';
-  return read.problem ?? (read.windowEnd === undefined ? 'Not read yet.' : 'Its last values are too old to be served.');
+  if (read?.state !== 'missing') return 'No web transactions in the window.';
+  return read.problem ?? 'Nothing has been read that may be served now.';
 }
 
 /** Returns the seconds at the end of a bar: the longest time, rounded up to 1, 2 or 5 times a power of ten. */
 function chooseScale(rows: readonly ApplicationRow[]): number {
-  const longest = rows.reduce((longer, { application }) => {
-    const sum = listParts(application).reduce((total, { seconds }) => total + Math.max(0, seconds), 0);
-    return Math.max(longer, sum, application.responseTime ?? 0);
-  }, 0.001);
+  const sums = rows.map(({ application }) =>
+    listParts(application).reduce((sum, { seconds }) => sum + Math.max(0, seconds), 0),
+  );
+  const longest = Math.max(0.001, ...sums, ...rows.map(({ application }) => application.responseTime ?? 0));
   const power = 10 ** Math.floor(Math.log10(longest));
   return power * ([1, 2, 5].find((step) => step * power >= longest) ?? 10);
 }
 
 /** Draws the parts one behind the other; the rest beyond the response time is pale. */
 function partsBar(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
-  const drawn: { paint: Html; from: number; length: number }[] = [];
+  const rect = (paint: Html, from: number, length: number) => {
+    const [x, width] = [from, length].map((each) => ((each * 1000) / scale).toFixed(1));
+    return markup`<rect ${paint} x="${x}" width="${width}" height="16" />`;
+  };
   let end = 0;
-  for (const part of parts.filter((each) => each.seconds > 0)) {
-    const length = (part.seconds * 1000) / scale;
-    drawn.push({ paint: paintOf(part), from: end, length });
-    end += length;
-  }
-  const from = seconds === undefined ? end : (seconds * 1000) / scale;
-  if (end > from) drawn.push({ paint: markup`class="pale"`, from, length: end - from });
-  return bar(parts.map((part) => `${part.name} ${durationInWords(part.seconds)}`).join(', '), drawn);
+  const rects = parts.flatMap((part) => {
+    if (part.seconds <= 0) return [];
+    end += part.seconds;
+    return [rect(paintOf(part), end - part.seconds, part.seconds)];
+  });
+  if (seconds !== undefined && end > seconds) rects.push(rect(markup`class="pale"`, seconds, end - seconds));
+  const label = parts.map((part) => `${part.name} ${durationInWords(part.seconds)}`).join(', ');
+  return markup`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" role="img" aria-label="${label}">
+    <rect class="track" width="1000" height="16" />${rects}</svg>`;
 }

@@ -78,19 +78,6 @@ export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): H
   return markup`<details${isOpen ? new Html(' open') : undefined}><summary>${summary}</summary>${content}</details>`;
 }
 
-/** Returns a bar of parts, in thousandths of it; `label` is for a screen reader, undefined where a text beside it says the same. */
-export function bar(
-  label: string | undefined,
-  parts: readonly { readonly paint: Html; readonly from: number; readonly length: number }[],
-): Html {
-  const access = label === undefined ? markup`aria-hidden="true"` : markup`role="img" aria-label="${label}"`;
-  const rects = parts.map(({ paint, from, length }) => {
-    return markup`<rect ${paint} x="${from.toFixed(1)}" width="${length.toFixed(1)}" height="16" />`;
-  });
-  return markup`<svg class="bar" viewBox="0 0 1000 16" preserveAspectRatio="none" ${access}>
-    <rect class="track" width="1000" height="16" />${rects}</svg>`;
-}
-
 /** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
 export const DOT = ' \u00b7 ';
 export const DASH = ' \u2013 ';

@@ -5,7 +5,7 @@ import type { LastScrapes } from '../routes/scrape.ts';
 import type { pageSender } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
 import { timeInWords } from '../../text/wording.ts';
-import { accountChips, accountSections } from './accountSection.ts';
+import { accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
 import { markup, CROSS, DASH, list, Html, TICK } from './markup.ts';
 import { findProblems } from './problems.ts';
@@ -42,15 +42,16 @@ export function statusPages(
       }));
       const now = deps.now() / 1000;
       const { background, max_age: maxAge } = deps.collection();
-      const rows = await listApplications(accounts, abandoned);
-      const entities = listEntities(accounts);
-      const problems = findProblems(accounts, entries, deps.reloadFailure(), now);
+      const reloadFailure = deps.reloadFailure();
       const { newest } = scrapes;
-      const silence = newest === undefined ? undefined : (deps.monotonic() - newest) / 1000;
-      const judged = { accounts, entries, rows, entities, problems, now };
-      const scraped = `${prefix}${settings.telemetryPath}`;
-      const verdict = judge({ ...judged, silence, background, maxAge: maxAge / 1000, scraped });
-      return { ...judged, verdict, lastScrapes: scrapes.list(), reloadFailure: deps.reloadFailure() };
+      const situation = {
+        ...{ accounts, entries, now, background, maxAge: maxAge / 1000, scraped: `${prefix}${settings.telemetryPath}` },
+        rows: await listApplications(accounts, abandoned),
+        entities: listEntities(accounts),
+        problems: findProblems(accounts, entries, reloadFailure, now),
+        silence: newest === undefined ? undefined : (deps.monotonic() - newest) / 1000,
+      };
+      return { ...situation, verdict: judge(situation), lastScrapes: scrapes.list(), reloadFailure };
     });
 
   return {
@@ -82,29 +83,15 @@ export function statusPages(
   };
 }
 
-/** Each verdict in words for the title, and its sign. */
-const TITLES: Readonly<Record<Verdict['verdict'], readonly [words: string, sign: string]>> = {
-  nothing_read: ['nothing read', '?'],
-  not_scraped: ['not scraped', '!'],
-  failing: ['failing', CROSS],
-  trouble: ['in trouble', '!'],
-  incomplete: ['incomplete', '?'],
-  well: ['well', TICK],
-};
-const ICON_COLOURS = { bad: 'b3261e', warn: '8a5300', good: '1a7034' };
+const LOOKS = { bad: [CROSS, 'b3261e'], warn: ['!', '8a5300'], good: [TICK, '1a7034'] } as const;
 const PARTS = '<!-- parts -->';
 
 /** Yields the parts of the status page, without scripts or external resources. */
 function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
-  const { accounts, entries, rows, entities, problems, verdict, now } = view;
-  const [words, sign] = TITLES[verdict.verdict];
-  const metrics = `${prefix}${settings.telemetryPath}`;
-  const links: [string, string][] = [
-    [metrics, 'Metrics'],
-    [`${prefix}${PATHS.config}`, 'Configuration'],
-    [`${prefix}${PATHS.discovery}`, 'Service discovery'],
-    [`${prefix}${PATHS.status}`, 'This page as JSON'],
-  ];
+  const { accounts, entries, rows, entities, problems, verdict, now, scraped: metrics } = view;
+  const link = LINKS[verdict.verdict];
+  const [sign, colour] = LOOKS[verdict.style];
+  const refresh = query.refreshes ? 'Stop refreshing' : `Refresh every ${REFRESH_SECONDS} s`;
   const warnings = entries.flatMap(({ entry, warnings: each }) => each.map((warning) => `${entry}: ${warning}`));
   const [head = '', foot = ''] = markup`<!doctype html>
 <html lang="en">
@@ -113,20 +100,21 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
 <meta name="viewport" content="width=device-width, initial-scale=1" />
 <meta name="color-scheme" content="light dark" />
 ${query.refreshes ? markup`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
-<title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${words}${DASH}newrelic-apm-exporter</title>
-<link rel="icon" href="${drawIcon(sign, ICON_COLOURS[verdict.style])}" />
+<title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${verdict.verdict.replace('_', ' ')}${DASH}newrelic-apm-exporter</title>
+<link rel="icon" href="${drawIcon(sign, colour)}" />
 ${STYLE_ELEMENT}
 </head>
 <body>
 <header>
 <h1 class="verdict ${verdict.style}"><span class="sign" aria-hidden="true">${sign}</span>
-<span>${verdict.text} ${linkOf(verdict, metrics)}</span></h1>
+<span>${verdict.text} ${link && markup`<a href="${metrics}">${link}</a>`}</span></h1>
 ${problemSection(problems, verdict, query, now, settings.docs)}
 <div class="about"><span>newrelic-apm-exporter ${settings.version}</span>
-<span>As of ${timeInWords(now)}. ${refreshLink(query)}</span>
-<nav aria-label="Endpoints">${links.map(([path, text]) => markup`<a href="${path}">${text}</a> `)}</nav></div>
+<span>As of ${timeInWords(now)} <a href="${addressOf(query, { refreshes: !query.refreshes })}">${refresh}</a></span>
+<nav aria-label="Endpoints"><a href="${metrics}">Metrics</a> <a href="${prefix}${PATHS.config}">Configuration</a>
+<a href="${prefix}${PATHS.discovery}">Service discovery</a> <a href="${prefix}${PATHS.status}">This page as JSON</a></nav></div>
 </header>
-<main>${list('notice warn', warnings)} ${accountChips(accounts, query)} ${searchForm(query)} ${new Html(PARTS)}</main>
+<main>${list('notice warn', warnings)} ${searchForm(query)} ${new Html(PARTS)}</main>
 </body>
 </html>`.text.split(PARTS);
   yield head;
@@ -135,28 +123,15 @@ ${problemSection(problems, verdict, query, now, settings.docs)}
   yield foot;
 }
 
-/** Links to what a reader does about a verdict. */
-function linkOf({ verdict }: Verdict, metrics: string): Html | undefined {
-  if (verdict === 'incomplete') return markup`<a href="${metrics}">Which series there are</a>`;
-  return verdict === 'nothing_read' || verdict === 'not_scraped'
-    ? markup`<a href="${metrics}">Read now</a>`
-    : undefined;
-}
-
-function refreshLink(query: Query): Html {
-  const link = (refreshes: boolean, text: string) => markup`<a href="${addressOf(query, { refreshes })}">${text}</a>`;
-  if (query.refreshes) return markup`Refreshes every ${REFRESH_SECONDS} s (${link(false, 'stop')})`;
-  return markup`${link(false, 'Refresh')}, or ${link(true, `every ${REFRESH_SECONDS} s`)}`;
-}
+/** What a link to the metrics says beside a verdict. */
+const LINKS: Partial<Record<Verdict['verdict'], string>> = {
+  ...{ incomplete: 'Which series there are', nothing_read: 'Read now', not_scraped: 'Read now' },
+};
 
 function searchForm(query: Query): Html {
   const { path, search, type, refreshes, isOpen } = query;
-  const hidden = [
-    ['type', type] as const,
-    ['refresh', refreshes ? undefined : '0'] as const,
-    ['open', isOpen ? '1' : undefined] as const,
-  ];
-  const inputs = hidden.map(
+  const hidden = { type, refresh: refreshes ? undefined : '0', open: isOpen ? '1' : undefined };
+  const inputs = Object.entries(hidden).map(
     ([name, value]) => value && markup`<input type="hidden" name="${name}" value="${value}" />`,
   );
   const all = markup`<a href="${addressOf(query, { search: '', type: undefined, page: 1 })}">Show all</a>`;

@@ -3,6 +3,7 @@ import { ago, counted, timeInWords, withCommas } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, DOT, facts, fold, markup, isolate, join, list, type Html, type HtmlValue } from './markup.ts';
 import type { Problem } from './problems.ts';
+import type { ShownAccount } from './shownAccounts.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Limits for the problems that stand open at the top and behind a fold, and for the names in one. */
@@ -28,41 +29,35 @@ export function problemSection(
 
 function problemBox(problem: Problem, verdict: Verdict, query: Query, now: number, docs: string): Html {
   const { kind, headline, remedy, since, served, raw, accounts, tasks } = problem;
+  const isReload = kind === 'reload';
   const title = verdict.text.includes(headline) ? undefined : markup`<p><b>${breakable(headline)}</b></p>`;
-  const links = accounts.slice(0, NAMED).map((account) => {
-    return markup`<a href="${addressOf(query, { search: account.name, page: 1 })}">${isolate(account.name)}</a>`;
-  });
-  const more = accounts.length > NAMED ? ` and ${withCommas(accounts.length - NAMED)} more` : undefined;
+  const link = ({ name }: ShownAccount) =>
+    markup`<a href="${addressOf(query, { search: name, page: 1 })}">${isolate(name)}</a>`;
   const messages = raw.map((text) => markup`<code>${breakable(text)}</code>`);
-  const names = tasks.length > 0 ? markup`<p>${nameTasks(tasks)}</p>` : undefined;
-  const what =
-    kind === 'reload' ? 'The faults' : `What New Relic answered${names === undefined ? '' : ', and for what'}`;
-  const all = kind === 'reload' ? undefined : markup` <a href="${docs}/errors.md#failed-calls">All reasons</a>`;
+  const all = isReload ? undefined : markup` <a href="${docs}/errors.md#failed-calls">All reasons</a>`;
   const rows = facts('', [
     ['What to do', remedy && [`${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}.`, all]],
     ['Served', served && `${served}.`],
     ['Since', since && `${timeInWords(since)}, ${ago(since, now)}`],
-    ['Account', names === undefined && links.length > 0 ? [join(links, ', '), more] : undefined],
+    ['Account', nameFirst(accounts, link)],
+    ['For', nameFirst(tasks, nameTask)],
   ]);
-  const details =
-    raw.length > 0 ? fold(what, [list('', messages), names], kind === 'reload' || query.isOpen) : undefined;
+  const what = isReload ? 'The faults' : 'What New Relic answered';
+  const details = raw.length === 0 ? undefined : fold(what, list('', messages), isReload || query.isOpen);
   return markup`<div class="notice ${kind === 'pause' ? 'warn' : 'bad'}">${title}${rows}${details}</div>`;
 }
 
-function nameTasks(tasks: readonly TaskStatus[]): HtmlValue {
-  const names = tasks.slice(0, NAMED).map((task) => nameTask(task) ?? 'the list of the account');
-  const more = tasks.length - NAMED;
-  return [join(names, ', '), more > 0 ? ` and ${withCommas(more)} more` : undefined];
+/** Returns the first names and the number of the others; undefined without any. */
+function nameFirst<T>(named: readonly T[], write: (each: T) => HtmlValue): HtmlValue {
+  if (named.length === 0) return undefined;
+  const more = named.length - NAMED;
+  return [join(named.slice(0, NAMED).map(write), ', '), more > 0 ? ` and ${withCommas(more)} more` : undefined];
 }
 
-/** Names the application, host, entity or query of a task; undefined for a list of the account. */
-export function nameTask(task: TaskStatus): Html | undefined {
+/** Names the application, host, entity or query of a task. */
+export function nameTask(task: TaskStatus): HtmlValue {
   const { application, applicationId, host, hostId, entityType, entity, entityGuid, query } = task;
-  const names = [
-    entityGuid === undefined ? undefined : isolate(entity ?? entityGuid),
-    ...[entityType, query].map((name) => (name === undefined ? undefined : isolate(name))),
-    host === undefined && hostId === undefined ? undefined : markup`host ${isolate(host ?? hostId)}`,
-    applicationId === undefined ? undefined : markup`${isolate(application)} <small>${applicationId}</small>`,
-  ].filter((part) => part !== undefined);
-  return names.length === 0 ? undefined : markup`${join(names, DOT)}`;
+  const names = [entity ?? entityGuid, entityType, query, host ?? hostId, application ?? applicationId];
+  const known = names.filter((name) => name !== undefined).map(isolate);
+  return known.length === 0 ? 'the list of the account' : join(known, DOT);
 }

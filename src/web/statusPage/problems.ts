@@ -69,16 +69,19 @@ function unreadAccounts(accounts: readonly ShownAccount[], now: number): readonl
     const newest = Math.max(...unread.flatMap(({ groups }) => groups.map(({ lastSuccess = 0 }) => lastSuccess)));
     const since = Math.min(...unread.map((account) => account.outage?.since ?? Infinity));
     const until = Math.max(...unread.map((account) => account.outage?.servedUntil ?? 0));
-    const times = `until ${timeInWords(until)} at the latest (${durationInWords(Math.ceil(until - now))} from now)`;
     const isServing = unread.some((account) => account.isServing);
-    const nothing = 'Nothing: there are no good values, or they are too old';
-    const news = newest > 0 ? `nothing new since ${clockTime(newest, now)}` : 'nothing was read yet';
+    const news = newest > 0 ? `nothing new since ${timeInWords(newest)}` : 'nothing was read yet';
     return {
       kind: 'unread',
       headline: `${SENTENCES[reason](nameAccounts(unread))}: ${news}`,
       remedy: remedyFor(reason),
       since: Number.isFinite(since) ? since : undefined,
-      served: until > now ? `The last good values, ${times}` : isServing ? 'The last good values' : nothing,
+      served:
+        until > now
+          ? `The last good values, until ${timesInWords(until, now)}`
+          : isServing
+            ? 'The last good values'
+            : 'Nothing',
       raw: [...new Set(unread.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
       accounts: unread,
       tasks: [],
@@ -108,12 +111,11 @@ function failingReads(account: ShownAccount): readonly Problem[] {
 }
 
 function servedInWords(tasks: readonly TaskStatus[]): string {
-  const count = (wanted: TaskStatus['state']) => tasks.filter(({ state }) => state === wanted).length;
-  const [missing, served] = [count('missing'), tasks.length - count('missing')];
+  const missing = tasks.filter(({ state }) => state === 'missing').length;
   if (missing === 0) return 'The last good values';
-  return served === 0
-    ? 'Nothing'
-    : `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
+  const served = tasks.length - missing;
+  if (served === 0) return 'Nothing';
+  return `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
 }
 
 function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {
@@ -126,12 +128,14 @@ function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {
 
 function pauseProblem(accounts: readonly ShownAccount[], now: number): Problem {
   const until = Math.max(...accounts.map(({ budget }) => budget.pausedUntil ?? now));
-  const times = `${timeInWords(until)}, ${durationInWords(Math.max(0, Math.ceil(until - now)))} from now`;
-  const headline = `New Relic asked us to stop calling: ${nameAccounts(accounts)} paused until ${times}`;
+  const headline = `New Relic asked us to stop calling: ${nameAccounts(accounts)} paused until ${timesInWords(until, now)}`;
   const remedy = remedyFor('rate_limited');
   const served = 'The last good values';
   return { kind: 'pause', headline, remedy, since: undefined, served, raw: [], accounts, tasks: [] };
 }
+
+const timesInWords = (until: number, now: number) =>
+  `${timeInWords(until)}, ${durationInWords(Math.ceil(until - now))} from now`;
 
 /** Returns `production`, `a, b and c`, or `6 accounts (a, b, c and 3 more)`. */
 function nameAccounts(accounts: readonly ShownAccount[]): string {
@@ -139,13 +143,6 @@ function nameAccounts(accounts: readonly ShownAccount[]): string {
   const rest = accounts.length - NAMED;
   if (rest > 0) return `${counted(accounts.length, 'account')} (${names.join(', ')} and ${rest} more)`;
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((name) => name !== '').join(' and ');
-}
-
-/** Returns `09:37 UTC`, with the date in front if it is not of the day of `now`; Unix seconds. */
-function clockTime(at: number, now: number): string {
-  const [day, time] = timeInWords(at).split(' ');
-  const hour = `${time?.slice(0, 5) ?? ''} UTC`;
-  return timeInWords(now).startsWith(day ?? '') ? hour : `${day ?? ''} ${hour}`;
 }
 
 /** Returns a name of bounded length. */

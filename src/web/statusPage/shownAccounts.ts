@@ -3,7 +3,7 @@ import { groupFailures, type FailureGroup } from '../../collect/failureGroups.ts
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
 import type { Block, PackedSamples } from '../../metrics/writeSamples.ts';
-import type { Group } from '../../reads/reads.ts';
+import { FIRST_OF, type Group } from '../../reads/reads.ts';
 
 /** An account with the values that it serves, and sums of its tasks. */
 export interface ShownAccount extends AccountStatus {
@@ -18,14 +18,12 @@ export interface ShownAccount extends AccountStatus {
   readonly lateByGroup: ReadonlyMap<Group, number>;
   /** True if values are served: lists of names are none. */
   readonly isServing: boolean;
-  /** The reads whose last attempt took longest, each with the number of reads of its group that took as long: one call has many. */
-  readonly slowest: readonly { readonly task: TaskStatus; readonly seconds: number; readonly together: number }[];
+  /** The read of each group whose last attempt took longest. */
+  readonly slowest: ReadonlyMap<Group, TaskStatus>;
 }
 
 /** How many tasks are in each state. `late` counts the stale ones that a scrape has passed by. */
 export type States = Readonly<Record<TaskStatus['state'] | 'late', number>>;
-
-const SLOWEST = 5;
 
 export interface ShownApplication extends ApplicationView, Served {
   /** The read of its metric data; undefined where there is none. */
@@ -38,7 +36,6 @@ interface Served {
   requests?: number;
   errorRatio?: number;
   apdexScore?: number;
-  /** The number of requests in the window that the score is of. */
   apdexRequests?: number;
   apdexThreshold?: number;
   responseTime?: number;
@@ -55,11 +52,9 @@ export interface Part {
   readonly seconds: number;
 }
 
-export interface ShownEntity {
+export interface ShownEntity extends Pick<ApplicationView, 'name' | 'reporting'> {
   readonly type: string;
   readonly guid: string;
-  readonly name: string;
-  readonly reporting: boolean;
   readonly health: string | undefined;
   /** A sample each; title and unit are New Relic's. */
   readonly golden: ReturnType<typeof readGoldenMetrics>;
@@ -80,17 +75,11 @@ const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> =
   ['newrelic_application_response_time_seconds', 'responseTime'],
 ]);
 
-/** Groups of lists of names, from which no value is served. */
-const NAMES: ReadonlySet<Group> = new Set<Group>(['metric_names', 'custom_metrics']);
-
-const HEALTH = 'newrelic_application_health_status';
-
 const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
   ['newrelic_application_queue_time_seconds', { kind: 'queue', name: 'Request queueing' }],
   ['newrelic_application_component_time_seconds', { kind: 'component', name: '' }],
   ['newrelic_application_total_time_seconds', { kind: 'total', name: 'Application code' }],
 ]);
-const KINDS: readonly Part['kind'][] = ['queue', 'component', 'total'];
 
 /** Joins the accounts with the values that the blocks have of them; lets other work run in between. */
 export async function joinAccounts(
@@ -139,35 +128,22 @@ export async function joinAccounts(
 async function sumTasks(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const failed: TaskStatus[] = [];
   const reads = new Map<number, TaskStatus>();
-  const states = { fresh: 0, stale: 0, missing: 0, late: 0 };
+  const states = { fresh: 0, stale: 0, missing: 0 };
   const lateByGroup = new Map<Group, number>();
+  const slowest = new Map<Group, TaskStatus>();
   let isServing = false;
-  let slowest: ShownAccount['slowest'] = [];
   const take = (task: TaskStatus): void => {
-    const { group, applicationId, problem, state, isLate } = task;
+    const { group, applicationId, problem, state, isLate, seconds = 0 } = task;
     states[state] += 1;
-    if (isLate) {
-      states.late += 1;
-      lateByGroup.set(group, (lateByGroup.get(group) ?? 0) + 1);
-    }
-    isServing ||= state !== 'missing' && !NAMES.has(group);
+    if (isLate) lateByGroup.set(group, (lateByGroup.get(group) ?? 0) + 1);
+    if (seconds > (slowest.get(group)?.seconds ?? 0)) slowest.set(group, task);
+    isServing ||= state !== 'missing' && FIRST_OF[group].gives !== 'names';
     if (problem !== undefined) failed.push(task);
     if (group === 'application_metrics' && applicationId !== undefined) reads.set(applicationId, task);
-    slowest = addSlow(slowest, task);
   };
   await inSlices(tasks, take, signal);
-  return { failed, reads, states, lateByGroup, isServing, slowest };
-}
-
-/** Adds a task to the slowest reads if it belongs there; the longest are first. */
-function addSlow(slowest: ShownAccount['slowest'], task: TaskStatus): ShownAccount['slowest'] {
-  const { group, seconds } = task;
-  if (seconds === undefined) return slowest;
-  const same = slowest.find((row) => row.seconds === seconds && row.task.group === group);
-  if (same !== undefined) return slowest.map((row) => (row === same ? { ...row, together: row.together + 1 } : row));
-  // A row that falls out cannot return, so only the rows that are shown are kept.
-  if (slowest.length === SLOWEST && seconds <= (slowest.at(-1)?.seconds ?? 0)) return slowest;
-  return [...slowest, { task, seconds, together: 1 }].sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  const late = [...lateByGroup.values()].reduce((sum, each) => sum + each, 0);
+  return { failed, reads, states: { ...states, late }, lateByGroup, isServing, slowest };
 }
 
 /** True for an account that cannot be read as a whole. */
@@ -185,7 +161,7 @@ function readFigures(samples: PackedSamples): Served {
   for (const { family, labels, value } of listSamples(samples)) {
     const figure = FIGURES.get(family.name);
     if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + value;
-    else if (family.name === HEALTH && value === 1) figures.health = labels.status;
+    else if (family.name === 'newrelic_application_health_status' && value === 1) figures.health = labels.status;
   }
   return figures;
 }
@@ -194,11 +170,11 @@ function readFigures(samples: PackedSamples): Served {
 export function listParts({ window }: Pick<ShownApplication, 'window'>): readonly Part[] {
   const parts = (window === undefined ? [] : listSamples(window)).flatMap(({ family, labels, value }): Part[] => {
     const part = PARTS.get(family.name);
-    return part === undefined
-      ? []
-      : [{ ...part, name: labels.component ?? part.name, metric: family.name, seconds: value }];
+    if (part === undefined) return [];
+    return [{ ...part, name: labels.component ?? part.name, metric: family.name, seconds: value }];
   });
-  return parts.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
+  const kinds = ['queue', 'component', 'total'];
+  return parts.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
 }
 
 function readState(samples: PackedSamples): Pick<ShownEntity, 'reporting' | 'health'> {

@@ -1,31 +1,18 @@
-import type { EntryStatus } from '../../collect/accountStatus.ts';
 import { listedDocument } from '../../collect/expandAccounts.ts';
 import { failuresOf } from '../../collect/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import { listParts, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
-import type { Problem } from './problems.ts';
-import type { ApplicationRow, EntityRow } from './trouble.ts';
-import type { Verdict } from './verdict.ts';
+import type { Situation, Verdict } from './verdict.ts';
 
-const TASK =
-  'group applicationId application hostId host entityType entityGuid entity query state failures reason problem since seconds windowEnd';
-/** Without the accounts that the key of the entry lists. */
-const ENTRY = 'entry success reason problem since refused listed exported leftOut warnings';
+const TASK = 'group applicationId application hostId host entityType entityGuid entity query state failures reason';
 
-/** What the pages show. Times are Unix seconds. */
-export interface View {
-  readonly accounts: readonly ShownAccount[];
-  /** The entries with `account_ids`. */
-  readonly entries: readonly EntryStatus[];
-  readonly rows: readonly ApplicationRow[];
-  readonly entities: readonly EntityRow[];
-  readonly problems: readonly Problem[];
+/** What the pages show. */
+export interface View extends Situation {
   readonly verdict: Verdict;
   /** The newest first. */
   readonly lastScrapes: ReturnType<LastScrapes['list']>;
   readonly reloadFailure: ReloadFailure | undefined;
-  readonly now: number;
 }
 
 /**
@@ -42,23 +29,26 @@ export function* statusDocument(
     verdict: verdict.verdict,
     verdict_text: verdict.text,
     last_scrapes: lastScrapes,
-    reload_failure: reloadFailure && { at: reloadFailure.at, faults: reloadFailure.diagnostics },
+    reload_failure: reloadFailure === undefined ? null : pick(reloadFailure, 'at diagnostics=faults'),
   };
-  yield `${json(head).slice(0, -1)},"account_lists":`;
+  yield `${JSON.stringify(head).slice(0, -1)},"account_lists":`;
   yield* list(entries, function* (entry) {
-    yield `${json(pick(entry, ENTRY)).slice(0, -1)},"accounts":`;
-    yield* list(entry.accounts, (account) => [json(listedDocument(account))]);
+    const own = pick(entry, 'entry success reason problem since refused listed exported leftOut warnings');
+    yield `${JSON.stringify(own).slice(0, -1)},"accounts":`;
+    yield* list(entry.accounts, (account) => [JSON.stringify(listedDocument(account))]);
     yield '}';
   });
   yield ',"accounts":';
   yield* list(accounts, function* (account) {
-    yield `${json(accountDocument(account)).slice(0, -1)},"applications":`;
+    yield `${JSON.stringify(accountDocument(account)).slice(0, -1)},"applications":`;
     if (account.applications === undefined) yield 'null';
     else yield* list(account.applications, (application) => [JSON.stringify(applicationDocument(application))]);
     yield ',"monitored_entities":';
     yield* list(account.monitored, (entity) => [JSON.stringify(entityDocument(entity))]);
     yield ',"entities":';
-    yield* list(account.tasks, (task) => [JSON.stringify(pick(task, TASK))]);
+    yield* list(account.tasks, (task) => [
+      JSON.stringify({ ...pick(task, TASK), ...pick(task, 'problem since seconds windowEnd') }),
+    ]);
     yield '}';
   });
   yield '}';
@@ -72,49 +62,50 @@ function* list<T>(elements: readonly T[], partsOf: (element: T) => Iterable<stri
   yield elements.length === 0 ? '[]' : ']';
 }
 
-const SNAKE_CASE = new Map<string, string>();
+/** Fields and the keys for them, by the text that names them. */
+const PARSED = new Map<string, readonly (readonly [field: string, key: string])[]>();
 
-/** The words of a text, as a type. */
-type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+/** The fields that a text names, as a type. */
+type Fields<Text extends string> = Text extends `${infer First} ${infer Rest}`
+  ? Fields<First> | Fields<Rest>
+  : Text extends `${infer Field}=${string}`
+    ? Field
+    : Text;
 
-/** Picks fields by their names, and writes the names in snake case; null for what is not known. */
+/** Picks fields; a key is the field or what follows `=`, in snake case. What is not known is null. */
 function pick<T extends object, Names extends string>(
   source: T,
-  names: Words<Names> extends keyof T ? Names : never,
+  names: Fields<Names> extends keyof T ? Names : never,
 ): Record<string, unknown> {
-  const picked: Record<string, unknown> = {};
-  for (const name of names.split(' ')) {
-    const snake = SNAKE_CASE.get(name) ?? name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    SNAKE_CASE.set(name, snake);
-    picked[snake] = source[name as keyof T] ?? null;
-  }
-  return picked;
+  const parse = (each: string) => {
+    const [field = '', key = field] = each.split('=');
+    return [field, key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] as const;
+  };
+  const parsed = PARSED.get(names) ?? names.split(' ').map(parse);
+  PARSED.set(names, parsed);
+  return Object.fromEntries(parsed.map(([field, key]) => [key, source[field as keyof T] ?? null]));
 }
 
-/** Writes a document in which unknown values are null. A replacer is slow: the documents of which there are many do without. */
-function json(document: object): string {
-  return JSON.stringify(document, (_key, value: unknown) => (value === undefined ? null : value));
-}
+const GROUP = 'group intervalSeconds effectiveIntervalSeconds success lastSuccess durationSeconds oldestWindowEnd';
+const TYPE = 'type state success lastSuccess seconds=durationSeconds listed exported reporting metrics series problem';
+const QUERY =
+  'name nrql state success lastSuccess seconds=durationSeconds windowEnd rows dropped=rowsDropped series problem';
 
 function accountDocument(account: ShownAccount) {
   const { budget, plan, outage, groups, failures, entities, queries } = account;
   return {
-    ...pick(account, 'name accountId entry api labels up refused windowEnd warnings applicationCounts'),
-    api_end_of_life: account.endOfLife,
-    outage: outage && { ...pick(outage, 'since reason problem remedy'), last_good_values_until: outage.servedUntil },
+    ...pick(
+      account,
+      'name accountId entry api endOfLife=apiEndOfLife labels up refused windowEnd warnings applicationCounts',
+    ),
+    outage: outage === undefined ? null : pick(outage, 'since reason problem remedy servedUntil=lastGoodValuesUntil'),
     budget: {
-      requests_per_minute: budget.configured,
-      requests_per_minute_in_force: budget.inForce,
-      requests_in_last_minute: budget.lastMinute,
-      requests_in_flight: budget.inFlight,
-      paused_until: budget.pausedUntil,
+      ...pick(budget, 'configured=requestsPerMinute inForce=requestsPerMinuteInForce lastMinute=requestsInLastMinute'),
+      ...pick(budget, 'inFlight=requestsInFlight pausedUntil'),
     },
-    plan: { requests_per_minute: plan.callsPerMinute, stretch: plan.slowdown },
+    plan: pick(plan, 'callsPerMinute=requestsPerMinute slowdown=stretch'),
     groups: groups.map((group) => ({
-      ...pick(
-        group,
-        'group intervalSeconds effectiveIntervalSeconds success lastSuccess durationSeconds oldestWindowEnd',
-      ),
+      ...pick(group, GROUP),
       ...(group.group === 'custom_metrics' ? { interval_of: 'names' } : {}),
       entities: group.tasks,
     })),
@@ -123,36 +114,30 @@ function accountDocument(account: ShownAccount) {
       return { ...pick(failure, 'group reason problem since'), count, failures: failuresOf(failure) };
     }),
     entity_types: entities.map((each) => ({
-      ...pick(each, 'type state success lastSuccess listed exported reporting metrics series problem'),
-      duration_seconds: each.seconds,
+      ...pick(each, TYPE),
+      ...pick(
+        each,
+        'oldestRead=oldestValue windowEnd=oldestWindowEnd values=goldenMetrics failing=goldenMetricsFailing',
+      ),
       left_out: { by_configuration: each.excluded, by_max_entities: each.leftOut },
-      metric_problems: each.metricProblems.map(({ metric, problem }) => ({ metric, problem })),
-      oldest_value: each.oldestRead,
-      oldest_window_end: each.windowEnd,
-      golden_metrics: each.values,
-      golden_metrics_failing: each.failing,
+      metric_problems: each.metricProblems.map((metric) => pick(metric, 'metric problem')),
     })),
-    queries: queries.map((query) => ({
-      ...pick(query, 'name nrql state success lastSuccess windowEnd rows series problem'),
-      duration_seconds: query.seconds,
-      rows_dropped: query.dropped,
-    })),
+    queries: queries.map((query) => pick(query, QUERY)),
   };
 }
 
 function applicationDocument(application: ShownApplication) {
+  const { tags = [], window } = application;
   return {
-    ...pick(application, 'id name language reporting errorRatio apdexScore'),
-    tags: application.tags ?? [],
-    health_status: application.health ?? null,
-    requests_per_second: application.requests ?? null,
-    apdex_threshold_seconds: application.apdexThreshold ?? null,
-    response_time_seconds: application.responseTime ?? null,
-    breakdown: application.window === undefined ? null : listParts(application),
+    ...pick(
+      application,
+      'id name language reporting health=healthStatus requests=requestsPerSecond errorRatio apdexScore',
+    ),
+    ...pick(application, 'apdexThreshold=apdexThresholdSeconds responseTime=responseTimeSeconds'),
+    tags,
+    breakdown: window === undefined ? null : listParts(application),
   };
 }
 
-function entityDocument(entity: ShownEntity) {
-  const { health = null, golden } = entity;
-  return { ...pick(entity, 'type guid name reporting'), health_status: health, golden_metrics: golden };
-}
+const entityDocument = (entity: ShownEntity) =>
+  pick(entity, 'type guid name reporting health=healthStatus golden=goldenMetrics');

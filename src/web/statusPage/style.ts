@@ -2,39 +2,33 @@ import { createHash } from 'node:crypto';
 import { markup, Html } from './markup.ts';
 import type { Part } from './shownAccounts.ts';
 
-/** Components with a colour in the style, by their place. */
+/** Components whose hues differ well from one another, and these hues. */
 const KNOWN = [
   ...['Database', 'Datastore/MySQL', 'External', 'Datastore/Postgres', 'Datastore/Redis', 'Datastore/MongoDB'],
-  ...['Memcache', 'ActiveRecord', 'Datastore/Memcached', 'Datastore/Elasticsearch', 'Datastore/MSSQL'],
-  'Datastore/JDBC',
+  ...['Memcache', 'ActiveRecord', 'Datastore/Memcached', 'Datastore/Elasticsearch', 'Datastore/JDBC'],
 ];
+const HUES = [36, 173, 313, 78, 51, 250, 18, 197, 353, 142, 285];
 
 /** The attribute that gives a part of a response time its colour: the same name has the same one everywhere. */
 export function paintOf({ kind, name }: Pick<Part, 'kind' | 'name'>): Html {
-  const known = KNOWN.indexOf(name);
   if (kind !== 'component') return markup`class="${kind}"`;
-  if (known >= 0) return markup`class="c${known}"`;
   let hash = 0;
   for (const character of name) hash = (31 * hash + (character.codePointAt(0) ?? 0)) % 65_521;
-  return markup`fill="hsl(${hash % 360} 45% 50%)"`;
+  return markup`fill="hsl(${HUES[KNOWN.indexOf(name)] ?? hash % 360} 50% 47%)"`;
 }
-
-const CLASSES = KNOWN.map((_, index) => `.c${index} { fill: var(--c${index}); }`);
 
 const STYLE = `
 :root {
   color-scheme: light dark;
   --text: #1c2024; --soft: #5a6370; --line: #d8dde3; --back: #f5f6f8; --card: #fff; --link: #0b57b0;
   --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --good-back: #e3f4e8; --warn-back: #fff4e0; --bad-back: #fdecea;
-  --queue: #8d96a3; --total: #3f6fb5; --c0: #e08a00; --c1: #2a9d8f; --c2: #b5489b; --c3: #7b9e2b; --c4: #c4ab00;
-  --c5: #6a5acd; --c6: #a0703c; --c7: #1794c4; --c8: #d1495b; --c9: #2f7d4f; --c10: #f2b5a0; --c11: #4b5d16;
+  --queue: #8d96a3; --total: #3f6fb5;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --text: #e6e9ed; --soft: #a3adba; --line: #39414b; --back: #14181d; --card: #1d2329; --link: #7db4ff;
     --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --good-back: #17331f; --warn-back: #3a2c12; --bad-back: #431c1a;
-    --queue: #8791a0; --total: #6c9be0; --c0: #f0a53a; --c1: #4dbfb0; --c2: #d97cc2; --c3: #a4c455; --c4: #e0cb45;
-    --c5: #a196f0; --c6: #c99a68; --c7: #5bbfe6; --c8: #ef7d8b; --c9: #5fb583; --c10: #ffd2c4; --c11: #8fa343;
+    --queue: #8791a0; --total: #6c9be0;
   }
 }
 * { box-sizing: border-box; }
@@ -51,8 +45,7 @@ nav a { display: inline-block; padding: .25rem 0; margin-right: .75rem; }
 h2 { font-size: 1.2rem; margin: 0 0 .25rem; } h2 small { font-weight: normal; font-size: 1rem; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
 section > :last-child { margin-bottom: 0; }
-.chips, .parts { display: flex; flex-wrap: wrap; gap: .35rem .75rem; list-style: none; margin: .25rem 0; padding: 0; } .chips { margin-bottom: 1rem; }
-.chips li { border: 1px solid var(--line); border-radius: 1rem; padding: .1rem .75rem; max-width: 100%; } .parts { gap: 0 1rem; font-size: .875rem; }
+.parts { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: .25rem 0; padding: 0; font-size: .875rem; }
 summary { padding: .25rem 0; } details details { margin: .25rem 0; } section > details > summary bdi { font-size: 1.1rem; font-weight: 600; }
 section > details > summary small, tbody th small, td.number small { display: block; font-weight: normal; }
 /* The colours of New Relic; the sign and the word beside them say the same. */
@@ -71,13 +64,11 @@ td ul:not(.parts) { margin: 0; padding-left: 1.25rem; } thead th { border-top: 0
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; } .name { font-weight: 600; } .group { white-space: nowrap; }
 .search { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: 0 0 1rem; } .search input { flex: 1 1 10rem; max-width: 22rem; }
 input, button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--soft); border-radius: .3rem; padding: .4rem .75rem; }
-.bar { display: block; width: 100%; height: 1rem; margin: .15rem 0; } .facts .bar { height: .4rem; max-width: 20rem; }
-.track { fill: var(--line); opacity: .35; }
+.bar { display: block; width: 100%; height: 1rem; margin: .15rem 0; } .track { fill: var(--line); opacity: .35; }
 /* A gap between neighbours, for people who cannot tell the colours apart. */
 .bar rect:not(.track, .pale) { stroke: var(--card); stroke-width: 1px; vector-effect: non-scaling-stroke; } .pale { fill: var(--card); opacity: .65; }
 .swatch { width: .7rem; height: .7rem; vertical-align: baseline; } .pages { display: flex; gap: 1.5rem; justify-content: center; padding-top: .5rem; }
-.queue { fill: var(--queue); } .total, .used { fill: var(--total); }
-${CLASSES.join(' ')}
+.queue { fill: var(--queue); } .total { fill: var(--total); }
 @media (max-width: 44rem) {
   .notice dl div, .stack, .stack caption, .stack tbody, .stack tr, .stack th, .stack td { display: block; }
   .stack thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
@@ -92,12 +83,7 @@ ${CLASSES.join(' ')}
 
 export const STYLE_ELEMENT = new Html(`<style>${STYLE}</style>`);
 
+const HASH = createHash('sha256').update(STYLE).digest('base64');
+
 /** Allows the page its own style, its icon and the search form, and nothing else. */
-export const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  'img-src data:',
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export const CONTENT_SECURITY_POLICY = `default-src 'none'; style-src 'sha256-${HASH}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;

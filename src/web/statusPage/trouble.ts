@@ -75,10 +75,9 @@ export async function listApplications(
     const { id, name, responseTime = -1 } = row.application;
     return { row, rank: rankTroubles(row.troubles), responseTime, name, id };
   });
+  const byName = (a: string, b: string) => (a < b ? -1 : Number(a > b));
   keys.sort((a, b) => {
-    if (a.rank !== b.rank) return a.rank - b.rank;
-    if (a.responseTime !== b.responseTime) return b.responseTime - a.responseTime;
-    return a.name === b.name ? a.id - b.id : a.name < b.name ? -1 : 1;
+    return a.rank - b.rank || b.responseTime - a.responseTime || byName(a.name, b.name) || a.id - b.id;
   });
   return keys.map(({ row }) => row);
 }

@@ -14,22 +14,25 @@ export interface Verdict {
 
 const NAMED = 5;
 
-/**
- * Returns the first verdict that holds. Times are in seconds: `silence` since the newest scrape, undefined before the first.
- * `scraped` is the path as clients must request it.
- */
-export function judge(situation: {
+/** What a verdict is about. Times are in seconds. */
+export interface Situation {
   readonly accounts: readonly ShownAccount[];
+  /** The entries with `account_ids`. */
   readonly entries: readonly EntryStatus[];
   readonly rows: readonly ApplicationRow[];
   readonly entities: readonly EntityRow[];
   readonly problems: readonly Problem[];
   readonly now: number;
+  /** Since the newest scrape; undefined before the first. */
   readonly silence: number | undefined;
   readonly background: boolean;
   readonly maxAge: number;
+  /** The path as clients must request it. */
   readonly scraped: string;
-}): Verdict {
+}
+
+/** Returns the first verdict that holds. */
+export function judge(situation: Situation): Verdict {
   const { accounts, entries, rows, entities, problems, now, silence, background, maxAge, scraped } = situation;
   const is = (verdict: Verdict['verdict'], style: Verdict['style'], text: string, count = 0) => {
     return { verdict, style, text, count };
@@ -53,14 +56,11 @@ export function judge(situation: {
   if (first !== undefined) {
     const failing = accounts.reduce((sum, account) => sum + account.failing, failingLists);
     const reads = accounts.reduce((sum, { tasks }) => sum + tasks.length, 0);
-    const others = failures.length - 1;
     const fail = `${withCommas(failing)} of ${counted(Math.max(reads, failing), 'read')} ${failing === 1 ? 'fails' : 'fail'}`;
-    const text = [
-      first.kind === 'reads' ? `${fail}: ${first.headline}` : first.headline,
-      ...(others > 0 ? [counted(others, 'more problem')] : []),
-      ...(trouble === undefined ? [] : [`${trouble.what} in trouble`]),
-    ];
-    return is('failing', 'bad', text.join('; '), Math.max(1, failing));
+    const headline = first.kind === 'reads' ? `${fail}: ${first.headline}` : first.headline;
+    const others = failures.length > 1 && counted(failures.length - 1, 'more problem');
+    const text = [headline, others, trouble && `${trouble.what} in trouble`];
+    return is('failing', 'bad', text.filter(Boolean).join('; '), Math.max(1, failing));
   }
   if (trouble !== undefined) {
     return is('trouble', trouble.style, `${trouble.what} in trouble: ${trouble.names}`, trouble.count);
@@ -74,13 +74,9 @@ export function judge(situation: {
   const newest = Math.max(...groups.map(({ lastSuccess = -Infinity }) => lastSuccess));
   const warnings = [...accounts, ...entries].reduce((sum, each) => sum + each.warnings.length, 0);
   const watched = countBoth(rows.length, entities.length);
-  const text = [
-    'All read',
-    ...(Number.isFinite(newest) ? [ago(newest, now)] : []),
-    ...(watched === '' ? [] : [`no trouble in ${watched}`]),
-    ...(warnings === 0 ? [] : [counted(warnings, 'warning')]),
-  ];
-  return is('well', 'good', text.join(', '));
+  const age = Number.isFinite(newest) && ago(newest, now);
+  const text = ['All read', age, watched && `no trouble in ${watched}`, warnings > 0 && counted(warnings, 'warning')];
+  return is('well', 'good', text.filter(Boolean).join(', '));
 }
 
 /** Names the gravest troubles of applications and entities; undefined without any. */
@@ -93,13 +89,11 @@ function describeTrouble(rows: readonly ApplicationRow[], entities: readonly Ent
   ].sort((a, b) => rankTroubles(a.troubles) - rankTroubles(b.troubles));
   const [gravest] = troubled;
   if (gravest === undefined) return undefined;
-  const named = troubled
-    .slice(0, NAMED)
-    .map(({ name, troubles }) => `${name} (${troubles.map(({ text }) => text).join(', ')})`);
-  const more = troubled.length - NAMED;
+  const named = troubled.map(({ name, troubles }) => `${name} (${troubles.map(({ text }) => text).join(', ')})`);
+  const more = troubled.length > NAMED ? ` and ${withCommas(troubled.length - NAMED)} more` : '';
   return {
     what: countBoth(troubledRows.length, troubledEntities.length),
-    names: more > 0 ? `${named.join(', ')} and ${withCommas(more)} more` : named.join(', '),
+    names: `${named.slice(0, NAMED).join(', ')}${more}`,
     count: troubled.length,
     style: gravest.troubles[0]?.style ?? 'bad',
   };
@@ -107,10 +101,11 @@ function describeTrouble(rows: readonly ApplicationRow[], entities: readonly Ent
 
 /** Returns `2 applications and 1 entity`, without a number that is 0. */
 function countBoth(applications: number, entities: number): string {
-  return [
-    ...(applications === 0 ? [] : [counted(applications, 'application')]),
-    ...(entities === 0 ? [] : [counted(entities, 'entity', 'entities')]),
-  ].join(' and ');
+  const both = [
+    applications > 0 && counted(applications, 'application'),
+    entities > 0 && counted(entities, 'entity', 'entities'),
+  ];
+  return both.filter(Boolean).join(' and ');
 }
 
 /** Returns the seconds without a scrape after which values are too old to be served: `max_age` and two of the shortest intervals. */

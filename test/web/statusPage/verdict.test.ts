@@ -90,16 +90,16 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     { up: false, refused: 'no', tasks: [] },
     {},
     'failing',
-    `${REFUSED}: nothing new since 2025-12-31 23:59 UTC`,
+    `${REFUSED}: nothing new since 2025-12-31 23:59:30 UTC`,
   ],
-  ['one refused for a day', { up: false, refused: 'no', ...longAgo }, {}, 'failing', `since 2025-12-31 00:00 UTC`],
+  ['one refused for a day', { up: false, refused: 'no', ...longAgo }, {}, 'failing', `since 2025-12-31 00:00:00 UTC`],
   ['one refused from the start', { up: false, outage, ...never }, {}, 'failing', `${REFUSED}: nothing was read yet`],
   [
     'an outage',
     { up: false, outage, tasks: [task(failed)] },
     {},
     'failing',
-    `${REFUSED}: nothing new since 2025-12-31 23:59 UTC`,
+    `${REFUSED}: nothing new since 2025-12-31 23:59:30 UTC`,
   ],
   ['a failed reload', {}, { reloadFailure }, 'failing', 'The last reload failed: the configuration from before it'],
   [
@@ -205,7 +205,7 @@ test('accounts that cannot be read for one reason are one problem', async () => 
       [],
     );
   const no = { refused: 'refused' };
-  const since = 'nothing new since 2025-12-31 23:59 UTC';
+  const since = 'nothing new since 2025-12-31 23:59:30 UTC';
   expect((await states({}, no, { refused: 'no' })).text).toBe(`New Relic refuses the key of a1 and a2: ${since}`);
   expect((await states({}, no, { outage: network })).text).toBe(
     `New Relic refuses the key of a1: ${since}; 1 more problem`,
