@@ -4,7 +4,7 @@ import { FIRST_OF, groupInWords } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, CROSS, facts, fold, markup, isolate, join, list } from './markup.ts';
-import { table, TICK, timeAgo, type Html, type HtmlValue } from './markup.ts';
+import { table, TICK, type Html, type HtmlValue } from './markup.ts';
 import { nameTask } from './problemSection.ts';
 import { isUnread, type ShownAccount, type States } from './shownAccounts.ts';
 
@@ -12,8 +12,8 @@ const INTERFACES = { rest: 'REST API (v2)', nerdgraph: 'NerdGraph' };
 
 /** Limit for the accounts with all details. */
 const WHOLE = 10;
-/** Seconds before the end of an interface from which its notice is highlighted. */
-const NEAR_END = 180 * 86_400;
+/** Days before the end of an interface from which its notice is highlighted. */
+const NEAR_END = 180;
 
 /** Judges how an account is, with a sign; lower ranks are worse. */
 function judgeAccount(account: ShownAccount) {
@@ -53,9 +53,11 @@ function accountDetails(judged: ReturnType<typeof judgeAccount>, isOpen: boolean
   const reduced = inForce < configured ? `, ${Math.floor(inForce)} a minute in force` : '';
   const labels = Object.entries(account.labels).map(([name, value]) => markup`${isolate(name)}=${isolate(value)}`);
   const number = accountId === undefined ? undefined : `, account ${accountId}`;
+  const daysLeft = ((endOfLife ?? now) - now) / 86_400;
+  const ending = daysLeft < 0 ? 'notice bad' : daysLeft < NEAR_END ? 'notice warn' : 'soft';
   const content = [
     list('notice warn', warnings),
-    endOfLife === undefined ? undefined : endNotice(endOfLife, now),
+    endOfLife && markup`<p class="${ending}">The account is read through ${describeEnd(endOfLife, now)}.</p>`,
     facts('facts', [
       ['Interface', [INTERFACES[account.api], number, entry === undefined ? undefined : [' of ', isolate(entry)]]],
       ['Labels', list('parts', labels)],
@@ -69,11 +71,6 @@ function accountDetails(judged: ReturnType<typeof judgeAccount>, isOpen: boolean
     readTable('Queries', queryRows(account), isOpen, now),
   ];
   return markup`<section>${fold(summary, content, isOpen || style === 'warn')}</section>`;
-}
-
-function endNotice(endOfLife: number, now: number): Html {
-  const style = endOfLife < now ? 'notice bad' : endOfLife - now < NEAR_END ? 'notice warn' : 'soft';
-  return markup`<p class="${style}">The account is read through ${describeEnd(endOfLife, now)}.</p>`;
 }
 
 /** Returns `all fresh`, or `12 fresh, 3 due with the next scrape, 1 missing`, or `nothing`. */
@@ -157,8 +154,9 @@ function readTable(what: string, reads: readonly ReadRow[], isOpen: boolean, now
     const took = seconds === undefined || success === undefined ? undefined : ` in ${durationInWords(seconds)}`;
     const attempt = markup`<span><span class="${success === false ? 'bad' : ''}">${words}</span>${took}</span>`;
     const window = windowEnd === undefined ? [] : [`oldest window ended ${ago(windowEnd, now)}`];
+    const last = lastSuccess === undefined ? 'never' : ago(lastSuccess, now);
     const all = { style: 'long', value: join([...notes, ...window], '; ') };
-    return [title, attempt, timeAgo(lastSuccess, now), values, all] as const;
+    return [title, attempt, last, values, all] as const;
   });
   const shown = table(undefined, ['What', 'Last attempt', 'Last success', 'Values', 'Notes'], rows);
   const summary = `${what}: ${withCommas(reads.length)}`;

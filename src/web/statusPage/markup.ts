@@ -1,5 +1,3 @@
-import { ago } from '../../text/wording.ts';
-
 /** Markup that is safe to send: only our own literals, and escaped values. */
 export class Html {
   readonly text: string;
@@ -80,14 +78,7 @@ export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): H
 
 /** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
 export const DOT = ' \u00b7 ';
-export const DASH = ' \u2013 ';
 export const NONE = '\u2013';
 /** Signs beside colours; every font has them. */
 export const TICK = '\u2713';
 export const CROSS = '\u2717';
-
-/** Returns `3 min 2 s ago`, with the time itself in the markup; `never` for undefined. */
-export function timeAgo(at: number | undefined, now: number): HtmlValue {
-  if (at === undefined) return 'never';
-  return markup`<time datetime="${new Date(at * 1000).toISOString()}">${ago(at, now)}</time>`;
-}

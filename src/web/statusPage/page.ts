@@ -7,7 +7,7 @@ import { SharedWork } from '../sharedWork.ts';
 import { timeInWords } from '../../text/wording.ts';
 import { accountSections } from './accountSection.ts';
 import { addressOf, monitoredSections, type Query } from './applicationsSection.ts';
-import { markup, CROSS, DASH, list, Html, TICK } from './markup.ts';
+import { markup, CROSS, list, NONE, Html, TICK } from './markup.ts';
 import { findProblems } from './problems.ts';
 import { problemSection } from './problemSection.ts';
 import { joinAccounts } from './shownAccounts.ts';
@@ -100,7 +100,7 @@ function* statusPage(view: View, query: Query, settings: WebSettings, prefix: st
 <meta name="viewport" content="width=device-width, initial-scale=1" />
 <meta name="color-scheme" content="light dark" />
 ${query.refreshes ? markup`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />` : undefined}
-<title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${verdict.verdict.replace('_', ' ')}${DASH}newrelic-apm-exporter</title>
+<title>${verdict.count > 0 ? `(${verdict.count}) ` : ''}${verdict.verdict.replace('_', ' ')} ${NONE} newrelic-apm-exporter</title>
 <link rel="icon" href="${drawIcon(sign, colour)}" />
 ${STYLE_ELEMENT}
 </head>

@@ -35,20 +35,18 @@ const STYLE = `
 body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 header, main { max-width: 88rem; margin: 0 auto; padding: 0 1rem 1rem; } a { color: var(--link); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; } summary, button { cursor: pointer; } dd, .notice p { margin: 0; }
-code { font-weight: normal; } .soft, .about, small, caption, dt, thead th { color: var(--soft); }
+.soft, .about, small, caption, dt, thead th { color: var(--soft); }
 .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
 .verdict { display: flex; gap: .75rem; margin: 1rem 0 .5rem; padding: .75rem 1rem; font-size: 1.5rem; line-height: 1.3;
   border: 2px solid currentColor; border-left-width: .75rem; border-radius: .5rem; background: var(--card); }
 .verdict.bad { background: var(--bad-back); } .verdict.warn { background: var(--warn-back); } .verdict a { font-size: 1rem; white-space: nowrap; }
 .about { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 1.5rem; } .about nav { margin-left: auto; }
-nav a { display: inline-block; padding: .25rem 0; margin-right: .75rem; }
-h2 { font-size: 1.2rem; margin: 0 0 .25rem; } h2 small { font-weight: normal; font-size: 1rem; }
+nav a { padding: .25rem 0; margin-right: .75rem; }
+h2 { font-size: 1.2rem; margin: 0 0 .25rem; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: 1rem; margin: 0 0 1rem; }
-section > :last-child { margin-bottom: 0; }
 .parts { display: flex; flex-wrap: wrap; gap: 0 1rem; list-style: none; margin: .25rem 0; padding: 0; font-size: .875rem; }
 summary { padding: .25rem 0; } details details { margin: .25rem 0; } section > details > summary bdi { font-size: 1.1rem; font-weight: 600; }
-section > details > summary small, tbody th small, td.number small { display: block; font-weight: normal; }
-/* The colours of New Relic; the sign and the word beside them say the same. */
+section > details > summary small, tbody th small, td.number small { display: block; } th, small { font-weight: normal; }
 .health { padding: 0 .5rem; border-radius: .3rem; white-space: nowrap; }
 .green { background: var(--good-back); color: var(--good); } .grey { background: var(--back); color: var(--soft); }
 .orange { background: #ffb020; color: #1c2024; font-weight: 600; } .red { background: #c62828; color: #fff; font-weight: 600; }
@@ -57,8 +55,7 @@ section > details > summary small, tbody th small, td.number small { display: bl
 .notice dl div { display: grid; grid-template-columns: 6rem 1fr; gap: 0 1rem; }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); gap: .5rem 1.5rem; margin: 0 0 1rem; }
 table { width: 100%; border-collapse: collapse; margin: 0 0 .5rem; } caption { text-align: left; padding: .25rem 0; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line);
-  font-weight: normal; overflow-wrap: normal; }
+th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-top: 1px solid var(--line); overflow-wrap: normal; }
 tbody th, td.long { overflow-wrap: anywhere; } tbody th { min-width: 11.5rem; } td:not(.number) { min-width: 7rem; } td.long { min-width: 13rem; } td.time { width: 45%; }
 td ul:not(.parts) { margin: 0; padding-left: 1.25rem; } thead th { border-top: 0; font-size: .85rem; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; } .name { font-weight: 600; } .group { white-space: nowrap; }

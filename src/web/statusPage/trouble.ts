@@ -12,27 +12,20 @@ const NO_TROUBLE = 9;
 
 type Judged = Pick<ShownApplication, 'health' | 'errorRatio' | 'requests' | 'apdexScore' | 'apdexRequests'>;
 
-interface Trouble {
-  readonly figure: 'health' | 'errors' | 'apdex';
-  readonly text: string;
-  /** The gravest is 0. */
-  readonly rank: number;
-  readonly style: 'bad' | 'warn';
-}
+type Trouble = ReturnType<typeof findTroubles>[number];
 
-/** Returns what is wrong with an application or an entity, the gravest first. */
-export function findTroubles(judged: Judged): readonly Trouble[] {
+/** Returns what is wrong with an application or an entity, the gravest first; its rank is 0. */
+export function findTroubles(judged: Judged) {
   const { health, errorRatio = 0, requests = 0, apdexScore = 1, apdexRequests = 0 } = judged;
-  const troubles: Trouble[] = [];
-  if (health === 'red') troubles.push({ figure: 'health', text: 'health red', rank: 0, style: 'bad' });
-  if (health === 'orange') troubles.push({ figure: 'health', text: 'health orange', rank: 1, style: 'warn' });
-  if (errorRatio > MAX_ERROR_RATIO && errorRatio * requests > MIN_ERRORS_PER_SECOND) {
-    troubles.push({ figure: 'errors', text: `errors ${percent(errorRatio)}`, rank: 2, style: 'bad' });
-  }
-  if (apdexScore < MIN_APDEX_SCORE && apdexRequests >= MIN_APDEX_REQUESTS) {
-    troubles.push({ figure: 'apdex', text: `Apdex ${apdexScore.toFixed(2)}`, rank: 3, style: 'bad' });
-  }
-  return troubles;
+  const isErring = errorRatio > MAX_ERROR_RATIO && errorRatio * requests > MIN_ERRORS_PER_SECOND;
+  const isSlow = apdexScore < MIN_APDEX_SCORE && apdexRequests >= MIN_APDEX_REQUESTS;
+  const all = [
+    { is: health === 'red', figure: 'health', text: 'health red', style: 'bad' },
+    { is: health === 'orange', figure: 'health', text: 'health orange', style: 'warn' },
+    { is: isErring, figure: 'errors', text: `errors ${percent(errorRatio)}`, style: 'bad' },
+    { is: isSlow, figure: 'apdex', text: `Apdex ${apdexScore.toFixed(2)}`, style: 'bad' },
+  ] as const;
+  return all.map((trouble, rank) => ({ ...trouble, rank })).filter(({ is }) => is);
 }
 
 /** An application of the page. New Relic's ids are unique, so one that several accounts list is one application. */
@@ -43,16 +36,13 @@ export interface ApplicationRow {
   readonly troubles: readonly Trouble[];
 }
 
-export interface EntityRow {
+export interface EntityRow extends Pick<ApplicationRow, 'troubles'> {
   readonly entity: ShownEntity;
   readonly account: ShownAccount;
-  readonly troubles: readonly Trouble[];
 }
 
 /** Returns the rank of the gravest trouble. */
-export function rankTroubles([gravest]: readonly Trouble[]): number {
-  return gravest?.rank ?? NO_TROUBLE;
-}
+export const rankTroubles = ([gravest]: readonly Trouble[]): number => gravest?.rank ?? NO_TROUBLE;
 
 /** Returns applications in trouble first, then the slowest, then those without a response time; lets other work run in between. */
 export async function listApplications(

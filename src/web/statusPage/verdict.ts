@@ -45,7 +45,9 @@ export function judge(situation: Situation): Verdict {
   if (failingLists === 0 && groups.every(({ success }) => success === undefined)) {
     return is('nothing_read', 'warn', 'Nothing read yet: the first reads are under way');
   }
-  if (!background && silence !== undefined && silence > longestSilence(accounts, maxAge)) {
+  // By then values are too old to be served.
+  const longest = maxAge + 2 * Math.min(...groups.map(({ effectiveIntervalSeconds }) => effectiveIntervalSeconds));
+  if (!background && silence !== undefined && silence > longest) {
     const isServed = accounts.some(({ isServing }) => isServing);
     const served = isServed ? 'values are going stale' : 'nothing is served now';
     return is('not_scraped', 'bad', `Last scrape ${ago(0, silence)}: ${served}`);
@@ -106,10 +108,4 @@ function countBoth(applications: number, entities: number): string {
     entities > 0 && counted(entities, 'entity', 'entities'),
   ];
   return both.filter(Boolean).join(' and ');
-}
-
-/** Returns the seconds without a scrape after which values are too old to be served: `max_age` and two of the shortest intervals. */
-function longestSilence(accounts: readonly ShownAccount[], maxAge: number): number {
-  const intervals = accounts.flatMap(({ groups }) => groups.map((group) => group.effectiveIntervalSeconds));
-  return maxAge + 2 * Math.min(...intervals);
 }
