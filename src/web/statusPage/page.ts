@@ -14,7 +14,7 @@ import { joinAccounts } from './shownAccounts.ts';
 import { statusDocument, type View } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
 import { listApplications, listEntities } from './trouble.ts';
-import { judge, type Verdict } from './verdict.ts';
+import { judge } from './verdict.ts';
 
 const SHOWN_GROUPS = new Set<Group>(['applications', 'application_metrics', 'entities', 'golden_metrics']);
 const MAX_LENGTH = 200;
@@ -89,7 +89,7 @@ const PARTS = '<!-- parts -->';
 /** Yields the parts of the status page, without scripts or external resources. */
 function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
   const { accounts, entries, rows, entities, problems, verdict, now, scraped: metrics } = view;
-  const link = LINKS[verdict.verdict];
+  const isIdle = ['nothing_read', 'not_scraped', 'incomplete'].includes(verdict.verdict);
   const [sign, colour] = LOOKS[verdict.style];
   const refresh = query.refreshes ? 'Stop refreshing' : `Refresh every ${REFRESH_SECONDS} s`;
   const warnings = entries.flatMap(({ entry, warnings: each }) => each.map((warning) => `${entry}: ${warning}`));
@@ -107,7 +107,7 @@ ${STYLE_ELEMENT}
 <body>
 <header>
 <h1 class="verdict ${verdict.style}"><span class="sign" aria-hidden="true">${sign}</span>
-<span>${verdict.text} ${link && markup`<a href="${metrics}">${link}</a>`}</span></h1>
+<span>${verdict.text} ${isIdle ? markup`<a href="${metrics}">Read now</a>` : undefined}</span></h1>
 ${problemSection(problems, verdict, query, now, settings.docs)}
 <div class="about"><span>newrelic-apm-exporter ${settings.version}</span>
 <span>As of ${timeInWords(now)} <a href="${addressOf(query, { refreshes: !query.refreshes })}">${refresh}</a></span>
@@ -122,11 +122,6 @@ ${problemSection(problems, verdict, query, now, settings.docs)}
   for (const part of accountSections(accounts, query, now)) yield part.text;
   yield foot;
 }
-
-/** What a link to the metrics says beside a verdict. */
-const LINKS: Partial<Record<Verdict['verdict'], string>> = {
-  ...{ incomplete: 'Which series there are', nothing_read: 'Read now', not_scraped: 'Read now' },
-};
 
 function searchForm(query: Query): Html {
   const { path, search, type, refreshes, isOpen } = query;

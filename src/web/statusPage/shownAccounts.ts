@@ -177,7 +177,7 @@ export function listParts({ window }: Pick<ShownApplication, 'window'>): readonl
   return parts.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
 }
 
-function readState(samples: PackedSamples): Pick<ShownEntity, 'reporting' | 'health'> {
+function readState(samples: PackedSamples) {
   const isTrue = listSamples(samples).filter(({ value }) => value === 1);
   return {
     reporting: isTrue.some(({ family }) => family.name === 'newrelic_entity_reporting'),

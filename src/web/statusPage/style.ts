@@ -20,16 +20,11 @@ export function paintOf({ kind, name }: Pick<Part, 'kind' | 'name'>): Html {
 const STYLE = `
 :root {
   color-scheme: light dark;
-  --text: #1c2024; --soft: #5a6370; --line: #d8dde3; --back: #f5f6f8; --card: #fff; --link: #0b57b0;
-  --good: #1a7034; --warn: #8a5300; --bad: #b3261e; --good-back: #e3f4e8; --warn-back: #fff4e0; --bad-back: #fdecea;
-  --queue: #8d96a3; --total: #3f6fb5;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --text: #e6e9ed; --soft: #a3adba; --line: #39414b; --back: #14181d; --card: #1d2329; --link: #7db4ff;
-    --good: #6fce8a; --warn: #f2b75c; --bad: #ff8b82; --good-back: #17331f; --warn-back: #3a2c12; --bad-back: #431c1a;
-    --queue: #8791a0; --total: #6c9be0;
-  }
+  --text: light-dark(#1c2024, #e6e9ed); --soft: light-dark(#5a6370, #a3adba); --line: light-dark(#d8dde3, #39414b);
+  --back: light-dark(#f5f6f8, #14181d); --card: light-dark(#fff, #1d2329); --link: light-dark(#0b57b0, #7db4ff);
+  --good: light-dark(#1a7034, #6fce8a); --warn: light-dark(#8a5300, #f2b75c); --bad: light-dark(#b3261e, #ff8b82);
+  --good-back: light-dark(#e3f4e8, #17331f); --warn-back: light-dark(#fff4e0, #3a2c12); --bad-back: light-dark(#fdecea, #431c1a);
+  --queue: light-dark(#8d96a3, #8791a0); --total: light-dark(#3f6fb5, #6c9be0);
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
