@@ -33,8 +33,8 @@ export function* statusDocument(
   };
   yield `${JSON.stringify(head).slice(0, -1)},"account_lists":`;
   yield* list(entries, function* (entry) {
-    const own = pick(entry, 'entry success reason problem since refused listed exported leftOut warnings');
-    yield `${JSON.stringify(own).slice(0, -1)},"accounts":`;
+    const fields = pick(entry, 'entry success reason problem since refused listed exported leftOut warnings');
+    yield `${JSON.stringify(fields).slice(0, -1)},"accounts":`;
     yield* list(entry.accounts, (account) => [JSON.stringify(listedDocument(account))]);
     yield '}';
   });
