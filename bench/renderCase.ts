@@ -5,6 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
 import { writeExposition, familiesOf } from '../src/exposition/exposition.ts';
+import { SeriesMask } from '../src/exposition/seriesMask.ts';
+import { Secrets } from '../src/log/secrets.ts';
 import { Gauge, Registry } from 'prom-client';
 import { packSamples, type Block } from '../src/metrics/writeSamples.ts';
 import { Fleet, type EntitySamples, type Shape } from './renderFleet.ts';
@@ -32,6 +34,12 @@ interface Contender {
 
 function ours(compressed: boolean): Contender {
   let blocks: Block[] = [];
+  const secrets = new Secrets();
+  secrets.add('NRAK-0123456789ABCDEFGHIJKLMNOPQ');
+  const mask = new SeriesMask(
+    (text) => secrets.maskPublished(text),
+    () => secrets.size,
+  );
   return {
     take: (next) => {
       blocks = next.map((entity, index) => ({
@@ -40,8 +48,8 @@ function ours(compressed: boolean): Contender {
       }));
     },
     render: async () => {
-      const { families } = await familiesOf(blocks, Infinity);
-      const pieces = await writeExposition(families, [], { format: 'text', gzip: compressed });
+      const { families } = await familiesOf(blocks, Infinity, mask);
+      const pieces = await writeExposition(families, [], { format: 'text', gzip: compressed }, mask);
       return pieces.reduce((sum, { length }) => sum + length, 0);
     },
   };

@@ -10,13 +10,15 @@ import { clientGone } from '../src/web/clientGone.ts';
 import { sendExposition } from '../src/web/sending.ts';
 import { expositionFormOf } from '../src/web/routes/scrape.ts';
 import { WritePlaces } from '../src/web/writePlaces.ts';
+import { SeriesMask } from '../src/exposition/seriesMask.ts';
 import { Fleet } from './renderFleet.ts';
 
 const fleet = new Fleet('spread', Number(process.argv[2]));
 const blocks = fleet.refresh().map((entity) => ({ ...entity, samples: packSamples(entity.group, entity.samples) }));
+const mask = new SeriesMask(String, () => 0);
 const render = async (form: ExpositionForm) => {
-  const { families } = await familiesOf(blocks, Infinity);
-  return await writeExposition(families, [], form);
+  const { families } = await familiesOf(blocks, Infinity, mask);
+  return await writeExposition(families, [], form, mask);
 };
 const bare = Buffer.concat(await render({ format: 'text', gzip: false }));
 

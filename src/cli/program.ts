@@ -112,7 +112,7 @@ export function buildProgram(tools: readonly Command[]): Command {
     .exitOverride()
     // An argument that was refused may be a key in the wrong place.
     .configureOutput({
-      outputError: (text, write) => write(withColours(new Secrets().maskPrinted(withConfigHint(text)), process.stderr)),
+      outputError: (text, write) => write(withColours(new Secrets().mask(withConfigHint(text)), process.stderr)),
     })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;

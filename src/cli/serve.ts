@@ -7,6 +7,7 @@ import { errorText } from '../log/logger.ts';
 import type { ReloadFailure } from '../web/dependencies.ts';
 import { systemClock } from '../eventLoop/clock.ts';
 import { Collector } from '../collect/collector.ts';
+import { SeriesMask } from '../exposition/seriesMask.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { redactConfig } from '../config/schema/file.ts';
 import type { Secrets } from '../log/secrets.ts';
@@ -134,8 +135,11 @@ export async function startDaemon(options: {
       }
     },
     scraped: (result) => telemetry.scrapes.inc({ result }),
-    configText: () => redactConfig(config, (text) => secrets.maskWritten(text)),
-    mask: (text) => secrets.maskWritten(text),
+    configText: () => redactConfig(config),
+    mask: new SeriesMask(
+      (text) => secrets.maskPublished(text),
+      () => secrets.size,
+    ),
     reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
     reloadFailure: () => reloadFailure,
     stopping: () => stopping,

@@ -31,12 +31,11 @@ export function accountsWithKeys(configuration: unknown, keys: Secrets): Issue[]
 
 /** Issues for the texts of a value, at any depth, that hold a configured key. */
 export function textsWithKeys(value: unknown, path: Path, keys: Secrets): Issue[] {
-  const holdsKey = (text: string): boolean => keys.mask(text) !== text;
-  if (typeof value === 'string') return holdsKey(value) ? [issue(path, HOLDS_KEY)] : [];
+  if (typeof value === 'string') return keys.isIn(value) ? [issue(path, HOLDS_KEY)] : [];
   if (Array.isArray(value)) return value.flatMap((each, index) => textsWithKeys(each, [...path, index], keys));
   // The path of a key of the file that holds one would show it.
   return Object.entries(mappingOf(value) ?? {}).flatMap(([name, inner]) =>
-    holdsKey(name) ? [issue(path, HOLDS_KEY)] : textsWithKeys(inner, [...path, name], keys),
+    keys.isIn(name) ? [issue(path, HOLDS_KEY)] : textsWithKeys(inner, [...path, name], keys),
   );
 }
 

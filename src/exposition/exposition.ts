@@ -11,6 +11,7 @@ import {
   type PackedSamples,
 } from '../metrics/writeSamples.ts';
 import { END_OF_EXPOSITION, metadata, type Format } from './formats.ts';
+import type { SeriesMask } from './seriesMask.ts';
 
 /** Neighbouring columns of one family in one block, from `start` to before `end`. */
 interface Run {
@@ -27,17 +28,18 @@ export interface FamilySeries {
 }
 
 /**
- * Finds the series of each family. Families are in the order of their first appearance, series in the order of their blocks.
+ * Finds the series of each family, with keys in their labels hidden. Families are in the order of their first appearance, series in the order of their blocks.
  * Where there are more than `maxSeries` series, whole families are left out, the largest first, of equally large ones the first
  * by name (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal once that is aborted.
  */
 export async function familiesOf(
   blocks: readonly Block[],
   maxSeries: number,
+  mask: SeriesMask,
   signal?: AbortSignal,
 ): Promise<{ readonly families: ReadonlyMap<string, FamilySeries>; readonly dropped: readonly DroppedSeries[] }> {
   const families = new Map<string, FamilySeries>();
-  await inSlices(blocks, (block) => addRuns(families, block), signal);
+  await inSlices(blocks, (block) => addRuns(families, mask.block(block)), signal);
   const largestFirst = [...families.values()].sort(
     (a, b) => b.series - a.series || (a.family.name < b.family.name ? -1 : 1),
   );
@@ -98,9 +100,10 @@ export async function writeExposition(
   families: ReadonlyMap<string, FamilySeries>,
   own: readonly OwnFamily[],
   { format, gzip }: ExpositionForm,
+  mask: SeriesMask,
   signal?: AbortSignal,
 ): Promise<readonly Buffer[]> {
-  return await bodyOf(textOf(families, own, format), gzip, signal);
+  return await bodyOf(textOf(families, own, format, mask), gzip, signal);
 }
 
 /** Characters of text that become one piece of a body. */
@@ -111,10 +114,11 @@ function* textOf(
   families: ReadonlyMap<string, FamilySeries>,
   own: readonly OwnFamily[],
   format: Format,
+  mask: SeriesMask,
 ): Generator<string, void, undefined> {
   let part = '';
   for (const { family, runs } of families.values()) {
-    part += metadata(family, format);
+    part += metadata({ ...family, help: mask.text(family.help) }, format);
     for (const { block, start, end } of runs) {
       const { columns, values } = block.samples;
       for (let index = start; index < end; index += 1) {
@@ -128,7 +132,7 @@ function* textOf(
     }
   }
   yield part;
-  yield* ownText(own, families, format);
+  yield* ownText(own, families, format, mask);
   if (format === 'openmetrics') yield END_OF_EXPOSITION;
 }
 
@@ -141,13 +145,14 @@ export function* ownText(
   families: readonly OwnFamily[],
   taken: ReadonlyMap<string, unknown>,
   format: Format,
+  mask: SeriesMask,
 ): Generator<string, void, undefined> {
   for (const family of families) {
     if (taken.has(family.name) || !family.series.some(({ value }) => Number.isFinite(value))) continue;
     yield metadata({ ...family, unit: unitOf(family.name) }, format);
     for (const { suffix, labels, value } of family.series) {
       if (!Number.isFinite(value)) continue;
-      const { le, ...others } = labels;
+      const { le, ...others } = mask.labels(labels);
       // OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`.
       const bound = format === 'openmetrics' && le !== undefined && /^-?\d+$/.test(le) ? `${le}.0` : le;
       const pairs = labelPairs(bound === undefined ? others : { ...others, le: bound });

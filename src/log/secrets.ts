@@ -2,44 +2,57 @@ const SHORTEST = 4;
 export const MASKED = '<secret>';
 
 /** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
-export const KEY_LIKE = /NR[A-Z]{2}-[A-Z0-9]+|\b[A-Z0-9]{36}NRAL\b/gi;
+export const KEY_LIKE = /NR[A-Z]{2}-[\w-]+|\b[A-Z0-9]{36}NRAL\b/gi;
 
-/** A whole key, because names such as `conrad-shop` contain a possible beginning of one. */
-const WHOLE_KEY = /NR[A-Z]{2}-[A-Z0-9]{20,}|\b[A-Z0-9]{36}NRAL\b/gi;
+/** A whole key as New Relic writes it: names such as `conrad-shop` and `NREL-API2` resemble the beginning of one. */
+const WHOLE_KEY = String.raw`\bNR[A-Z]{2}-[\w-]{20,}|\b[A-Za-z0-9]{36}NRAL\b`;
+
+/** In what is published, only keys of at least this length are hidden: a shorter one could be an ordinary word. */
+const SHORTEST_PUBLISHED = 12;
 
 /**
  * The secrets of the process, hidden as a whole in every text that leaves it: as they are, and escaped for an address, JSON or
- * HTML. A last line of defence behind code that keeps them out. A secret of under four characters is not hidden: it would match
- * everywhere.
+ * HTML. A secret of under four characters is not hidden: it would match everywhere.
  */
 export class Secrets {
-  readonly #known = new Set<string>();
-  /** The spellings of all secrets, longest first: hiding a shorter one first would leave the rest of a longer one visible. */
-  #spellings: readonly string[] = [];
+  #known: readonly string[] = [];
+  #everywhere = patternOf([]);
+  #published = patternOf([]);
+
+  /** The number of secrets. */
+  get size(): number {
+    return this.#known.length;
+  }
 
   /** Hides a secret from now on. */
   add(value: string): void {
-    if (value.length < SHORTEST || this.#known.has(value)) return;
-    this.#known.add(value);
-    const all = new Set([...this.#spellings, ...spellings(value)]);
-    this.#spellings = [...all].toSorted((a, b) => b.length - a.length);
+    if (value.length < SHORTEST || this.#known.includes(value)) return;
+    this.#known = [...this.#known, value];
+    this.#everywhere = patternOf(this.#known);
+    this.#published = patternOf(this.#known.filter(({ length }) => length >= SHORTEST_PUBLISHED));
   }
 
-  /** The text without secrets whose spelling has at least `shortest` characters. */
-  mask(text: string, shortest = SHORTEST): string {
-    const hidden = this.#spellings.filter(({ length }) => length >= shortest);
-    return hidden.reduce((masked, spelling) => masked.replaceAll(spelling, MASKED), text);
+  /** True for a text that holds a secret. */
+  isIn(text: string): boolean {
+    return this.#known.some((value) => spellings(value).some((spelling) => text.includes(spelling)));
   }
 
-  /** Like `mask`, for text that a person wrote: everything that looks like a New Relic key is hidden too. */
-  maskWritten(text: string): string {
-    return this.mask(text).replace(KEY_LIKE, MASKED);
+  /** The text without secrets, and without anything that is a whole New Relic key. */
+  mask(text: string): string {
+    return text.replace(this.#everywhere, MASKED);
   }
 
-  /** Like `mask`, for the output of commands: whole New Relic keys are hidden too, but no name that only resembles one. */
-  maskPrinted(text: string): string {
-    return this.mask(text).replace(WHOLE_KEY, MASKED);
+  /** Like `mask`, for label values and pages, where only secrets of at least 12 characters are hidden. */
+  maskPublished(text: string): string {
+    return text.replace(this.#published, MASKED);
   }
+}
+
+/** Finds secrets and whole keys. Of spellings that begin alike, the longest comes first: a shorter one would leave its rest. */
+function patternOf(values: readonly string[]): RegExp {
+  const spelt = values.flatMap(spellings).toSorted((a, b) => b.length - a.length);
+  const literal = spelt.map((each) => each.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
+  return new RegExp([...new Set(literal), WHOLE_KEY].join('|'), 'g');
 }
 
 function spellings(value: string): readonly string[] {

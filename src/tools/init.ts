@@ -36,7 +36,7 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
   checkOutput(output, force);
   const account = accountOf(options);
   const loaded = loadOrExit(account);
-  await withLists({ ...options, loaded }, async ({ collector, reportError, print, signal }) => {
+  await withLists({ ...options, loaded }, async ({ collector, reportError, print, mask, signal }) => {
     const [list] = collector.entries();
     if (list?.problem !== undefined)
       reportError(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
@@ -49,7 +49,7 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
     const types = await entityTypes(collector.collectors(), signal);
     const unread = accounts.filter(({ name }) => unreadNames.has(name));
     const text = configurationText({ ...identityOf(accounts, unread), ...account }, [first, ...others], types);
-    writeFileSync(output, text, { flag: force ? 'w' : 'wx' });
+    writeFileSync(output, mask(text), { flag: force ? 'w' : 'wx' });
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
     const without = unread.length === 0 ? '' : `, without ${counted(unread.length, 'account')} that cannot be read`;
     print(`${escapeUnsafe(`${output} is written: ${seen(read)}${without}. Next: ${NAME} check --live${flag}`)}\n`);

@@ -11,6 +11,7 @@ import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { PACKS } from '../config/schema/query.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { writeExposition, familiesOf } from '../exposition/exposition.ts';
+import { SeriesMask } from '../exposition/seriesMask.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { packSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { Secrets } from '../log/secrets.ts';
@@ -230,6 +231,8 @@ async function exposition(account: AccountConfig, { query, reading }: ReturnType
   const labels = writeLabels({ account: account.name, ...account.labels });
   const samples = packSamples('queries', querySamples(query, reading));
   const block = { ...labels, group: 'queries', samples } as const;
-  const { families } = await familiesOf([block], Infinity);
-  return Buffer.concat(await writeExposition(families, [], { format: 'text', gzip: false })).toString('utf8');
+  // The command masks all that it prints.
+  const mask = new SeriesMask(String, () => 0);
+  const { families } = await familiesOf([block], Infinity, mask);
+  return Buffer.concat(await writeExposition(families, [], { format: 'text', gzip: false }, mask)).toString('utf8');
 }

@@ -32,7 +32,7 @@ export function createApp(deps: WebDependencies): Express {
   const places = new WritePlaces(() => deps.monotonic());
   const scrapes = new RequestLimiter(maxRequests, places);
   const pages = new RequestLimiter(0, places);
-  const sendPage = pageSender();
+  const sendPage = pageSender(deps.mask.text);
   const read = (path: string, handler: Handler): void => {
     app.get(literal(path), safely(handler, deps));
     app.all(literal(path), methodNotAllowed('GET, HEAD'));

@@ -3,6 +3,7 @@ import type { AccountSummary, EntryStatus } from '../collect/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
+import type { SeriesMask } from '../exposition/seriesMask.ts';
 import type { DroppedSeries } from '../metrics/writeSamples.ts';
 
 export type WebCollector = Pick<
@@ -55,7 +56,7 @@ export interface WebDependencies {
   dropped(series: readonly DroppedSeries[]): void;
   /** The running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
-  mask(text: string): string;
+  readonly mask: SeriesMask;
   /** Gives the faults, none where the configuration was reloaded. Undefined where `--web.enable-lifecycle` is off. */
   readonly reload: (() => Promise<readonly string[]>) | undefined;
   /** Undefined where the last reload did not fail. */

@@ -15,6 +15,10 @@ const SMALL = 64 * 1024;
 /** Bytes of one write: a client that has taken them is known to read. */
 const PORTION = 64 * 1024;
 
+/** What stands in the place of a key, and how a page writes it. */
+const MASKED = '<secret>';
+const ESCAPED = '&lt;secret&gt;';
+
 /** Sends one sentence as plain text. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
@@ -32,9 +36,9 @@ export function sendInternalError(response: ServerResponse): void {
 
 /**
  * Sends pages, always as a whole, because every response shows the present. Renders them one at a time, from `parts`, each for
- * all clients that wait for the same `key`.
+ * all clients that wait for the same `key`. `mask` hides keys in a text.
  */
-export function pageSender() {
+export function pageSender(mask: (text: string) => string) {
   const pages = new SharedWork<readonly Buffer[]>('end');
   return async (
     response: Response,
@@ -44,7 +48,12 @@ export function pageSender() {
     parts: () => Iterable<string>,
   ): Promise<void> => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
-    const render = () => pages.of(`${gzip} ${key}`, slot.gone, (abandoned) => bodyOf(parts(), gzip, abandoned));
+    const masked = function* () {
+      // What hides a key looks like an element.
+      const escape = (text: string) => (contentType.startsWith('text/html') ? text.replaceAll(MASKED, ESCAPED) : text);
+      for (const part of parts()) yield escape(mask(part));
+    };
+    const render = () => pages.of(`${gzip} ${key}`, slot.gone, (abandoned) => bodyOf(masked(), gzip, abandoned));
     await sendRendered(response, { contentType, gzip, vary: 'Accept-Encoding' }, render, slot);
   };
 }

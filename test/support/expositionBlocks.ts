@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { gunzipSync } from 'node:zlib';
 import { writeExposition, type OwnFamily, familiesOf } from '../../src/exposition/exposition.ts';
+import { SeriesMask } from '../../src/exposition/seriesMask.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import type { Family, Labels, Sample } from '../../src/metrics/family.ts';
@@ -16,20 +17,22 @@ export async function render(
   blocks: readonly Block[],
   {
     own = [],
+    mask = new SeriesMask(String, () => 0),
     format = 'text',
     gzip = false,
     maxSeries = Infinity,
     signal,
   }: {
     readonly own?: readonly OwnFamily[];
+    readonly mask?: SeriesMask;
     readonly format?: Format;
     readonly gzip?: boolean;
     readonly maxSeries?: number;
     readonly signal?: AbortSignal;
   } = {},
 ) {
-  const { families, dropped } = await familiesOf(blocks, maxSeries, signal);
-  const pieces = await writeExposition(families, own, { format, gzip }, signal);
+  const { families, dropped } = await familiesOf(blocks, maxSeries, mask, signal);
+  const pieces = await writeExposition(families, own, { format, gzip }, mask, signal);
   const bytes = Buffer.concat(pieces);
   return { families, dropped, pieces, text: (gzip ? gunzipSync(bytes) : bytes).toString('utf8') };
 }

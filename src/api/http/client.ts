@@ -38,7 +38,7 @@ export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
   /** Called before each attempt, because key files change. */
   readonly key: () => string;
-  /** The keys of all accounts, which are hidden in messages and in what a response echoes. */
+  /** The keys of all accounts, which are hidden in messages. */
   readonly secrets: Secrets;
   readonly userAgent: string;
   /** Limit for each attempt, from connecting to the last byte of the body. */
@@ -234,7 +234,7 @@ export class Client {
     maxBytes: number,
     signal: AbortSignal,
   ): Promise<ReceivedResponse> {
-    const { observer, now, monotonic, secrets, userAgent, keyHeader, requestTimeoutMs: timeoutMs } = this.#options;
+    const { observer, now, monotonic, userAgent, keyHeader, requestTimeoutMs: timeoutMs } = this.#options;
     const key = this.#currentKey();
     const started = monotonic();
     let code: number | undefined;
@@ -249,7 +249,7 @@ export class Client {
       if (request.body !== undefined) headers['content-type'] = 'application/json';
       const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
       code = raw.status;
-      return Object.assign(raw, { address: request, receivedAt: now(), secrets });
+      return Object.assign(raw, { address: request, receivedAt: now() });
     } catch (error) {
       if (error instanceof CallFailure) code = error.circumstances.status;
       throw error;

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib';
 import { firstHeader, resolve, urlOf, type Address, type RawResponse, type ResponseHeaders } from './exchange.ts';
 import { hasMembers, isList, type Json } from './validation.ts';
 import { CallFailure, type FailureReason, type Overload } from '../upstreamError.ts';
-import { KEY_LIKE, MASKED, type Secrets } from '../../log/secrets.ts';
+import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 
 /** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
 export interface Bounds {
@@ -12,10 +12,10 @@ export interface Bounds {
   /** Limit for the objects, lists and their members together, at any depth. */
   readonly elements: number;
   /**
-   * Set where only numbers of the response are used, and most are small: no text of it is shown, so a key in it need not be
-   * hidden, and the nesting of a short one does no harm. Looking for both would take a third of the time of such a response.
+   * Set where most responses are small: the nesting of a short one does no harm, and looking for it would take a good part of
+   * its time.
    */
-  readonly onlyNumbers?: true;
+  readonly mostlyShort?: true;
 }
 
 const MIB = 1024 * 1024;
@@ -25,7 +25,7 @@ export const BOUNDS = {
   /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
   /** Enough for 30 metrics with three hours of minutes. */
-  metricData: { bytes: 4 * MIB, elements: 150_000, onlyNumbers: true },
+  metricData: { bytes: 4 * MIB, elements: 150_000, mostlyShort: true },
   /** Enough for 5,000 rows. */
   query: { bytes: 16 * MIB, elements: 250_000 },
   /** Enough for 50,000 rows of buckets; only commands read them. */
@@ -187,7 +187,6 @@ export interface ReceivedResponse extends RawResponse {
   readonly address: Address;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly receivedAt: number;
-  readonly secrets: Secrets;
 }
 
 /** The failure of a response whose status is no good one. Its body may add to the status, if it can be read. */
@@ -196,11 +195,11 @@ export async function refusalOf(
   { inspectRefusal }: ResponsePolicy,
   overload: Overload | undefined,
 ): Promise<CallFailure> {
-  const { status, secrets } = response;
+  const { status } = response;
   let body: unknown;
   try {
     const text = await decodeText(response, LONGEST_ERROR);
-    if (tooMuchOf(text, Infinity) === undefined) body = parseWithoutKeys(secrets.mask(text), secrets);
+    if (tooMuchOf(text, Infinity) === undefined) body = JSON.parse(text);
   } catch {
     // The status alone is enough.
   }
@@ -212,13 +211,13 @@ export async function refusalOf(
  * `invalid_response` for what is no JSON object, or the failure that the body reports.
  */
 export function parseResponse(
-  { address, status, headers, receivedAt, secrets }: ReceivedResponse,
+  { address, status, headers, receivedAt }: ReceivedResponse,
   text: string,
   { bounds, inspect = bodyFailure }: ResponsePolicy,
 ): JsonResponse {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
-  const { elements, onlyNumbers } = bounds;
-  const tooMuch = onlyNumbers === true && text.length <= SHORT ? undefined : tooMuchOf(text, elements);
+  const { elements, mostlyShort } = bounds;
+  const tooMuch = mostlyShort === true && text.length <= SHORT ? undefined : tooMuchOf(text, elements);
   if (tooMuch === 'nesting') {
     throw new CallFailure('too_large', `the response is nested deeper than ${DEEPEST}`, { status });
   }
@@ -227,7 +226,7 @@ export function parseResponse(
   }
   let body: unknown;
   try {
-    body = onlyNumbers === true ? JSON.parse(text) : parseWithoutKeys(text, secrets);
+    body = JSON.parse(text);
   } catch {
     throw invalid(notJson(text));
   }
@@ -297,14 +296,20 @@ const LONGEST_TITLE = 120;
 const LONGEST_READ = 10_000;
 const MAX_REASONS = 5;
 
-/** The title of a parsed error body, for a message: at most 120 characters. The shapes are known from public clients. */
+/**
+ * The title of a parsed error body, for a message: at most 120 characters. What a cut would leave of a word is left out, too: it may
+ * be a part of a key. The shapes are known from public clients.
+ */
 export function titleOf(body: unknown): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
   const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
   // New Relic may show a part of the received key.
   const shown = plain.replace(KEY_LIKE, MASKED);
-  return shown === '' ? undefined : Array.from(shown).slice(0, LONGEST_TITLE).join('');
+  const characters = Array.from(shown);
+  const cut = characters.slice(0, LONGEST_TITLE).join('');
+  const whole = characters.length > LONGEST_TITLE ? cut.slice(0, cut.lastIndexOf(' ') + 1).trimEnd() : cut;
+  return whole === '' ? undefined : whole;
 }
 
 function findTitle(body: unknown): string | undefined {
@@ -326,21 +331,4 @@ function reasonsIn(messages: unknown): string {
   if (!isList(messages)) return '';
   const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');
   return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
-}
-
-/** Only spellings of at least this length are hidden in a body: a shorter key could be an ordinary word. */
-const SHORTEST_IN_BODY = 12;
-/** A letter, digit or mark of a key that is written as an escape, although JSON does not need one. */
-const ESCAPED = /\\u00(?:2d|3[0-9]|4[1-9a-f]|5[0-9af]|6[1-9a-f]|7[0-9a])/i;
-
-/** Parses a body without echoed keys, which would become labels. Throws a SyntaxError for text that is not JSON. */
-export function parseWithoutKeys(text: string, secrets: Secrets): unknown {
-  const mask = (part: string): string => secrets.mask(part, SHORTEST_IN_BODY);
-  if (!text.includes('\\u00') || !ESCAPED.test(text)) return JSON.parse(mask(text));
-  // Names of members, too, are masked after their escapes are read.
-  return JSON.parse(mask(text), (_, value: unknown) => {
-    if (typeof value === 'string') return mask(value);
-    if (!hasMembers(value) || isList(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [mask(name), inner]));
-  });
 }

@@ -31,6 +31,7 @@ const LINES_PER_PIECE = 1_000;
 export async function* documentText(
   families: readonly Family[],
   entities: readonly FinishedEntity[],
+  mask: (text: string) => string,
   written = { series: 0, samples: 0 },
 ): AsyncGenerator<string, void, undefined> {
   for (const family of families) {
@@ -41,7 +42,8 @@ export async function* documentText(
       for (const series of await entity.read(family.name)) {
         written.series += 1;
         written.samples += series.times.length;
-        yield* linesOf(family.name + bracedLabels([...pairs, ...labelPairs(series.labels)].join(',')), series);
+        const labels = mask([...pairs, ...labelPairs(series.labels)].join(','));
+        yield* linesOf(family.name + bracedLabels(labels), series);
       }
     }
   }
@@ -64,6 +66,8 @@ interface RunIo {
   readonly stdout: NodeJS.WritableStream;
   /** Writes a sentence for the user. */
   readonly note: (sentence: string) => void;
+  /** Hides keys in a text. */
+  readonly mask: (text: string) => string;
   readonly progress: ReturnType<typeof showProgress>;
   /** Rejects when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -79,7 +83,8 @@ export async function runBackfill(options: CommonOptions & BackfillOptions): Pro
     await backfill(session, options, {
       now: Date.now(),
       stdout: process.stdout,
-      note: (sentence) => void process.stderr.write(`${sentence}\n`),
+      note: (sentence) => void process.stderr.write(`${session.mask(sentence)}\n`),
+      mask: session.mask,
       progress: showProgress('reading'),
       sleep: (ms, signal) => wait(ms, undefined, { signal }),
     });
@@ -109,7 +114,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     // One after the other, because all together could exceed the number of files that a process may open.
     for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
     const written = { series: 0, samples: 0 };
-    await target.write(documentText(FAMILIES, entities, written), session.signal);
+    await target.write(documentText(FAMILIES, entities, io.mask, written), session.signal);
     if (written.samples === 0)
       io.note(
         'There was no data in this range: the document has no samples. The applications may not have reported then.',

@@ -25,7 +25,7 @@ export interface FactsOptions extends ReadingOptions {
 /** `check --live --facts`: status 1 when a fact differs or an account cannot be read, else 0. */
 export async function runFacts(options: FactsOptions): Promise<void> {
   const { output, force, format, wait: waitMs = 0 } = options;
-  const run = async ({ config, accounts, clientOptions, print }: LiveSession & CommandContext): Promise<void> => {
+  const run = async ({ config, accounts, clientOptions, print, mask }: LiveSession & CommandContext): Promise<void> => {
     const connections = accounts.map((each) => connect(each, clientOptions(each.config, config)));
     const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
     const timing = { now: Date.now, sleep: wait, waitMs, delayMs: config.collection.delay };
@@ -37,7 +37,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
       progress.stop();
       print(format === 'json' ? factsJson(found, true) : factsText(found));
       if (output !== undefined) {
-        writeFileSync(output, factsJson(found, false), { flag: force ? 'w' : 'wx' });
+        writeFileSync(output, mask(factsJson(found, false)), { flag: force ? 'w' : 'wx' });
         const rows = counted(connections.length * FACTS.length, 'row');
         noteWritten(output, `${rows} without names`, `attach it to an issue at ${HOME}/issues`);
       }

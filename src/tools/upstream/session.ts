@@ -33,6 +33,8 @@ export interface CommandContext {
   readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
   /** The client options for the calls of an account, for requests outside the reader. */
   readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
+  /** Hides keys in a text that is written elsewhere. */
+  readonly mask: (text: string) => string;
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
   /** Prints an error with keys masked and unsafe characters escaped; the remedy for each reason follows once, at the end. */
@@ -58,9 +60,10 @@ async function runReadingCommand(
   const signal = stopOnSignals();
   // Waiting for the budget keeps no process alive by itself.
   const alive = setInterval(() => undefined, HOUR_MS);
+  const mask = (text: string): string => secrets.mask(text);
   const hints = new Set<string>();
   const reportError = (text: string, reason?: FailureReason, escape = escapeUnsafe): void => {
-    printError(secrets.maskPrinted(escape(text)));
+    printError(mask(escape(text)));
     if (reason !== undefined) hints.add(`hint: ${REMEDIES[reason]}\n`);
   };
   const surroundings = {
@@ -77,7 +80,8 @@ async function runReadingCommand(
       logger,
       openReader: (account, from, before) => openReader(account, from, surroundings, before),
       clientOptions: (account, from) => clientOptions(account, from, surroundings),
-      print: (text) => void process.stdout.write(secrets.maskPrinted(text)),
+      mask,
+      print: (text) => void process.stdout.write(mask(text)),
       reportError,
     });
   } catch (error) {
@@ -209,7 +213,9 @@ export function openAccounts({
 }
 
 /** All accounts of a configuration, those of the lists of its entries too. Rejects with an Error that names an entry. */
-async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): Promise<Expansion> {
+async function readAccountLists(
+  context: Pick<CommandContext, 'config' | 'signal' | 'openReader' | 'mask'>,
+): Promise<Expansion> {
   const { accounts: file } = context.config;
   const entries = file.filter(({ account_ids }) => account_ids !== undefined);
   const opened = openAccounts({ ...context, config: { ...context.config, accounts: entries } });
@@ -217,7 +223,7 @@ async function readAccountLists(context: Pick<CommandContext, 'config' | 'signal
     const read = opened.map(async ({ config, reader, call }): Promise<[string, readonly ListedAccount[]]> => {
       try {
         const { accounts = [], problem } = (await reader.listAccounts?.(call)) ?? {};
-        if (problem !== undefined) process.stderr.write(`warning: entry ${config.name}: ${problem}\n`);
+        if (problem !== undefined) process.stderr.write(context.mask(`warning: entry ${config.name}: ${problem}\n`));
         return [config.name, accounts];
       } catch (cause) {
         context.signal.throwIfAborted();

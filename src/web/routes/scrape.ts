@@ -66,10 +66,10 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
       const { blocks, complete, cut, accounts, entries } = await deps.collector().snapshot({ groups }, asOf, abandoned);
       // Before the exporter's own metrics are read, so that they include this scrape.
       count(complete);
-      const { families, dropped } = await familiesOf(blocks, deps.collection().max_series, abandoned);
+      const { families, dropped } = await familiesOf(blocks, deps.collection().max_series, deps.mask, abandoned);
       deps.dropped([...cut, ...dropped]);
       const own = wantsOwn ? await deps.ownMetrics(accounts, entries, families) : [];
-      return { pieces: await writeExposition(families, own, form, abandoned), complete };
+      return { pieces: await writeExposition(families, own, form, deps.mask, abandoned), complete };
     };
     const render = async (): Promise<readonly Buffer[]> => {
       const { pieces, complete } = await renders.of(`${selection} ${form.format} ${form.gzip}`, gone, renderAll);
@@ -115,11 +115,12 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const ofDebug = { format: 'text', contentType: 'text/plain; charset=utf-8', gzip: false } as const;
     const form = debug ? ofDebug : expositionFormOf(request);
     const render = async (): Promise<readonly Buffer[]> => {
-      const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, gone), gone);
+      const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, deps.mask, gone), gone);
       deps.dropped([...cut, ...dropped]);
       const own = outcome(result.kind === 'result' && result.success, seconds);
-      const pieces = await unlessGone(writeExposition(families, own, form, gone), gone);
-      return debug ? [Buffer.from(inWords(account, applicationId, result, seconds)), ...pieces] : pieces;
+      const pieces = await unlessGone(writeExposition(families, own, form, deps.mask, gone), gone);
+      const words = debug ? deps.mask.text(inWords(account, applicationId, result, seconds)) : '';
+      return [Buffer.from(words), ...pieces];
     };
     const isTaken = await sendExposition(response, form, render, slot);
     if (isTaken && request.method === 'GET' && !debug) lastWrite = deps.monotonic() - writingFrom;

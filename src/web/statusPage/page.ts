@@ -36,10 +36,7 @@ export function statusPages(
   const view = ({ gone }: RequestSlot) =>
     views.of('', gone, async (abandoned) => {
       const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
-      const accounts = (await joinAccounts(all, blocks, abandoned)).map((account) => ({
-        ...account,
-        queries: account.queries.map((query) => ({ ...query, nrql: deps.mask(query.nrql) })),
-      }));
+      const accounts = await joinAccounts(all, blocks, abandoned);
       const now = deps.now() / 1000;
       const { background, max_age: maxAge } = deps.collection();
       const reloadFailure = deps.reloadFailure();

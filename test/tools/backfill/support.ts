@@ -108,7 +108,7 @@ export async function runOn(
   const progress = { update: (...counts: number[]) => void (shown = counts), stop: () => undefined };
   try {
     const note = (sentence: string): void => void notes.push(sentence);
-    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, progress, sleep });
+    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, mask: String, progress, sleep });
   } finally {
     stdout.end();
   }

@@ -57,18 +57,6 @@ it.each([true, false])('a reader asks for values that are not rounded where that
   expect(server.asked[0]?.url.searchParams.get('raw')).toBe(raw ? 'true' : null);
 });
 
-it('a reader hides the keys of all accounts in what it reads, where they would become labels', async () => {
-  const other = 'NRAK-ANOTHERACCOUNT0123456789';
-  const application = { id: 1, name: `shop ${other} ${KEY}`, language: 'go', reporting: true };
-  const { reader, secrets } = await opened(
-    (response) => json(response, { applications: [application] }),
-    'hosts: false',
-  );
-  secrets.add(other);
-  const items = await reader.listApplications({}, call);
-  expect(items.map(({ name }) => name)).toEqual(['shop <secret> <secret>']);
-});
-
 it('the key of a reader is hidden in what is logged from then on, and its mark does not show it', async () => {
   const { keyMark, secrets } = await opened(nothing, 'hosts: false');
   expect(secrets.mask(`it was ${KEY}`)).not.toContain(KEY);

@@ -2,6 +2,7 @@ import bcrypt from 'bcryptjs';
 import type { RequestListener } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { createApp } from '../../../src/web/app.ts';
+import { SeriesMask } from '../../../src/exposition/seriesMask.ts';
 import type { DroppedSeries } from '../../../src/metrics/writeSamples.ts';
 import type { ReloadFailure, WebDependencies, WebSettings } from '../../../src/web/dependencies.ts';
 import { startServers, type Servers } from '../../../src/web/server/servers.ts';
@@ -54,7 +55,10 @@ export function testApp(options: TestAppOptions = {}) {
     scraped: (result) => void told.scraped.push(result),
     dropped: (series) => void told.dropped.push(...series),
     configText: () => options.configText ?? 'accounts:\n  - name: production\n    api_key: <secret>\n',
-    mask: (text) => text.replaceAll('NRAK-0', '<secret>'),
+    mask: new SeriesMask(
+      (text) => text.replaceAll('NRAK-0', '<secret>'),
+      () => 1,
+    ),
     reload: options.reload,
     reloadFailure: () => told.reloadFailure,
     stopping: options.stopping ?? (() => false),
