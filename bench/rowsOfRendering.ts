@@ -25,16 +25,16 @@ interface Comparison {
 export async function renderRows(runs: number): Promise<Row[]> {
   const series = 100_000;
   return [
-    ...(await compared({ series, shape: 'spread', compressed: false, first: 0.1 }, runs)),
-    ...(await compared({ series, shape: 'flat', compressed: false, first: 0.12 }, runs)),
-    ...(await compared({ series, shape: 'spread', compressed: true, first: 0.26 }, runs)),
+    ...(await compared({ series, shape: 'spread', compressed: false, first: 0.25 }, runs)),
+    ...(await compared({ series, shape: 'flat', compressed: false, first: 0.25 }, runs)),
+    ...(await compared({ series, shape: 'spread', compressed: true, first: 0.25 }, runs)),
   ];
 }
 
 /** The same of 500,000, and over HTTP. */
 export async function largeRenderRows(runs: number): Promise<Row[]> {
   const series = 500_000;
-  const rows = await compared({ series, shape: 'spread', compressed: false, first: 0.1 }, runs);
+  const rows = await compared({ series, shape: 'spread', compressed: false, first: 0.25 }, runs);
   return [...rows, await overHttp(series, runs)];
 }
 
