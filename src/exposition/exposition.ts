@@ -28,9 +28,10 @@ export interface FamilySeries {
 }
 
 /**
- * Finds the series of each family, with keys in their labels hidden. Families are in the order of their first appearance, series in the order of their blocks.
- * Where there are more than `maxSeries` series, whole families are left out, the largest first, of equally large ones the first
- * by name (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal once that is aborted.
+ * Finds the series of each family, and hides keys in their labels. Families are in the order of their first appearance, series in
+ * the order of their blocks. Where there are more than `maxSeries` series, whole families are left out, the largest first, of
+ * equally large ones the first by name (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal
+ * once that is aborted.
  */
 export async function familiesOf(
   blocks: readonly Block[],
