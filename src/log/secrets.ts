@@ -2,7 +2,7 @@ const SHORTEST = 4;
 export const MASKED = '<secret>';
 
 /** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
-export const KEY_LIKE = /NR[A-Z]{2}-[\w-]+|\b[A-Z0-9]{36}NRAL\b/gi;
+export const KEY_LIKE = /NR[A-Z]{2}-[\w/+%=~-]+|\b[A-Z0-9]{36}NRAL\b/gi;
 
 /** A whole key as New Relic writes it: names such as `conrad-shop` and `NREL-API2` resemble the beginning of one. */
 const WHOLE_KEY = String.raw`\bNR[A-Z]{2}-[\w-]{20,}|\b[A-Za-z0-9]{36}NRAL\b`;

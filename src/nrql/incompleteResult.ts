@@ -1,3 +1,4 @@
+import { cutAtWord } from '../text/wording.ts';
 import { withoutQuotations } from './quotations.ts';
 
 /** The words for the rows of a result, and the verbs between a thing and what is said of it. */
@@ -84,7 +85,7 @@ const LONGEST_QUOTED = 120;
 
 /** A failure's words for what New Relic says of a result, with its own message, cut. */
 export function notWhole(message: string): string {
-  return `the result is not whole, says New Relic: ${message.slice(0, LONGEST_QUOTED)}`;
+  return `the result is not whole, says New Relic: ${cutAtWord(message, LONGEST_QUOTED)}`;
 }
 
 /** New Relic's messages about a result of NRQL, each in one line. */

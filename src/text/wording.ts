@@ -65,3 +65,11 @@ export function suggest(name: string, known: readonly string[]): string {
     .toSorted((a, b) => a.distance - b.distance);
   return best === undefined || best.distance === next?.distance ? '' : `; did you mean "${best.candidate}"?`;
 }
+
+/** At most `length` characters of a text, without a word that the cut would divide: it may be a part of a key. */
+export function cutAtWord(text: string, length: number): string {
+  const characters = Array.from(text);
+  if (characters.length <= length) return text;
+  const cut = characters.slice(0, length).join('');
+  return cut.slice(0, cut.lastIndexOf(' ') + 1).trimEnd();
+}

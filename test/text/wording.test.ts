@@ -1,8 +1,18 @@
 import fc from 'fast-check';
-import { test } from 'vitest';
-import { withCommas } from '../../src/text/wording.ts';
+import { expect, test } from 'vitest';
+import { cutAtWord, withCommas } from '../../src/text/wording.ts';
 
 test('thousands of every whole number are parted by commas', () => {
   const isGrouped = (number: number) => withCommas(number) === number.toLocaleString('en-US');
   fc.assert(fc.property(fc.oneof(fc.nat(9_999_999), fc.maxSafeNat()), isGrouped));
+});
+
+test.each([
+  ['short', 'short'],
+  ['exactly 10', 'exactly 10'],
+  ['one two three', 'one two'],
+  ['averylongword', ''],
+  ['a key-that-is-cut', 'a'],
+])('cuts %j at ten characters, and leaves no part of a word: %j', (text, expected) => {
+  expect(cutAtWord(text, 10)).toBe(expected);
 });

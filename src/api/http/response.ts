@@ -4,6 +4,7 @@ import { firstHeader, resolve, urlOf, type Address, type RawResponse, type Respo
 import { hasMembers, isList, type Json } from './validation.ts';
 import { CallFailure, type FailureReason, type Overload } from '../upstreamError.ts';
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
+import { cutAtWord } from '../../text/wording.ts';
 
 /** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
 export interface Bounds {
@@ -296,20 +297,14 @@ const LONGEST_TITLE = 120;
 const LONGEST_READ = 10_000;
 const MAX_REASONS = 5;
 
-/**
- * The title of a parsed error body, for a message: at most 120 characters. What a cut would leave of a word is left out, too: it may
- * be a part of a key. The shapes are known from public clients.
- */
+/** The title of a parsed error body, for a message: at most 120 characters. The shapes are known from public clients. */
 export function titleOf(body: unknown): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
   const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
   // New Relic may show a part of the received key.
   const shown = plain.replace(KEY_LIKE, MASKED);
-  const characters = Array.from(shown);
-  const cut = characters.slice(0, LONGEST_TITLE).join('');
-  const whole = characters.length > LONGEST_TITLE ? cut.slice(0, cut.lastIndexOf(' ') + 1).trimEnd() : cut;
-  return whole === '' ? undefined : whole;
+  return cutAtWord(shown, LONGEST_TITLE) || undefined;
 }
 
 function findTitle(body: unknown): string | undefined {
