@@ -162,6 +162,9 @@ export function loadConfig(
   return { config: checked.config, warnings: [...file.warningsOf(checked.warnings), ...checked.fileWarnings] };
 }
 
+/** The most accounts of a file: to judge two hundred thousand entries would take longer than anybody waits. */
+const MAX_ACCOUNTS = 10_000;
+
 /**
  * Checks the values of a file: schema, rules between keys, and the files that it names, relative to `source`. The rules read the
  * values as they stand in the file, valid or not, so that all issues appear together. `textAt` is as for parseWritten.
@@ -172,6 +175,12 @@ export function checkConfig(
   fileIssues: typeof accountFileIssues,
   textAt?: (path: Path) => string | undefined,
 ) {
+  const written = accountsOf(values);
+  if (written.length > MAX_ACCOUNTS) {
+    const words = `has ${written.length} entries, and at most ${MAX_ACCOUNTS} are read: remove some`;
+    const issues = [issue(['accounts'], words)];
+    return { issues, diagnostics: [], warnings: [], fileWarnings: [], config: undefined };
+  }
   const folder = dirname(source);
   const parsed = parseWritten(fileSchema, values, textAt);
   const keys = configuredKeys(values, folder);
@@ -186,7 +195,6 @@ export function checkConfig(
   if ('issues' in parsed)
     return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], fileWarnings, config: undefined };
   if (issues.length > 0) return { issues, diagnostics, warnings: [], fileWarnings, config: undefined };
-  const written = accountsOf(values);
   const accounts = parsed.value.accounts.map((account, index) => ({
     ...resolveFiles(folder, account),
     ...(account.account_ids !== undefined && written[index]?.['name'] === undefined ? { name: entryName(index) } : {}),

@@ -134,6 +134,12 @@ describe('faults of a configuration', () => {
     expect(faults.length).toBeLessThan(10);
   });
 
+  it('include more accounts than are read, told once', () => {
+    const faults = faultsOf(`accounts:\n${'  - {}\n'.repeat(10_001)}`);
+    expect(faults).toEqual([expect.stringContaining('accounts: has 10001 entries, and at most 10000 are read')]);
+    expect(faultsOf(`accounts:\n${'  - {}\n'.repeat(20)}`)).not.toContainEqual(expect.stringContaining('at most'));
+  });
+
   it('do not come from an alias that hundreds of values use', () => {
     const others = Array.from({ length: 300 }, (_, n) => `  - {name: n${n}, api_key: abcd, limits: *l}\n`).join('');
     const text = `accounts:\n  - {name: first, api_key: abcd, limits: &l {max_retries: 5}}\n${others}`;
