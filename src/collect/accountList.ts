@@ -145,7 +145,7 @@ export class AccountList {
     }
     const isWhole = problem === undefined;
     const read = list.map((account) => [account.id, { ...account, isMissing: false }] as const);
-    // A list with unreadable members removes and renames nothing: what it lacks may be one of them.
+    // A missing account may be one of the unreadable members, so such a list removes and renames nothing.
     const accounts = new Map(isWhole ? read : [...read, ...before]);
     for (const [id, account] of before) {
       if (isWhole && !accounts.has(id) && !account.isMissing) accounts.set(id, { ...account, isMissing: true });

@@ -9,8 +9,8 @@ const REMEMBERED_FOR = 24 * HOUR_S;
 const ROOM = 48 * FIELDS;
 
 /**
- * A set of minutes, each of which is remembered for at least 24 hours of the process. Blocks are not in order, because the wall
- * clock may be set.
+ * A set of minutes. Remembers each minute for at least 24 hours of the process. Blocks have no order, because the wall clock may
+ * be set.
  */
 export class MinuteMemory {
   #blocks = new Int32Array(0);

@@ -40,7 +40,7 @@ interface QueryList {
  * the rules between them. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
  *
  * @returns issues and warnings of the configuration; the diagnostics and warnings of the files that it names; for each account the
- * queries of its files, then those of its packs
+ * queries of its files, then the queries of its packs
  */
 export function readQueries(configuration: unknown, folder: string, keys: Secrets) {
   const accounts = accountsOf(configuration);

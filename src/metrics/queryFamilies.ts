@@ -59,8 +59,8 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
 
 /**
  * What the text says about the column of a metric. New Relic chooses the key of a function around another one, such as
- * `filter(percentile(a, 75), ...)`, unless it has an alias. A value that is no other key names one of these. Keys without alias
- * are compared without case, as those of rows are.
+ * `filter(percentile(a, 75), ...)`, unless it has an alias. A value that is no other key names one of these. Compares
+ * keys without alias without case, as `readRows` does.
  */
 function columnFacts(
   columns: ReturnType<typeof readStatement>['columns'],

@@ -6,8 +6,8 @@ const ROWS = '(?:rows|facets|groups|records)';
 const VERBS = '(?:(?:is|are|was|were|has|have|been|be|may|might|could|can|will|only|therefore|thus) ){0,4}';
 
 /**
- * Words of messages by which New Relic says that a result is not whole; the first row that fits decides. `rows`: the result has
- * more rows or facets than were returned; `data`: its numbers are not those of all data. `source`: where New Relic says so.
+ * Words of messages by which New Relic says that a result is not whole. The first row that fits decides. `rows`: New Relic left
+ * out rows or facets. `data`: New Relic calculated the numbers from a part of the data. `source`: the page that says so.
  */
 export const INCOMPLETE: readonly {
   /** Any of these. */

@@ -61,10 +61,11 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid; `failure` is the last one of fields of some entities, `cut` says
- * by guid what is used only in part. An entity that a list of several pages lacks stays as it was listed while it can be looked
- * up. One that cannot be read stays, too. Rejects with an UpstreamError when the search is
- * incomplete, because half a list is useless.
+ * Reads all valid entities of a search in the account, by guid. Keeps the earlier record of an entity that cannot be read, and of
+ * one that several pages lack while a look-up still finds it. Rejects with an UpstreamError when the search is incomplete, because
+ * half a list is useless.
+ *
+ * @returns `failure`: the last failure of a field of an entity; `cut`: the parts left out of an entity, by guid
  *
  * @param search.type `DOMAIN-TYPE`
  */

@@ -128,7 +128,7 @@ function timeslicesOf(
     const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
     const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
-    // A null stands for what New Relic does not have, as for a silent application: absent, and no fault.
+    // New Relic sends null where it has no data, as for a silent application. That is no fault.
     if (!isTimed || !(hasMembers(values) || values === null)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
     // A timeslice without values is unknown, not empty.

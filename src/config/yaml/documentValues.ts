@@ -135,7 +135,7 @@ export class DocumentValues {
     this.#pairs.set(node, pairs);
   }
 
-  /** In a dialect, the pairs that a merge key stands for; any other pair is returned as it is. */
+  /** Replaces a merge key of a dialect by the pairs that it merges. Returns any other pair unchanged. */
   #merge(pair: Pair, node: YAMLMap, ancestors: Ancestors): readonly Pair[] {
     const { key, value } = pair;
     if (!this.#isDialect || !isScalar(key) || key.type !== Scalar.PLAIN || key.value !== '<<') return [pair];
