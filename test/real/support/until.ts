@@ -17,7 +17,7 @@ export async function until<T>(
   const end = Date.now() + limit;
   let fault = '';
   // Short at first, then longer: what takes seconds need not be asked for twenty times in each.
-  let pause = 50;
+  let pause = 10;
   while (Date.now() < end) {
     try {
       const result = await condition();
@@ -27,7 +27,7 @@ export async function until<T>(
       fault = `; last fault: ${String(error)}`;
     }
     await sleep(pause);
-    pause = Math.min(300, pause * 1.2);
+    pause = Math.min(300, pause * 1.3);
   }
   throw new Error(`waited ${limit / 1000} s in vain for ${what}${fault}`);
 }
