@@ -13,6 +13,7 @@ const MAIN = resolve('dist/main.js');
 const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE', region: 'us' }] });
 /** Faults of a reload are lines with the name of the file: a long one fills the log soon. */
 const INVALID = Array.from({ length: 12 }, (_, index) => `unknown_${index}: 1\n`).join('');
+const RELOADS = 20;
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -51,8 +52,9 @@ async function overflowingExporter(stderr: 'pipe' | number) {
     dropped,
     fill: async (): Promise<void> => {
       writeFileSync(file, INVALID);
+      // Reloads one after another: a megabyte takes dozens of them.
       await until('lines to be dropped', async () => {
-        await get('/-/reload', 'POST');
+        for (let reload = 0; reload < RELOADS; reload += 1) await get('/-/reload', 'POST');
         return (await dropped()) > 0;
       });
     },
