@@ -86,12 +86,18 @@ export async function startBetween(
   return between;
 }
 
-/** A server before a simulator that can answer in its place. Returns its address, without a path. */
-export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault): Promise<string> {
+/** Answers of services, by what was asked. */
+export type Answers = Map<string, Promise<string>>;
+
+/**
+ * A server before a simulator that can answer in its place. Returns its address, without a path. With `answers`, each call is worked
+ * out once for all servers that share them, for a simulator whose time stands still.
+ */
+export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault, answers?: Answers): Promise<string> {
   const server = createServer((request, response) => {
     void text(request).then(async (body) => {
       const { variables } = JSON.parse(body) as { variables: { nrql?: string } };
-      const good = await forward(target, body);
+      const good = await (answers === undefined ? forward(target, body) : knownAnswer(answers, target, body));
       if (fault(response, { text: body, nrql: variables.nrql ?? '' }, good) !== true) json(response, good);
     });
   });
@@ -101,13 +107,17 @@ export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault): 
 }
 
 /** What the services of a world have answered to queries. Its time stands still, so each query is worked out once. */
-const answered = new WeakMap<SimulatorOptions, Map<string, Promise<string>>>();
+const answered = new WeakMap<SimulatorOptions, Answers>();
 
 function answerOnce(world: SimulatorOptions, body: string, simulator: Simulator): Promise<string> {
-  const known = answered.get(world) ?? new Map<string, Promise<string>>();
+  const known: Answers = answered.get(world) ?? new Map();
   answered.set(world, known);
-  const answer = known.get(body) ?? forward(simulator, body);
-  known.set(body, answer);
+  return knownAnswer(known, simulator, body);
+}
+
+function knownAnswer(answers: Answers, target: Pick<Simulator, 'url'>, body: string): Promise<string> {
+  const answer = answers.get(body) ?? forward(target, body);
+  answers.set(body, answer);
   return answer;
 }
 
