@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
 import { until } from '../real/support/until.ts';
 import { certificate, LOCALHOST } from '../support/certificates.ts';
+import { eventually } from '../support/eventually.ts';
 import { hostileClients, passwordLine, requestText, type HostileClient } from '../web/support/hostile.ts';
 import { get } from '../web/support/http.ts';
 import { account, nerdGraphAccount } from './support/config.ts';
@@ -96,7 +97,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
       const text = requestText('/metrics?collect[]=applications', ['Accept-Encoding: gzip']);
       for (let round = 0; round < 30; round += 1) {
         const [client] = await send(port, 1, text);
-        await until('the first bytes', () => client?.received() !== '');
+        await eventually(() => expect(client?.received()).not.toBe(''));
         client?.socket.destroy();
       }
       return [];
