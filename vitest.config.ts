@@ -29,8 +29,8 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 90_000 } },
-    // Many tests wait for what they have started: with one more than the usual two processors, none is idle meanwhile.
-    maxWorkers: 3,
+    // Many tests wait for what they have started: with twice as many as the usual two processors, none is idle meanwhile.
+    maxWorkers: 4,
     coverage: { provider: 'v8', include: ['{src,simulator}/**/*.ts'], reportsDirectory: 'coverage' },
     projects: [
       {
