@@ -227,7 +227,7 @@ const STOPPING: readonly (readonly [reason: FailureReason, fault: Fault])[] = [
 
 async function begin(place: Place) {
   let now = 0;
-  const between = await startBetween(place.world, { maxRetries: RETRIES, monotonic: () => now });
+  const between = await startBetween(place.world, { maxRetries: RETRIES, monotonic: () => now }, true);
   await between.reader.listApplications({}, between.call);
   const reads = await place.begin(between);
   const asked = between.asked.length;

@@ -2,7 +2,15 @@ import { describe, expect, it, test } from 'vitest';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
 import { PACK_FACTS } from '../../../src/tools/facts/packFacts.ts';
 import { factsText } from '../../../src/tools/facts/runFacts.ts';
-import { edit, say, startProxy, where, type Answers, type Fault, type NrqlResponse } from '../../api/nerdgraph/proxy.ts';
+import {
+  edit,
+  say,
+  startProxy,
+  where,
+  type Answers,
+  type Fault,
+  type NrqlResponse,
+} from '../../api/nerdgraph/proxy.ts';
 import { checkSimulator, idsOf } from './support.ts';
 
 /** Three hosts make more rows than LIMIT MAX gives. */
