@@ -25,12 +25,14 @@ export interface CallObserver {
   started(endpoint: string): void;
   /** The call has ended: `code` is the HTTP status, or `error` without a response. */
   ended(endpoint: string, code: number | 'error', seconds: number): void;
-  /** A call failed, or a part of a response was left out (`invalid_response`); `message` carries no secret. */
+  /** A call failed, or a part of a response was left out; `message` carries no secret. */
   failed(endpoint: string, reason: FailureReason, message: string): void;
   /** A failed call will be retried after `delayMs`. */
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
   /** A call for many subjects is read again in parts. */
   split(reason: SplitReason): void;
+  /** A part of a response was left out, of which `failed` is called, too. Called once an hour for each endpoint and reason. */
+  leftOut(endpoint: string, reason: FailureReason, message: string): void;
   /** New Relic added a message to a successful response; `message` carries no secret. Called once an hour for each endpoint. */
   serviceMessage(endpoint: string, message: string): void;
 }

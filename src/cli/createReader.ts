@@ -13,7 +13,10 @@ import { openKey } from '../config/keys.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { USER_AGENT } from './version.ts';
 
-/** An observer that logs the events of calls (debug; messages of New Relic: info), and passes them to the given observer. */
+/**
+ * An observer that logs the events of calls (debug; messages of New Relic: info; what is left out of a response: warn), and passes
+ * them to the given observer.
+ */
 export function observeCalls(observer: CallObserver | undefined, logger: Logger): CallObserver {
   return {
     started: (endpoint) => observer?.started(endpoint),
@@ -35,6 +38,10 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
     split: (reason) => {
       observer?.split(reason);
       logger.debug({ reason }, 'A call for many subjects is read again in parts');
+    },
+    leftOut: (endpoint, reason, message) => {
+      observer?.leftOut(endpoint, reason, message);
+      logger.warn({ endpoint, reason, problem: message }, 'A part of a response is left out');
     },
     serviceMessage: (endpoint, message) => {
       observer?.serviceMessage(endpoint, message);

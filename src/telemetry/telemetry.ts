@@ -195,6 +195,11 @@ class AccountCalls implements CallObserver {
     this.splits.inc({ reason });
   }
 
+  /** Counts nothing: `failed` counts what is left out. */
+  leftOut(): void {
+    return;
+  }
+
   /** Counts nothing: messages of New Relic are only logged. */
   serviceMessage(): void {
     return;

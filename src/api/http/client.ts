@@ -26,7 +26,7 @@ export function retryDelay(attempt: number, random: () => number): number {
   return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING_MS, HIGHEST_CEILING_MS));
 }
 
-const MESSAGE_INTERVAL_MS = 3_600_000;
+const SAID_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
 /** A patient caller repeats one call after at most this number of overloads; these repeats do not count as retries. */
 const MAX_OVERLOADS = 20;
@@ -65,8 +65,8 @@ export class Client {
   #upgraded: string | undefined;
   /** The number of responses that wait to be parsed. */
   #unparsed = 0;
-  /** Times of the last reported service message, by endpoint. */
-  readonly #messageTimes = new Map<string, number>();
+  /** Times of the last report of what is said once an hour, by endpoint and what it is. */
+  readonly #saidTimes = new Map<string, number>();
 
   /** @throws Error when the proxy's address is not a valid URL */
   constructor(options: ClientOptions, failures: FailureMemory) {
@@ -89,9 +89,9 @@ export class Client {
     return new UpstreamError(message, { reason, status, isTransient, isTooBig, code });
   }
 
-  /** Reports that a part of a response was left out. */
-  reportDiscarded(endpoint: string, summary: string): void {
-    this.#report(endpoint, new CallFailure('invalid_response', summary));
+  /** Reports that a metric name was refused, and is left out. */
+  reportRefused(endpoint: string, words: string): void {
+    this.#report(endpoint, new CallFailure('invalid_response', words));
   }
 
   /** Reads a response with `read`, and reports the parts that it left out, or its CallFailure. */
@@ -102,17 +102,26 @@ export class Client {
     } catch (error) {
       throw error instanceof CallFailure ? this.reportFailure(endpoint, error) : error;
     } finally {
-      if (discarded.first !== '') this.reportDiscarded(endpoint, discarded.summary());
+      for (const { reason, words } of discarded.summaries()) {
+        const message = this.#report(endpoint, new CallFailure(reason, words));
+        if (this.#isToBeSaid(`${endpoint} ${reason}`)) this.#options.observer.leftOut(endpoint, reason, message);
+      }
     }
   }
 
   /** Reports a message from New Relic about a successful response, at most once an hour for each endpoint. */
   serviceMessage(endpoint: string, summary: string): void {
-    const now = this.#options.monotonic();
-    if (now - (this.#messageTimes.get(endpoint) ?? -Infinity) < MESSAGE_INTERVAL_MS) return;
-    this.#messageTimes.set(endpoint, now);
+    if (!this.#isToBeSaid(endpoint)) return;
     // The key is hidden before the text is cut, because the cut could leave half of the key.
     this.#options.observer.serviceMessage(endpoint, this.#options.secrets.mask(summary).slice(0, LONGEST_MESSAGE));
+  }
+
+  /** True once an hour for each thing to say. */
+  #isToBeSaid(what: string): boolean {
+    const now = this.#options.monotonic();
+    if (now - (this.#saidTimes.get(what) ?? -Infinity) < SAID_INTERVAL_MS) return false;
+    this.#saidTimes.set(what, now);
+    return true;
   }
 
   /** The key is hidden once more, because the words can have any source. */

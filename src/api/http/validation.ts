@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
+import { counted, withCommas } from '../../text/wording.ts';
 
 /** An object of a response. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -27,7 +28,7 @@ export function parseTime(text: string): number | undefined {
 export const id = z.int().positive();
 
 /** Limit for names, in characters: no genuine name is longer, and labels are cut far shorter. */
-const LONGEST_TEXT = 10_000;
+export const LONGEST_TEXT = 10_000;
 
 /** A name, or another text that becomes a label. */
 export const text = z.string().min(1).max(LONGEST_TEXT);
@@ -37,33 +38,92 @@ export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
 
+/** The parts that were left out for one reason, and where the first one was; empty: none was. */
+class LeftOut {
+  record = 0;
+  value = 0;
+  first = '';
+
+  words(quality: string, cause: string): string {
+    const parts = [
+      this.record === 0 ? [] : counted(this.record, `${quality}record`),
+      this.value === 0 ? [] : counted(this.value, `${quality}value`),
+    ];
+    return `left out ${parts.flat().join(' and ')}${cause}, the first: ${this.first}`;
+  }
+}
+
 /** Counts the parts of a response that could not be used (docs/interface.md). */
 export class Discarded {
-  readonly #counts = { record: 0, value: 0 };
-  /** Where the first part was; empty while nothing was left out. */
-  first = '';
+  readonly #bad = new LeftOut();
+  readonly #tooLong = new LeftOut();
 
   /** @param where the path of field names that we know: unknown names may contain anything */
   add(what: 'record' | 'value', where: string): void {
-    this.#counts[what] += 1;
-    this.first ||= where;
+    this.#bad[what] += 1;
+    this.#bad.first ||= where;
   }
 
-  /** What was left out. */
-  summary(): string {
-    const parts = Object.entries(this.#counts)
-      .filter(([, count]) => count > 0)
-      .map(([what, count]) => `${count} bad ${what}${count === 1 ? '' : 's'}`);
-    return `left out ${parts.join(' and ')}, the first: ${this.first}`;
+  /**
+   * Counts a part that has a longer text than is read.
+   *
+   * @param field the path of the text in its record
+   */
+  addTooLong(what: 'record' | 'value', where: string, record: unknown, field: readonly string[], limit: number): void {
+    this.#tooLong[what] += 1;
+    const path = [where, ...field].join('.');
+    const subject = JSON.stringify(nameIn(record, field).slice(0, LONGEST_NAME_SHOWN));
+    this.#tooLong.first ||= `${path} of ${subject} has more than ${withCommas(limit)} characters`;
   }
+
+  /** What was left out, by the reason under which it counts; empty where nothing was. */
+  summaries(): { readonly reason: FailureReason; readonly words: string }[] {
+    const bad = { reason: 'invalid_response', words: this.#bad.words('bad ', '') } as const;
+    const long = this.#tooLong.words('', ' because of a text that is too long');
+    const tooLong = { reason: 'too_large', words: `${long}: shorten it in New Relic` } as const;
+    return [this.#bad.first === '' ? [] : bad, this.#tooLong.first === '' ? [] : tooLong].flat();
+  }
+
+  /** What was left out; empty where nothing was. */
+  summary(): string {
+    return this.summaries()
+      .map(({ words }) => words)
+      .join('; ');
+  }
+
+  /** The failure of a response of which nothing is left. */
+  failure(words: string): CallFailure {
+    const [first, ...others] = this.summaries();
+    const isTooLarge = first?.reason === 'too_large' && others.length === 0;
+    return isTooLarge
+      ? new CallFailure('too_large', `${words}: ${first.words}`)
+      : new CallFailure('invalid_response', words);
+  }
+}
+
+const LONGEST_NAME_SHOWN = 120;
+const NAMING_FIELDS = ['name', 'host', 'key', 'guid', 'id'];
+
+/** How a message calls a record: by its name or id; without either, by the text that is too long. */
+function nameIn(record: unknown, field: readonly string[]): string {
+  for (const path of [...NAMING_FIELDS.map((each) => [each]), field]) {
+    const name = valueAt(record, path);
+    if ((typeof name === 'string' && name !== '') || typeof name === 'number') return String(name);
+  }
+  return '';
 }
 
 /** Limit for the records of a page. Pages have 200 records, or 1,000 metric names. */
 const MAX_RECORDS = 5_000;
 
+/** The limit that a text exceeds; undefined for any other fault. */
+function exceededBy(issue: z.core.$ZodIssue): number | undefined {
+  return issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined;
+}
+
 /**
- * Reads a record without its invalid optional fields. Undefined when it is still invalid: a required field is missing or wrong.
- * An optional field that is null is absent, as in the summaries of a silent application, and not counted.
+ * Reads a record without its invalid optional fields. Undefined when it is still invalid: a required field is missing, wrong or
+ * longer than its limit. An optional field that is null is absent, as in the summaries of a silent application, and not counted.
  */
 export function parseRecord<T>(
   schema: z.ZodType<T>,
@@ -73,24 +133,40 @@ export function parseRecord<T>(
 ): T | undefined {
   const whole = schema.safeParse(record);
   if (whole.success) return whole.data;
-  const bad = new Map(whole.error.issues.map(({ path }) => [path.join('.'), path.map(String)]));
-  const rest = schema.safeParse([...bad.values()].reduce(without, record));
+  const bad = new Map(
+    whole.error.issues.map((issue) => [
+      issue.path.join('.'),
+      { path: issue.path.map(String), limit: exceededBy(issue) },
+    ]),
+  );
+  const rest = schema.safeParse([...bad.values()].map(({ path }) => path).reduce(without, record));
   if (!rest.success) {
-    discarded.add('record', where);
+    const causes = rest.error.issues.map(({ path }) => bad.get(path.join('.')));
+    const [first] = causes;
+    const isTooLong = causes.every((cause) => cause?.limit !== undefined);
+    if (isTooLong && first?.limit !== undefined) {
+      discarded.addTooLong('record', where, record, first.path, first.limit);
+    } else discarded.add('record', where);
     return undefined;
   }
-  for (const [name, path] of bad) {
-    if (valueAt(record, path) !== null) discarded.add('value', `${where}.${name}`);
+  for (const [name, { path, limit }] of bad) {
+    if (limit !== undefined) discarded.addTooLong('value', where, record, path, limit);
+    else if (valueAt(record, path) !== null) discarded.add('value', `${where}.${name}`);
   }
   return rest.data;
 }
 
-/** The records of a list. Rejects with a CallFailure when the list is missing, or when none of them can be read. */
+/**
+ * The records of a list. Rejects with a CallFailure when the list is missing, or when none of them can be read.
+ *
+ * @param leaveOut takes each record that cannot be read; then the list may have no other
+ */
 export async function parseList<T>(
   schema: z.ZodType<T>,
   body: unknown,
   member: string,
   discarded: Discarded,
+  leaveOut?: (record: unknown, discarded: Discarded) => void,
 ): Promise<T[]> {
   const records = hasMembers(body) ? body[member] : undefined;
   if (!isList(records)) throw new CallFailure('invalid_response', `the response has no list "${member}"`);
@@ -100,19 +176,25 @@ export async function parseList<T>(
   const parsed: T[] = [];
   await inSlices(records, (each) => {
     const record = parseRecord(schema, each, discarded, member);
-    if (record !== undefined) parsed.push(record);
+    if (record === undefined) leaveOut?.(each, discarded);
+    else parsed.push(record);
   });
-  if (records.length > 0 && parsed.length === 0) {
-    throw new CallFailure('invalid_response', `none of the ${records.length} records in "${member}" can be read`);
+  if (records.length > 0 && parsed.length === 0 && leaveOut === undefined) {
+    throw discarded.failure(noneReadable(records.length, member));
   }
   return parsed;
+}
+
+/** What is wrong with a list of which no record can be read. */
+export function noneReadable(records: number, member: string): string {
+  return `none of the ${records} records in "${member}" can be read`;
 }
 
 /** The only record of a response. Throws a CallFailure when it is missing or invalid. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
   const given = hasMembers(body) ? body[member] : undefined;
   const record = parseRecord(schema, given, discarded, member);
-  if (record === undefined) throw new CallFailure('invalid_response', `the response has no usable "${member}"`);
+  if (record === undefined) throw discarded.failure(`the response has no usable "${member}"`);
   return record;
 }
 

@@ -7,7 +7,7 @@ import { ITSELF } from './rows.ts';
 import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
-import { isList, hasMembers, type Json } from '../http/validation.ts';
+import { isList, hasMembers, LONGEST_TEXT, type Discarded, type Json } from '../http/validation.ts';
 import {
   outcomeOf,
   type BatchRead,
@@ -21,7 +21,6 @@ import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 
 /** Limit of New Relic for the names of one query; the response does not say when there are more. */
 const MAX_NAMES = 10_000;
-const LONGEST_NAME = 10_000;
 /** Limit for the queries of one list: a list that needs more is longer than a person can use. */
 const MAX_QUERIES = 500;
 const SELECTION = `uniques(metricTimesliceName, ${MAX_NAMES}) AS names`;
@@ -63,18 +62,21 @@ async function readUniqueNames(
     const where = all([condition, `${TIMESLICE} IS NOT NULL`, conditionOf(branch)]);
     const query = nrql({ select: SELECTION, where, range });
     const response = await transport.whole({ group, account: accountId, query }, call);
-    const found = response === undefined ? [] : await transport.parseReporting(group, () => namesOf(response));
+    const { found, isFull } =
+      response === undefined
+        ? { found: [], isFull: false }
+        : await transport.parseReporting(group, (discarded) => namesOf(response, discarded));
     queries += 1;
     for (const name of found) names.add(name);
     onQuery?.(queries, names.size);
-    const words = found.length >= MAX_NAMES ? undefined : incompleteWords(messagesIn(response ?? {}), false);
+    const words = isFull ? undefined : incompleteWords(messagesIn(response ?? {}), false);
     if (words !== undefined) {
       throw transport.failure(group, `${about}: the list of metric names: ${notWhole(words)}`, 'too_large');
     }
-    const more = found.length >= MAX_NAMES ? branches(branch, found) : [];
+    const more = isFull ? branches(branch, found) : [];
     open.push(...more);
     const isTooLong = open.length > 0 && queries >= MAX_QUERIES;
-    if (isTooLong || (found.length >= MAX_NAMES && more.length === 0)) {
+    if (isTooLong || (isFull && more.length === 0)) {
       throw transport.failure(
         group,
         `${about}: there are more metric names than can be listed: ${remedy}`,
@@ -119,16 +121,27 @@ function sharedBeginning(names: readonly string[]): string {
   return first.slice(0, differs === -1 ? undefined : differs).join('');
 }
 
-/** The window of the response is not checked, because any window is good enough for names. */
-function namesOf(response: Json): readonly string[] {
+/**
+ * The names of a response, and whether New Relic may have more. The window is not checked, because any window is good enough
+ * for names.
+ */
+function namesOf(
+  response: Json,
+  discarded: Discarded,
+): { readonly found: readonly string[]; readonly isFull: boolean } {
   const [row] = rowsOf(response).rows;
   const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names)) throw new CallFailure('invalid_response', 'the response has no list of names');
   if (names.length > MAX_NAMES) throw new CallFailure('too_large', `the response has more than ${MAX_NAMES} names`);
-  return names.map((name) => {
-    if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME) return name;
-    throw new CallFailure('invalid_response', 'the list of names holds something else');
-  });
+  const found: string[] = [];
+  for (const name of names) {
+    if (typeof name !== 'string' || name === '') {
+      throw new CallFailure('invalid_response', 'the list of names holds something else');
+    }
+    if (name.length <= LONGEST_TEXT) found.push(name);
+    else discarded.addTooLong('record', 'names', { name }, [], LONGEST_TEXT);
+  }
+  return { found, isFull: names.length >= MAX_NAMES };
 }
 
 const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns: 'names', seconds: DAY_S };

@@ -5,7 +5,16 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { Transport } from './transport.ts';
-import { isList, hasMembers, parseRecord, text, type Json, readPages } from '../http/validation.ts';
+import {
+  isList,
+  hasMembers,
+  LONGEST_TEXT,
+  parseRecord,
+  text,
+  type Discarded,
+  type Json,
+  readPages,
+} from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import type { Cut, Tag } from '../types.ts';
 import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
@@ -156,7 +165,9 @@ export async function searchEntities<
           continue;
         }
         found.set(guid, record);
-        if (isList(written['tags']) && written['tags'].length > MAX_TAGS) cut.set(guid, [MORE_TAGS]);
+        if (!isList(written['tags'])) continue;
+        if (written['tags'].length > MAX_TAGS) cut.set(guid, [MORE_TAGS]);
+        reportLongTags(written['tags'], discarded);
       }
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
@@ -164,7 +175,9 @@ export async function searchEntities<
       if (typeof count !== 'number') throw refused('the response has no "count"');
       const members = guids.size + unknown;
       if (members < smallest) throw refused(`${members} entities, but New Relic counts ${smallest}`);
-      if (members > 0 && found.size === 0) throw refused(`none of the ${members} entities can be read`);
+      if (members > 0 && found.size === 0) {
+        throw discarded.failure(`page ${page}: none of the ${members} entities can be read`);
+      }
       return { fresh: guids.size - before, next: undefined };
     }),
   );
@@ -185,6 +198,15 @@ export async function searchEntities<
   list.entities = found;
   if (unknown === 0) list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
   return { found, failure, cut };
+}
+
+function reportLongTags(list: readonly unknown[], discarded: Discarded): void {
+  for (const each of list.slice(0, MAX_TAGS)) {
+    const key = hasMembers(each) ? each['key'] : undefined;
+    if (typeof key === 'string' && key.length > LONGEST_TEXT) {
+      discarded.addTooLong('value', 'entities.tags', each, ['key'], LONGEST_TEXT);
+    }
+  }
 }
 
 const LONGEST_NAME_SHOWN = 120;

@@ -28,8 +28,8 @@ async function accountsIn(found: Json, discarded: Discarded): Promise<AccountLis
   const read = await parseList(outline, found, 'accounts', discarded);
   const accounts = [...new Map(read.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
   const members = isList(found['accounts']) ? found['accounts'].length : 0;
-  const problem =
-    discarded.first === '' ? undefined : `the list of accounts cannot be read whole: ${discarded.summary()}`;
+  const leftOut = discarded.summary();
+  const problem = leftOut === '' ? undefined : `the list of accounts cannot be read whole: ${leftOut}`;
   return { accounts, unreadable: members - read.length, problem };
 }
 

@@ -61,7 +61,7 @@ export function metricDataReads(
       refuse: (name: string) => {
         const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
         const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
-        rest.http.reportDiscarded(
+        rest.http.reportRefused(
           targetOf([name]).endpoint,
           `${about}: New Relic refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );

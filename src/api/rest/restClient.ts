@@ -4,7 +4,15 @@ import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
-import { parseList, parseSingle, type Discarded, readPages } from '../http/validation.ts';
+import {
+  hasMembers,
+  id as recordId,
+  noneReadable,
+  parseList,
+  parseSingle,
+  Discarded,
+  readPages,
+} from '../http/validation.ts';
 
 /** The target of a call: the address under the base address, and the path template that it is counted under. */
 export interface Target {
@@ -48,6 +56,17 @@ function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
+/** A list as read, whole or in parts. */
+export interface ListRead<T> {
+  readonly found: Map<number, T>;
+  /** The ids of members of which the rest cannot be read. */
+  readonly unreadable: Set<number>;
+  /** The number of members without an id, each of which may be any record. */
+  unknown: number;
+  /** What the last page with a member that cannot be read left out. */
+  leftOut: Discarded | undefined;
+}
+
 /** Limit for the pages of a list. */
 const MAX_PAGES = 200;
 /** Limit for the records of a list: full pages of New Relic have 200. */
@@ -85,31 +104,51 @@ export class RestClient {
     return this.one(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
   }
 
-  /** Reads all pages of a list, and keeps the last record of each key. A list is read completely or fails. */
+  /**
+   * Reads all pages of a list into `read`, and keeps the last record of each id. A list is read completely or fails; only its
+   * members that cannot be read are left out.
+   */
   async list<T>(
     target: Target,
-    member: string,
-    schema: z.ZodType<T>,
-    keyOf: (record: T) => number | string,
+    {
+      member,
+      schema,
+      idOf,
+    }: { readonly member: string; readonly schema: z.ZodType<T>; readonly idOf: (record: T) => number },
+    read: ListRead<T>,
     call: CallOptions,
-  ): Promise<T[]> {
-    const found = new Map<number | string, T>();
-    await this.pages(target, member, schema, { maxPages: MAX_PAGES }, call, (records) => {
-      const before = found.size;
-      for (const record of records) found.set(keyOf(record), record);
-      if (found.size > MAX_LISTED) {
+  ): Promise<void> {
+    const { found, unreadable } = read;
+    let known = found.size + unreadable.size;
+    const take = (records: readonly T[]): number => {
+      const before = known;
+      for (const record of records) found.set(idOf(record), record);
+      known = found.size + unreadable.size;
+      if (known > MAX_LISTED) {
         const failure = new CallFailure('too_large', `"${member}" has more than ${MAX_LISTED} records`);
         throw this.http.reportFailure(target.endpoint, failure);
       }
-      return found.size - before;
+      return known - before;
+    };
+    await this.pages(target, member, schema, { maxPages: MAX_PAGES }, call, take, (record, discarded) => {
+      read.leftOut = discarded;
+      const { data } = recordId.safeParse(hasMembers(record) ? record['id'] : undefined);
+      if (data === undefined) read.unknown += 1;
+      else unreadable.add(data);
     });
-    return [...found.values()];
+  }
+
+  /** The failure of a list of which no member can be read. */
+  noneReadable(endpoint: string, member: string, { unreadable, unknown, leftOut }: ListRead<unknown>): Error {
+    const words = noneReadable(unreadable.size + unknown, member);
+    return this.http.reportFailure(endpoint, (leftOut ?? new Discarded()).failure(words));
   }
 
   /**
    * Reads a list page by page; false: it stopped early because of the limits.
    *
    * @param take stores the records of a page, and returns the number of new ones
+   * @param leaveOut takes each record that cannot be read, before `take`; without it, a page needs one that can
    */
   pages<T>(
     { endpoint, path }: Target,
@@ -118,6 +157,7 @@ export class RestClient {
     limits: Parameters<typeof readPages>[1],
     call: CallOptions,
     take: (records: readonly T[], page: number) => number,
+    leaveOut?: (record: unknown, discarded: Discarded) => void,
   ): Promise<boolean> {
     const { http } = this;
     const { origin, path: prefix } = this.#base;
@@ -128,14 +168,20 @@ export class RestClient {
       const request = { origin, path: first.pathname + search };
       const policy = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;
       const response = await http.call(endpoint, request, policy, call);
+      let isEmpty = true;
+      const leave: typeof leaveOut = (record, discarded) => {
+        isEmpty = false;
+        leaveOut?.(record, discarded);
+      };
       const records = await http.parseReporting(endpoint, (discarded) =>
-        parseList(schema, response.body, member, discarded),
+        parseList(schema, response.body, member, discarded, leaveOut === undefined ? undefined : leave),
       );
+      isEmpty &&= records.length === 0;
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
       // A redirect may have changed the origin.
       const address = new URL(response.origin + request.path);
-      return { fresh, next: records.length === 0 ? undefined : nextPage(address, response.link, refusePage) };
+      return { fresh, next: isEmpty ? undefined : nextPage(address, response.link, refusePage) };
     });
   }
 }

@@ -11,13 +11,22 @@ import {
 import type { Application, MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
+import {
+  addByIds,
+  APPLICATIONS,
+  HOSTS,
+  INSTANCES,
+  KEY_TRANSACTIONS,
+  knownOf,
+  PAGE_SIZE,
+  readByIds,
+  readList,
+} from './lists.ts';
 import { metricTarget, queryOf, RestClient, target } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
-import { application, host, instance, keyTransaction, metricName } from './schemas.ts';
+import { application, keyTransaction, metricName } from './schemas.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 
-/** Number of records on a page of a list, and limit for the ids in one `filter[ids]`. */
-const PAGE_SIZE = 200;
 /** Limit for the pages of metric names; the longest reported list has 1,240 pages. */
 const MAX_NAME_PAGES = 2_000;
 /** Limit for the pages of names that contain one filter of custom metrics. */
@@ -54,20 +63,18 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
-    hosts: oneByOne(({ applicationId: id }, _, call) => {
-      const list = target('/applications/{id}/hosts.json', { id });
-      return explainTooLarge(
+    hosts: oneByOne(({ applicationId: id }, _, call) =>
+      explainTooLarge(
         `application ${id}: read it without hosts (applications.settings: hosts: false)`,
-        rest.list(list, 'application_hosts', host, ({ key }) => key, call),
-      );
-    }),
-    instances: oneByOne(({ applicationId }, _, call) => {
-      const list = target('/applications/{id}/instances.json', { id: applicationId });
-      return explainTooLarge(
-        `application ${applicationId}: read it without them (instances: false)`,
-        rest.list(list, 'application_instances', instance, ({ id }) => id, call),
-      );
-    }),
+        readList(rest, HOSTS, call, id).then((list) => knownOf(memory.hosts, id).complete(list)),
+      ),
+    ),
+    instances: oneByOne(({ applicationId: id }, _, call) =>
+      explainTooLarge(
+        `application ${id}: read it without them (instances: false)`,
+        readList(rest, INSTANCES, call, id).then((list) => knownOf(memory.instances, id).complete(list)),
+      ),
+    ),
     datastores: oneByOne(async ({ applicationId }, _, call) => {
       const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
       const { names } = await explainTooLarge(
@@ -92,42 +99,30 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     queries: nerdgraph?.queries,
     entities: nerdgraph?.entities,
     listApplications: async ({ ids }, call) => {
-      const list = (of: readonly number[] | undefined): Promise<Application[]> =>
-        byIds(of, (filter) =>
-          rest.list(target('/applications.json', {}, filter), 'applications', application, ({ id }) => id, call),
-        );
-      const found = await list(ids);
-      if (ids === undefined) {
-        const listed = new Set(found.map(({ id }) => id));
-        // An application that moves to an earlier page between two calls is on none of the pages that were read. Few move, so one
-        // call reads them; one that is missing again is gone, even if New Relic still knows its id.
-        const missing = [...memory.listed].filter((id) => !listed.has(id));
-        const mayHaveMoved = memory.listed.size > PAGE_SIZE && missing.length <= PAGE_SIZE;
-        const moved = await list(mayHaveMoved ? missing : []);
-        memory.listed = listed;
-        found.push(...moved.filter(({ id }) => !listed.has(id)));
-        const known = new Set(found.map(({ id }) => id));
-        for (const id of nameCalls.keys()) if (!known.has(id)) nameCalls.delete(id);
-      }
+      const found =
+        ids === undefined
+          ? await listAllApplications(rest, memory, call)
+          : memory.applicationsById.complete(await readByIds(rest, APPLICATIONS, ids, call), ids);
+      const known = new Set(found.map(({ id }) => id));
+      const requested = ids === undefined ? undefined : new Set(ids);
+      memory.forgetGone((id) => !known.has(id) && requested?.has(id) !== false);
       memory.failures.forgetOld();
       return found;
     },
     readApplication: (id, call) =>
       rest.single(target('/applications/{id}.json', { id }), 'application', application, call),
-    listKeyTransactions: ({ ids }, call) =>
-      byIds(ids, (filter) =>
-        rest.list(
-          target('/key_transactions.json', {}, filter),
-          'key_transactions',
-          keyTransaction,
-          ({ id }) => id,
-          call,
-        ),
-      ),
+    listKeyTransactions: async ({ ids }, call) =>
+      ids === undefined
+        ? memory.keyTransactions.complete(await readList(rest, KEY_TRANSACTIONS, call))
+        : memory.keyTransactionsById.complete(await readByIds(rest, KEY_TRANSACTIONS, ids, call), ids),
     readKeyTransaction: (id, call) =>
       rest.single(target('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
-    listMetricNames: (query, call) => listNames(rest, query, call),
+    listMetricNames: (query, call) =>
+      explainTooLarge(
+        `application ${query.applicationId}: narrow them by a part of the name`,
+        listNames(rest, query, call),
+      ),
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
     retire: () => {
       client.connections.retire();
@@ -139,14 +134,20 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   };
 }
 
-/** Reads a whole list, or the records with these ids; an empty filter would select everything. */
-async function byIds<T>(ids: readonly number[] | undefined, read: (filter: string) => Promise<T[]>): Promise<T[]> {
-  if (ids === undefined) return read('');
-  const found: T[] = [];
-  for (let start = 0; start < ids.length; start += PAGE_SIZE) {
-    found.push(...(await read(queryOf([['filter[ids]', ids.slice(start, start + PAGE_SIZE).join(',')]]))));
-  }
-  return found;
+/** All applications of the account. */
+async function listAllApplications(rest: RestClient, memory: RestMemory, call: CallOptions): Promise<Application[]> {
+  const list = await readList(rest, APPLICATIONS, call);
+  const listed = new Set([...list.found.keys(), ...list.unreadable]);
+  // An application that moves to an earlier page between two calls is on none of the pages that were read. Few move, so one
+  // call reads them; one that is missing again is gone, even if New Relic still knows its id. Where a member has no id, none
+  // that is missing is gone.
+  const missing = [...memory.listed].filter((id) => !listed.has(id));
+  const mayHaveMoved = memory.listed.size > PAGE_SIZE && missing.length <= PAGE_SIZE && list.unknown === 0;
+  const isHidden = list.unknown > 0;
+  if (mayHaveMoved) await addByIds(rest, APPLICATIONS, missing, list, call);
+  const applications = memory.applications.complete(list);
+  memory.listed = isHidden ? new Set(list.found.keys()) : listed;
+  return applications;
 }
 
 async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {

@@ -26,6 +26,8 @@ class Notes {
   readonly started: string[] = [];
   readonly overloads: Overload[] = [];
   readonly splits: SplitReason[] = [];
+  /** What was left out, as the log says it once an hour. */
+  readonly leftOut: { reason: FailureReason; message: string }[] = [];
   readonly said: { endpoint: string; message: string }[] = [];
   /** Delays waited for before trying again, with the places held meanwhile. */
   readonly waits: { ms: number; places: number }[] = [];
@@ -85,6 +87,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
       failed: (_, reason, message) => notes.failures.push({ reason, message }),
       retried: (_, reason, delay) => notes.retries.push({ reason, delay }),
       split: (reason) => notes.splits.push(reason),
+      leftOut: (_, reason, message) => notes.leftOut.push({ reason, message }),
       serviceMessage: (endpoint, message) => notes.said.push({ endpoint, message }),
     },
   });

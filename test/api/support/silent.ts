@@ -7,5 +7,6 @@ export const SILENT: CallObserver = {
   failed: () => undefined,
   retried: () => undefined,
   split: () => undefined,
+  leftOut: () => undefined,
   serviceMessage: () => undefined,
 };

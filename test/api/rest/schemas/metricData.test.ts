@@ -15,7 +15,7 @@ const metric = (name: unknown, ...timeslices: unknown[]): unknown => ({ name, ti
 function parse(value: unknown): { data: ReadonlyMap<string, readonly RestTimeslice[]>; words: string | undefined } {
   const leftOut = new Discarded();
   const data = parseMetricData(value, RANGE, leftOut, (_, timeslice) => timeslice);
-  return { data, words: leftOut.first === '' ? undefined : leftOut.summary() };
+  return { data, words: leftOut.summary() || undefined };
 }
 
 /** The values of the only timeslice of a metric. */

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
+import type * as z from 'zod';
 import { describe, expect, it } from 'vitest';
 import { application, host, instance, keyTransaction, metricName } from '../../../../src/api/rest/schemas.ts';
+import { goldenMetric } from '../../../../src/api/nerdgraph/entityLists.ts';
+import { entity } from '../../../../src/api/nerdgraph/entitySearch.ts';
 import { Discarded, parseList, parseRecord } from '../../../../src/api/http/validation.ts';
 
 const WHOLE = {
@@ -35,7 +38,7 @@ const WHOLE = {
 function read(value: unknown): { read: ReturnType<typeof application.parse> | undefined; words: string | undefined } {
   const leftOut = new Discarded();
   const read = parseRecord(application, value, leftOut, 'applications');
-  return { read, words: leftOut.first === '' ? undefined : leftOut.summary() };
+  return { read, words: leftOut.summary() || undefined };
 }
 
 describe('an application', () => {
@@ -206,6 +209,59 @@ describe('a host, an instance and a key transaction', () => {
 describe('a metric name entry', () => {
   it('may come without value names', () => {
     expect(metricName.parse({ name: 'Apdex' })).toEqual({ name: 'Apdex', values: [] });
+  });
+});
+
+describe('a text that is longer than its limit', () => {
+  const long = 'x'.repeat(10_001);
+  const definition = { select: 'count(*)', from: 'Metric', eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS' };
+  const metric = { name: 'rate', title: 'Rate', unit: 'COUNT', definition };
+
+  it.each<[string, z.ZodType, Record<string, unknown>, string, string, 'record' | 'value']>([
+    ['name', application, { id: 7, name: long }, 'name', 'x{120}', 'record'],
+    ['health_status', application, { id: 7, name: 'shop', health_status: long }, 'health_status', 'shop', 'value'],
+    ['host', host, { id: 7, host: long }, 'host', 'x{120}', 'record'],
+    ['health_status', host, { id: 7, host: 'a', health_status: long }, 'health_status', 'a', 'value'],
+    ['host', instance, { id: 7, host: long }, 'host', 'x{120}', 'record'],
+    ['name', keyTransaction, { id: 7, name: long }, 'name', 'x{120}', 'record'],
+    ['name', metricName, { name: long }, 'name', 'x{120}', 'record'],
+    ['guid', entity, { guid: long, name: 'shop' }, 'guid', 'shop', 'record'],
+    ['name', entity, { guid: 'g', name: long }, 'name', 'x{120}', 'record'],
+    ['name', goldenMetric, { ...metric, name: 'x'.repeat(201) }, 'name', 'x{120}', 'record'],
+    ...['select', 'from', 'where', 'eventId'].map(
+      (field): [string, z.ZodType, Record<string, unknown>, string, string, 'record' | 'value'] => [
+        `definition.${field}`,
+        goldenMetric,
+        { ...metric, definition: { ...definition, [field]: long } },
+        `definition\\.${field}`,
+        'rate',
+        field === 'where' ? 'value' : 'record',
+      ],
+    ),
+  ])('%s: is too large, and its record is named', (_, schema, record, field, name, what) => {
+    const leftOut = new Discarded();
+    expect(parseRecord(schema, record, leftOut, 'list') === undefined).toBe(what === 'record');
+    expect(leftOut.summaries()).toEqual([
+      {
+        reason: 'too_large',
+        words: expect.stringMatching(
+          `^left out 1 ${what} because of a text that is too long, the first: ` +
+            `list\\.${field} of "${name}" has more than (200|10,000) characters: shorten it in New Relic$`,
+        ) as string,
+      },
+    ]);
+  });
+
+  it.each([9_999, 10_000])('of %d characters is read', (length) => {
+    const leftOut = new Discarded();
+    expect(parseRecord(application, { id: 7, name: 'x'.repeat(length) }, leftOut, 'list')).toBeDefined();
+    expect(leftOut.summary()).toBe('');
+  });
+
+  it('does not hide another fault of its record', () => {
+    const leftOut = new Discarded();
+    expect(parseRecord(application, { id: '7', name: long }, leftOut, 'list')).toBeUndefined();
+    expect(leftOut.summary()).toBe('left out 1 bad record, the first: list');
   });
 });
 
