@@ -249,18 +249,43 @@ describe('failures and changes of the inventory', () => {
     expect((await world.scrape()).complete).toBe(true);
   });
 
-  it('hosts of an application beyond 10,000 are not taken over, and those of others are', async () => {
-    const world = World.of(2, 1);
-    const many = Array.from({ length: 10_001 }, (_, index) => host(10_000 + index));
-    world.reader.hostsOf.set(1, many);
-    await world.scrape({ groups: new Set(['hosts']) });
-    expect(world.group('hosts')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
-    expect(world.lines.find(({ group }) => group === 'hosts')).toMatchObject({ reason: 'too_large' });
-    world.reader.hostsOf.set(1, many.slice(1));
-    await world.clock.advance(60_000);
-    await world.scrape({ groups: new Set(['hosts']) });
-    expect(world.group('hosts')).toMatchObject({ success: true, tasks: { fresh: 10_001 } });
-  });
+  it.each(['hosts', 'instances'] as const)(
+    '%s of an application are taken over up to 10,000, and beyond none, while those of others are',
+    async (group) => {
+      const world = World.of(2, 1, [accountConfig({ instances: true })]);
+      world.reader.instancesOf.set(2, [instance(1)]);
+      const list = (count: number): void => {
+        const ids = Array.from({ length: count }, (_, index) => 10_000 + index);
+        world.reader.hostsOf.set(
+          1,
+          ids.map((id) => host(id)),
+        );
+        world.reader.instancesOf.set(
+          1,
+          ids.map((id) => instance(id)),
+        );
+      };
+      const refresh = async () => {
+        await world.clock.advance(300_000);
+        const { blocks } = await world.scrape({ groups: new Set([group]) });
+        return blocks.filter((block) => block.group === group).length;
+      };
+      list(10_001);
+      expect(await refresh()).toBe(1);
+      expect(world.lines.find((line) => line.group === group)).toMatchObject({
+        reason: 'too_large',
+        problem: expect.stringMatching(
+          group === 'hosts'
+            ? /^application 1 .* has 10001 hosts, .* \(applications\.settings: hosts: false\)$/
+            : /^application 1 .* has 10001 instances, .* \(instances: false\)$/,
+        ) as string,
+      });
+      for (const count of [9_999, 10_000]) {
+        list(count);
+        expect(await refresh()).toBe(count + 1);
+      }
+    },
+  );
 
   it('instances are those of the newest list', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false, instances: true })]);

@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { BOUNDS } from '../../../src/api/http/response.ts';
 import type { UpstreamError } from '../../../src/api/upstreamError.ts';
 import { endOf } from '../support/endOf.ts';
 import { readAll, type Reading } from '../support/reading.ts';
-import { metricDataOf, RANGE } from './nerdGraphReading.ts';
+import { json, listen } from '../support/testServer.ts';
+import { metricDataOf, RANGE, readNerdGraph } from './nerdGraphReading.ts';
 import { edit, startBetween, type Between, type Fault } from './proxy.ts';
 
 const APP = 1_000_001;
@@ -23,6 +27,28 @@ const rows = (count: number, isStruck: (nrql: string) => boolean, facetOf: (inde
     response.otherResult = null;
   }, isStruck);
 
+/** The bodies of responses to queries of a kind, changed as text. */
+const bodies =
+  (change: (good: string) => string, isStruck: (nrql: string) => boolean): Fault =>
+  (response, { nrql }, good) => {
+    if (nrql === '' || !isStruck(nrql)) return false;
+    response.end(change(good));
+    return true;
+  };
+
+/** A body of this number of bytes: spaces are no elements. */
+const padded = (count: number) => (good: string) => good + ' '.repeat(count - Buffer.byteLength(good));
+
+/** A body of this number of elements. */
+const filled = (count: number) => (good: string) => {
+  const bare = good.replace(/}$/, ',"rest":[');
+  const found = bare.replace(/"(?:\\.|[^"\\])*"/g, '').match(/[{[,]/g)!.length;
+  return `${bare}${'0,'.repeat(count - found)}0]}`;
+};
+
+const isOfRows = (nrql: string): boolean => nrql.includes('FACET appId, metricTimesliceName');
+const readMetricData: Bound['read'] = ({ reader, call }) =>
+  endOfFirst(readAll(reader.metricData, metricDataOf([APP]), RANGE, call));
 interface Entity {
   name: string;
   guid: string;
@@ -33,8 +59,8 @@ interface Entity {
 /** Changes the pages of a search. */
 const search =
   (change: (found: { count: number; results: { nextCursor: string | null; entities: Entity[] } }) => void): Fault =>
-  (response, { text }, good) => {
-    if (!text.includes('entitySearch')) return false;
+  (response, { text: asked }, good) => {
+    if (!asked.includes('entitySearch')) return false;
     const body = JSON.parse(good) as { data: { actor: { entitySearch: Parameters<typeof change>[0] } } };
     change(body.data.actor.entitySearch);
     // What the service says about a cursor that it does not know is no part of the case.
@@ -54,7 +80,7 @@ interface Bound {
   readonly says: RegExp;
 }
 
-const BOUNDS: Bound[] = [
+const BOUNDS_OF_NERDGRAPH: Bound[] = [
   {
     what: 'datastore types of an application',
     most: 4_999,
@@ -109,9 +135,23 @@ const BOUNDS: Bound[] = [
     read: listApplications,
     says: /does not end within 200 pages/,
   },
+  {
+    what: 'bytes of a query for metric data',
+    most: BOUNDS.query.bytes,
+    fault: (count) => bodies(padded(count), isOfRows),
+    read: readMetricData,
+    says: /application 1000001: .*applications\.exclude/,
+  },
+  {
+    what: 'elements of a query for metric data',
+    most: BOUNDS.query.elements,
+    fault: (count) => bodies(filled(count), isOfRows),
+    read: readMetricData,
+    says: /application 1000001: .*applications\.exclude/,
+  },
 ];
 
-describe.each(BOUNDS)('$what: $most', ({ most, fault, read, says }) => {
+describe.each(BOUNDS_OF_NERDGRAPH)('$what: $most', ({ most, fault, read, says }) => {
   it.each([most - 1, most])('%d are read', async (count) => {
     const between = await startBetween(WORLD, { requestTimeoutMs: 10_000 });
     await between.reader.listApplications({}, between.call);
@@ -182,5 +222,63 @@ describe.each(FIRST_USED)('%s: %d', (_, most, change, read) => {
     );
     if (count <= most) expect(said).toEqual([]);
     else expect(said).toEqual([expect.stringMatching(/^too_large: .*storefront".*more than \d+ /i)]);
+  });
+});
+
+/** An account whose names of an application take this number of queries: the first one gives as many beginnings. */
+async function startNames(count: number): Promise<Reading & { asked: () => number }> {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { nrql } = (JSON.parse(body) as { variables: { nrql: string } }).variables;
+      const [, begin, end] = /SINCE (\d+) UNTIL (\d+)/.exec(nrql) ?? [];
+      const isList = nrql.includes('uniques(');
+      if (isList) asked += 1;
+      // One more query gives the beginnings, and one is for all other names.
+      const names = Array.from({ length: isList && asked === 1 ? 10_000 : 0 }, (_, index) => {
+        return `${String.fromCodePoint(0x4e00 + (index % (count - 2)))}/Custom/${index}`;
+      });
+      const result = {
+        results: isList ? [{ names }] : [],
+        // Rows are left out, so that the names are read as a list.
+        otherResult: isList ? null : { c: 7 },
+        metadata: {
+          facets: isList ? null : ['appId', 'metricTimesliceName'],
+          messages: [],
+          timeWindow: { begin: Number(begin), end: Number(end) },
+        },
+      };
+      json(response, { data: { actor: { account: { nrql: result } } } });
+    });
+  });
+  const { port, close } = await listen(server);
+  onTestFinished(close);
+  return { ...readNerdGraph(`http://127.0.0.1:${port}/graphql`), asked: () => asked };
+}
+
+describe.each<[string, (reading: Reading) => Promise<string>, RegExp]>([
+  [
+    'a custom metric',
+    ({ reader, call }) =>
+      endOfFirst(readAll(reader.customNames, [{ applicationId: APP, filters: ['Custom/'] }], RANGE, call)),
+    /^too_large: application 1000001: a longer literal part in "match" \(custom_metrics\)/,
+  ],
+  [
+    'the command metric-names',
+    ({ reader, call }) => endOf(reader.listMetricNames({ applicationId: APP }, call)),
+    /^too_large: .*application 1000001: .*narrow them by a part of the name/,
+  ],
+])('queries for the names of %s: 500', (_, read, says) => {
+  it.each([499, 500])('%d are made', async (count) => {
+    const names = await startNames(count);
+    expect(await read(names)).toBe('good');
+    expect(names.asked()).toBe(count);
+  });
+
+  it('one more is too large, and the message says of what, and what to change', async () => {
+    const names = await startNames(501);
+    expect(await read(names)).toMatch(says);
+    expect(names.asked()).toBe(500);
+    expect(new Set(names.notes.failures.map(({ reason }) => reason))).toEqual(new Set(['too_large']));
   });
 });

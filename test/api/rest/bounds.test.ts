@@ -31,6 +31,7 @@ const listHosts = ({ reader, call }: Reading) => readOne(reader.hosts, { applica
 const listInstances = ({ reader, call }: Reading) => readOne(reader.instances, { applicationId: 7 }, call);
 const readNames = ({ reader, call }: Reading) =>
   readOne(reader.customNames, { applicationId: 7, filters: ['Custom/'] }, call);
+const readData = ({ reader, call }: Reading) => readMetricData(reader, { names: ['HttpDispatcher'] }, call);
 
 interface Bound {
   readonly what: string;
@@ -54,6 +55,18 @@ const elements =
   (count: number): Responder =>
   (response) =>
     response.end(`{"${member}":[],"rest":{"n":[${'0,'.repeat(count - 5)}0]}}`);
+
+/** A list without an end before this number of pages, each with one name. */
+const namePages =
+  (count: number): Responder =>
+  (response, { url }) => {
+    const number = Number(url.searchParams.get('page') ?? '1');
+    json(
+      response,
+      { metrics: [{ name: `Custom/${number}` }] },
+      number < count ? link(`${url.pathname}?page=${number + 1}`) : {},
+    );
+  };
 
 const HOSTS = /application 7: .*applications\.settings: hosts: false/;
 const LIST = /^too_large: GET \/applications\.json: /;
@@ -105,8 +118,26 @@ const BOUNDS_OF_REST: Bound[] = [
     what: 'bytes of metric data',
     most: BOUNDS.metricData.bytes,
     answer: bytes('{"metric_data":{"metrics_not_found":[],"metrics":[]}}'),
-    read: ({ reader, call }) => readMetricData(reader, { names: ['HttpDispatcher'] }, call),
+    read: readData,
     says: /application 7: .*applications\.exclude/,
+  },
+  {
+    what: 'elements of metric data',
+    most: BOUNDS.metricData.elements,
+    answer: (count) => (response) => {
+      const start = '{"metric_data":{"metrics_not_found":[],"metrics":[]},"rest":[';
+      // Four of an object or a list, two commas before the list of the rest, and one that it begins with.
+      response.end(`${start}${'0,'.repeat(count - 7)}0]}`);
+    },
+    read: readData,
+    says: /application 7: .*applications\.exclude/,
+  },
+  {
+    what: 'pages of metric names',
+    most: 2_000,
+    answer: namePages,
+    read: ({ reader, call }) => reader.listMetricNames({ applicationId: 7 }, call),
+    says: /application 7: narrow them by a part of the name; .*does not end within 2000 pages/,
   },
   {
     what: 'elements of a page of applications',
