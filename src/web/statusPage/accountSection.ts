@@ -7,6 +7,7 @@ import { breakable, CROSS, facts, fold, markup, isolate, join, list } from './ma
 import { table, TICK, type Html, type HtmlValue } from './markup.ts';
 import { nameTask } from './problemSection.ts';
 import { isUnread, type ShownAccount, type States } from './shownAccounts.ts';
+import type { View } from './statusDocument.ts';
 
 const INTERFACES = { rest: 'REST API (v2)', nerdgraph: 'NerdGraph' };
 
@@ -31,7 +32,7 @@ function judgeAccount(account: ShownAccount) {
 }
 
 /** Yields what the exporter does for its accounts, the worst first, each folded unless it has a warning or a pause. */
-export function* accountSections(accounts: readonly ShownAccount[], query: Query, now: number): Generator<Html> {
+export function* accountSections({ accounts, now }: View, query: Query): Generator<Html> {
   const text = query.search.trim().toLowerCase();
   const named = accounts.filter(({ name }) => name === query.search);
   const similar = named.length > 0 ? named : accounts.filter(({ name }) => name.toLowerCase().includes(text));

@@ -1,8 +1,9 @@
 import { withCommas, durationInWords, percent, threeDigits } from '../../text/wording.ts';
 import { CROSS, DOT, markup, isolate, join, list, NONE, table, TICK, type Cell, type Html } from './markup.ts';
-import { listParts, type Part, type ShownAccount, type ShownApplication } from './shownAccounts.ts';
+import { listGoldenMetrics, listParts, type Part, type Shown } from './shownAccounts.ts';
+import type { View } from './statusDocument.ts';
 import { paintOf } from './style.ts';
-import type { ApplicationRow, EntityRow } from './trouble.ts';
+import type { Row } from './trouble.ts';
 
 const PAGE_SIZE = 50;
 /** Entities of a type that are shown beside applications and other types. */
@@ -33,109 +34,91 @@ export function addressOf(query: Query, change: Partial<Query>): string {
 }
 
 /** Yields the applications and the entities of other types, in pages; what is in trouble is first. */
-export function* monitoredSections(
-  accounts: readonly ShownAccount[],
-  rows: readonly ApplicationRow[],
-  entities: readonly EntityRow[],
-  query: Query,
-): Generator<Html> {
-  const text = query.search.trim().toLowerCase();
-  const isFound = (...texts: readonly string[]) =>
-    text === '' || texts.some((each) => each.toLowerCase().includes(text));
-  if (query.type === undefined && accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'))) {
-    const found = rows.filter(({ application: { id, name }, accounts: listing }) =>
-      isFound(name, String(id), ...listing.map((account) => account.name)),
+export function* monitoredSections({ accounts, rows }: View, query: Query): Generator<Html> {
+  const isReading = accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'));
+  const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
+  const all = [...(isReading ? [undefined] : []), ...types];
+  for (const type of query.type === undefined ? all : [query.type]) {
+    yield section(
+      type,
+      rows.filter((row) => row.type === type),
+      query,
     );
-    yield section('Applications', rows.length, found, applicationTable, PAGE_SIZE, query);
-  }
-  const types = new Set(accounts.flatMap((account) => account.entities.map(({ type }) => type)));
-  for (const type of query.type === undefined ? types : [query.type]) {
-    const all = entities.filter(({ entity }) => entity.type === type);
-    const found = all.filter(({ account, entity }) => isFound(entity.name, entity.guid, account.name));
-    yield section(type, all.length, found, entityTable, query.type === undefined ? FEW : PAGE_SIZE, query);
   }
 }
 
-/** Returns one page of the rows that were found, and links to the rest, or the reason why there is nothing. */
-function section<Row>(
-  title: string,
-  all: number,
-  found: readonly Row[],
-  writeTable: (rows: readonly Row[]) => Html,
-  size: number,
-  query: Query,
-): Html {
+/** Returns one page of the rows that the query finds, and links to the rest, or the reason why there is nothing. */
+function section(type: string | undefined, rows: readonly Row[], query: Query): Html {
+  const text = query.search.trim().toLowerCase();
+  const isFound = ({ name, id, accounts }: Row) =>
+    [name, String(id), ...accounts].some((each) => each.toLowerCase().includes(text));
+  const found = text === '' ? rows : rows.filter(isFound);
+  const size = type === query.type ? PAGE_SIZE : FEW;
   const pages = Math.max(1, Math.ceil(found.length / size));
   const page = size === FEW ? 1 : Math.min(Math.max(1, query.page), pages);
-  const numbers = found.length === all ? withCommas(all) : `${withCommas(found.length)} of ${withCommas(all)}`;
-  const none = all > 0 ? `Nothing matches "${query.search}".` : 'None has been read.';
+  const counts = [found.length, rows.length].map(withCommas);
+  const none = rows.length > 0 ? `Nothing matches "${query.search}".` : 'None has been read.';
+  const title = type ?? 'Applications';
   const id = title.toLowerCase();
-  const link = (to: number, text: string) =>
-    to < 1 || to > pages ? undefined : markup`<a href="${addressOf(query, { page: to })}#${id}">${text}</a> `;
+  const link = (to: number, words: string) =>
+    to < 1 || to > pages ? undefined : markup`<a href="${addressOf(query, { page: to })}#${id}">${words}</a> `;
   const rest =
     size === FEW
-      ? markup`<a href="${addressOf(query, { type: title, page: 1 })}">All ${withCommas(found.length)}</a>`
+      ? markup`<a href="${addressOf(query, { type, page: 1 })}">All ${counts[0]}</a>`
       : markup`${link(page - 1, 'Previous')}<span>Page ${page} of ${pages}</span> ${link(page + 1, 'Next')}`;
   const shown = found.slice((page - 1) * size, page * size);
   return markup`<section aria-labelledby="${id}">
-    <h2 id="${id}">${isolate(title)} <small>${numbers}</small></h2>
-    ${shown.length > 0 ? writeTable(shown) : markup`<p>${none}</p>`}
+    <h2 id="${id}">${isolate(title)} <small>${[...new Set(counts)].join(' of ')}</small></h2>
+    ${shown.length > 0 ? (type === undefined ? applicationTable(shown) : entityTable(shown)) : markup`<p>${none}</p>`}
     ${pages > 1 ? markup`<nav class="pages" aria-label="Pages">${rest}</nav>` : undefined}
   </section>`;
 }
 
-function applicationTable(rows: readonly ApplicationRow[]): Html {
+function applicationTable(rows: readonly Row[]): Html {
   const scale = chooseScale(rows);
   const legend = `Bars begin at 0 and end at ${durationInWords(scale)}. Parts that ran at the same time add up to more than the response time: the rest of their bar is pale, and application code may be below zero.`;
   return table(
-    rows.some(({ application }) => application.responseTime !== undefined) ? legend : undefined,
+    rows.some(({ responseTime }) => responseTime !== undefined) ? legend : undefined,
     ['Application', 'Health', 'Requests/s', 'Errors', 'Apdex', 'Response time'],
-    rows.map(({ application, accounts, troubles }) => {
-      const { id, language, health, requests, errorRatio, apdexScore, apdexThreshold } = application;
-      const more = accounts.length > NAMED ? ` and ${accounts.length - NAMED} more` : '';
-      const names = accounts.slice(0, NAMED).map(({ name }) => name);
-      const isTrouble = (wanted: string) => troubles.some(({ figure }) => figure === wanted);
+    rows.map((row) => {
+      const { requests, errorRatio, apdexScore, apdexThreshold } = row.shown;
+      const isTrouble = (wanted: string) => row.troubles.some(({ figure }) => figure === wanted);
       const target = apdexThreshold === undefined ? '' : `T ${durationInWords(apdexThreshold)}`;
       return [
-        nameCell(application.name, [`${names.join(', ')}${more}`, language, String(id)], troubles),
-        healthCell(health, application.reporting),
+        ...nameAndHealth(row),
         figureCell(requests === undefined ? undefined : threeDigits(requests), false),
         figureCell(errorRatio === undefined ? undefined : percent(errorRatio), isTrouble('errors')),
         figureCell(apdexScore?.toFixed(2), isTrouble('apdex'), target),
-        { style: 'time', value: responseTime(application, scale) },
+        { style: 'time', value: responseTime(row.shown, scale) },
       ];
     }),
   );
 }
 
-function entityTable(entities: readonly EntityRow[]): Html {
-  const headings = ['Name', 'Health', 'Golden metrics'];
-  const rows = entities.map(({ account, entity, troubles }) => {
-    const golden = entity.golden.map(({ metric, title, unit, percentile, value }) => {
+function entityTable(rows: readonly Row[]): Html {
+  const cells = rows.map((row) => {
+    const golden = listGoldenMetrics(row.shown).map(({ metric, title, unit, percentile, value }) => {
       const name = percentile === undefined ? title : `${title} ${percentile} %`;
       const words = unit.toLowerCase().replaceAll('_', ' ');
       return markup`<span title="${metric}">${name} <b>${threeDigits(value)}</b> <small>${words}</small></span>`;
     });
-    return [
-      nameCell(entity.name, [account.name], troubles),
-      healthCell(entity.health, entity.reporting),
-      { style: 'time', value: list('parts', golden) ?? NONE },
-    ] as const;
+    return [...nameAndHealth(row), { style: 'time', value: list('parts', golden) ?? NONE }] as const;
   });
-  return table('Golden metrics, as New Relic defines and names them', headings, rows);
+  return table('Golden metrics, as New Relic defines and names them', ['Name', 'Health', 'Golden metrics'], cells);
 }
 
-function nameCell(name: string, notes: readonly (string | undefined)[], [gravest]: EntityRow['troubles']): Html {
-  const words = notes.filter((word) => word !== undefined).map(isolate);
-  return markup`<span class="name ${gravest?.style}">${isolate(name)}</span> <small>${join(words, DOT)}</small>`;
-}
-
-/** Puts a sign beside each colour of New Relic's that means something; all else is grey. */
-function healthCell(health: string | undefined, reporting: boolean): Cell {
-  const words = reporting ? (health ?? 'unknown') : 'not reporting';
+/** Returns the first cells; a sign stands beside each colour of New Relic's that means something, and all else is grey. */
+function nameAndHealth({ type, id, name, accounts, shown, troubles }: Row): readonly [Html, Cell] {
+  const more = accounts.length > NAMED ? ` and ${accounts.length - NAMED} more` : '';
+  const listing = `${accounts.slice(0, NAMED).join(', ')}${more}`;
+  const notes = [listing, ...(type === undefined ? [shown.language, id] : [])].filter((note) => note !== undefined);
+  const words = shown.reporting ? (shown.health ?? 'unknown') : 'not reporting';
   const sign = new Map(Object.entries({ green: TICK, orange: '!', red: CROSS })).get(words);
   const style = sign === undefined ? 'grey' : words;
-  return { style: 'number', value: markup`<span class="health ${style}">${sign ?? '?'} ${words}</span>` };
+  return [
+    markup`<span class="name ${troubles[0]?.style}">${isolate(name)}</span> <small>${join(notes.map(isolate), DOT)}</small>`,
+    { style: 'number', value: markup`<span class="health ${style}">${sign ?? '?'} ${words}</span>` },
+  ];
 }
 
 /** Returns a value, with a sign and in bold where it is trouble. */
@@ -144,7 +127,7 @@ function figureCell(value: string | undefined, isTrouble: boolean, note = ''): C
   return { style: 'number', value: note === '' ? shown : [shown, markup` <small>${note}</small>`] };
 }
 
-function responseTime(application: ShownApplication, scale: number): Html {
+function responseTime(application: Shown, scale: number): Html {
   const { responseTime: seconds } = application;
   const parts = listParts(application);
   if (seconds === undefined && parts.length === 0) return markup`<span class="soft">${whyAbsent(application)}</span>`;
@@ -160,18 +143,18 @@ function responseTime(application: ShownApplication, scale: number): Html {
     ${list('parts', named)}`;
 }
 
-function whyAbsent({ reporting, read }: ShownApplication): string {
+function whyAbsent({ reporting, read }: Shown): string {
   if (!reporting) return 'An application that does not report has no metric data.';
   if (read?.state !== 'missing') return 'No web transactions in the window.';
   return read.problem ?? 'Nothing has been read that may be served now.';
 }
 
 /** Returns the seconds at the end of a bar: the longest time, rounded up to 1, 2 or 5 times a power of ten. */
-function chooseScale(rows: readonly ApplicationRow[]): number {
-  const sums = rows.map(({ application }) =>
-    listParts(application).reduce((sum, { seconds }) => sum + Math.max(0, seconds), 0),
-  );
-  const longest = Math.max(0.001, ...sums, ...rows.map(({ application }) => application.responseTime ?? 0));
+function chooseScale(rows: readonly Row[]): number {
+  const lengths = rows.flatMap(({ shown, responseTime = 0 }) => {
+    return [responseTime, listParts(shown).reduce((sum, { seconds }) => sum + Math.max(0, seconds), 0)];
+  });
+  const longest = Math.max(0.001, ...lengths);
   const power = 10 ** Math.floor(Math.log10(longest));
   return power * ([1, 2, 5].find((step) => step * power >= longest) ?? 10);
 }

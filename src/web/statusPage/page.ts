@@ -13,7 +13,7 @@ import { problemSection } from './problemSection.ts';
 import { joinAccounts } from './shownAccounts.ts';
 import { statusDocument, type View } from './statusDocument.ts';
 import { CONTENT_SECURITY_POLICY, STYLE_ELEMENT } from './style.ts';
-import { listApplications, listEntities } from './trouble.ts';
+import { listRows } from './trouble.ts';
 import { judge } from './verdict.ts';
 
 const SHOWN_GROUPS = new Set<Group>(['applications', 'application_metrics', 'entities', 'golden_metrics']);
@@ -37,18 +37,17 @@ export function statusPages(
     views.of('', gone, async (abandoned) => {
       const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
       const accounts = await joinAccounts(all, blocks, abandoned);
-      const now = deps.now() / 1000;
       const { background, max_age: maxAge } = deps.collection();
-      const reloadFailure = deps.reloadFailure();
       const { newest } = scrapes;
       const situation = {
-        ...{ accounts, entries, now, background, maxAge: maxAge / 1000, scraped: `${prefix}${settings.telemetryPath}` },
-        rows: await listApplications(accounts, abandoned),
-        entities: listEntities(accounts),
-        problems: findProblems(accounts, entries, reloadFailure, now),
+        ...{ accounts, entries, background, maxAge: maxAge / 1000, scraped: `${prefix}${settings.telemetryPath}` },
+        rows: await listRows(accounts, abandoned),
+        reloadFailure: deps.reloadFailure(),
+        now: deps.now() / 1000,
         silence: newest === undefined ? undefined : (deps.monotonic() - newest) / 1000,
       };
-      return { ...situation, verdict: judge(situation), lastScrapes: scrapes.list(), reloadFailure };
+      const problems = findProblems(situation);
+      return { ...situation, problems, verdict: judge(situation, problems), lastScrapes: scrapes.list() };
     });
 
   return {
@@ -85,7 +84,7 @@ const PARTS = '<!-- parts -->';
 
 /** Yields the parts of the status page, without scripts or external resources. */
 function* statusPage(view: View, query: Query, settings: WebSettings, prefix: string): Generator<string> {
-  const { accounts, entries, rows, entities, problems, verdict, now, scraped: metrics } = view;
+  const { entries, verdict, now, scraped: metrics } = view;
   const isIdle = ['nothing_read', 'not_scraped', 'incomplete'].includes(verdict.verdict);
   const [sign, colour] = LOOKS[verdict.style];
   const refresh = query.refreshes ? 'Stop refreshing' : `Refresh every ${REFRESH_SECONDS} s`;
@@ -105,7 +104,7 @@ ${STYLE_ELEMENT}
 <header>
 <h1 class="verdict ${verdict.style}"><span class="sign" aria-hidden="true">${sign}</span>
 <span>${verdict.text} ${isIdle ? markup`<a href="${metrics}">Read now</a>` : undefined}</span></h1>
-${problemSection(problems, verdict, query, now, settings.docs)}
+${problemSection(view, query, settings.docs)}
 <div class="about"><span>newrelic-apm-exporter ${settings.version}</span>
 <span>As of ${timeInWords(now)} <a href="${addressOf(query, { refreshes: !query.refreshes })}">${refresh}</a></span>
 <nav aria-label="Endpoints"><a href="${metrics}">Metrics</a> <a href="${prefix}${PATHS.config}">Configuration</a>
@@ -115,8 +114,8 @@ ${problemSection(problems, verdict, query, now, settings.docs)}
 </body>
 </html>`.text.split(PARTS);
   yield head;
-  for (const part of monitoredSections(accounts, rows, entities, query)) yield part.text;
-  for (const part of accountSections(accounts, query, now)) yield part.text;
+  for (const part of monitoredSections(view, query)) yield part.text;
+  for (const part of accountSections(view, query)) yield part.text;
   yield foot;
 }
 

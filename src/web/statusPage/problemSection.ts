@@ -4,7 +4,7 @@ import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, DOT, facts, fold, markup, isolate, join, list, type Html, type HtmlValue } from './markup.ts';
 import type { Problem } from './problems.ts';
 import type { ShownAccount } from './shownAccounts.ts';
-import type { Verdict } from './verdict.ts';
+import type { View } from './statusDocument.ts';
 
 /** Limits for the problems that stand open at the top and behind a fold, and for the names in one. */
 const OPEN = 5;
@@ -12,23 +12,18 @@ const FOLDED = 40;
 const NAMED = 10;
 
 /** Says first what to do about each problem; undefined if there is none. The verdict's own sentence is not repeated. */
-export function problemSection(
-  problems: readonly Problem[],
-  verdict: Verdict,
-  query: Query,
-  now: number,
-  docs: string,
-): Html | undefined {
+export function problemSection(view: View, query: Query, docs: string): Html | undefined {
+  const { problems } = view;
   if (problems.length === 0) return undefined;
-  const boxes = problems.slice(0, OPEN + FOLDED).map((problem) => problemBox(problem, verdict, query, now, docs));
+  const boxes = problems.slice(0, OPEN + FOLDED).map((problem) => problemBox(problem, view, query, docs));
   const rest = problems.length - OPEN;
   const beyond = rest > FOLDED ? markup`<p>The others are in the JSON of this page.</p>` : undefined;
   const folded = rest > 0 ? fold(counted(rest, 'more problem'), [boxes.slice(OPEN), beyond], query.isOpen) : undefined;
   return markup`<div role="alert">${boxes.slice(0, OPEN)} ${folded}</div>`;
 }
 
-function problemBox(problem: Problem, verdict: Verdict, query: Query, now: number, docs: string): Html {
-  const { kind, headline, remedy, since, served, raw, accounts, tasks } = problem;
+function problemBox(problem: Problem, { verdict, now }: View, query: Query, docs: string): Html {
+  const { kind, headline, remedy, since, served, raw = [], accounts = [], tasks = [] } = problem;
   const isReload = kind === 'reload';
   const title = verdict.text.includes(headline) ? undefined : markup`<p><b>${breakable(headline)}</b></p>`;
   const link = ({ name }: ShownAccount) =>

@@ -2,7 +2,25 @@ import type { EntryStatus, TaskStatus } from '../../collect/accountStatus.ts';
 import { remedyFor, type FailureGroup } from '../../collect/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { counted, durationInWords, timeInWords, withCommas } from '../../text/wording.ts';
-import { isUnread, type ShownAccount } from './shownAccounts.ts';
+import { isServing, isUnread, type ShownAccount } from './shownAccounts.ts';
+import type { Row } from './trouble.ts';
+
+/** What problems and the verdict follow from. Times are in seconds. */
+export interface Situation {
+  readonly accounts: readonly ShownAccount[];
+  /** The entries with `account_ids`. */
+  readonly entries: readonly EntryStatus[];
+  /** Applications and entities, what is in trouble first. */
+  readonly rows: readonly Row[];
+  readonly reloadFailure: ReloadFailure | undefined;
+  readonly now: number;
+  /** Since the newest scrape; undefined before the first. */
+  readonly silence: number | undefined;
+  readonly background: boolean;
+  readonly maxAge: number;
+  /** The path as clients must request it. */
+  readonly scraped: string;
+}
 
 /** Something that an operator has to do something about. Times are Unix seconds. */
 export interface Problem {
@@ -10,20 +28,21 @@ export interface Problem {
   readonly kind: 'unread' | 'list' | 'reads' | 'reload' | 'pause';
   readonly headline: string;
   readonly remedy: string | undefined;
-  readonly since: number | undefined;
+  readonly since?: number | undefined;
   /** What is served meanwhile. */
-  readonly served: string | undefined;
+  readonly served?: string;
   /** The messages as they came. */
-  readonly raw: readonly string[];
-  readonly accounts: readonly ShownAccount[];
+  readonly raw?: readonly string[];
+  readonly accounts?: readonly ShownAccount[];
   /** What fails, for `reads`: the task with the most failed attempts first. */
-  readonly tasks: readonly TaskStatus[];
+  readonly tasks?: readonly TaskStatus[];
 }
 
 /** Longest name in a sentence, in characters, and the number of names. */
 const MAX_NAME = 60;
 const NAMED = 3;
 const SHOWN_FAULTS = 5;
+const LAST_VALUES = 'The last good values';
 
 /** Sentences about the failures of something, by their reason. */
 const SENTENCES: Readonly<Record<FailureGroup['reason'], (subject: string) => string>> = {
@@ -41,16 +60,11 @@ const SENTENCES: Readonly<Record<FailureGroup['reason'], (subject: string) => st
 };
 
 /** Returns all problems, in the order of their weight: accounts that cannot be read first. */
-export function findProblems(
-  accounts: readonly ShownAccount[],
-  entries: readonly EntryStatus[],
-  reloadFailure: ReloadFailure | undefined,
-  now: number,
-): readonly Problem[] {
+export function findProblems({ accounts, entries, reloadFailure, now }: Situation): readonly Problem[] {
   const paused = accounts.filter(({ budget }) => budget.pausedUntil !== undefined);
   return [
     ...unreadAccounts(accounts, now),
-    ...entries.flatMap((entry) => listProblem(entry)),
+    ...entries.flatMap(listProblem),
     ...accounts.flatMap(failingReads).sort((a, b) => b.tasks.length - a.tasks.length),
     ...(reloadFailure === undefined ? [] : [reloadProblem(reloadFailure)]),
     ...(paused.length === 0 ? [] : [pauseProblem(paused, now)]),
@@ -58,33 +72,27 @@ export function findProblems(
 }
 
 /** Returns a problem for each reason why accounts cannot be read. */
-function unreadAccounts(accounts: readonly ShownAccount[], now: number): readonly Problem[] {
+function unreadAccounts(all: readonly ShownAccount[], now: number): readonly Problem[] {
   const alike = new Map<FailureGroup['reason'], ShownAccount[]>();
-  for (const account of accounts.filter(isUnread)) {
+  for (const account of all.filter(isUnread)) {
     // Only a key is refused without an attempt of the account itself.
     const reason = account.outage?.reason ?? 'auth';
     alike.set(reason, [...(alike.get(reason) ?? []), account]);
   }
-  return Array.from(alike, ([reason, unread]) => {
-    const newest = Math.max(...unread.flatMap(({ groups }) => groups.map(({ lastSuccess = 0 }) => lastSuccess)));
-    const since = Math.min(...unread.map((account) => account.outage?.since ?? Infinity));
-    const until = Math.max(...unread.map((account) => account.outage?.servedUntil ?? 0));
-    const isServing = unread.some((account) => account.isServing);
+  return Array.from(alike, ([reason, accounts]) => {
+    const newest = Math.max(...accounts.flatMap(({ groups }) => groups.map(({ lastSuccess = 0 }) => lastSuccess)));
+    const since = Math.min(...accounts.map(({ outage }) => outage?.since ?? Infinity));
+    const until = Math.max(...accounts.map(({ outage }) => outage?.servedUntil ?? 0));
     const news = newest > 0 ? `nothing new since ${timeInWords(newest)}` : 'nothing was read yet';
+    const last = accounts.some(isServing) ? LAST_VALUES : 'Nothing';
     return {
       kind: 'unread',
-      headline: `${SENTENCES[reason](nameAccounts(unread))}: ${news}`,
+      headline: `${SENTENCES[reason](nameAccounts(accounts))}: ${news}`,
       remedy: remedyFor(reason),
       since: Number.isFinite(since) ? since : undefined,
-      served:
-        until > now
-          ? `The last good values, until ${timesInWords(until, now)}`
-          : isServing
-            ? 'The last good values'
-            : 'Nothing',
-      raw: [...new Set(unread.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
-      accounts: unread,
-      tasks: [],
+      served: until > now ? `${LAST_VALUES}, until ${timesInWords(until, now)}` : last,
+      raw: [...new Set(accounts.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
+      accounts,
     };
   });
 }
@@ -92,27 +100,24 @@ function unreadAccounts(accounts: readonly ShownAccount[], now: number): readonl
 function listProblem({ entry, problem, reason = 'other', remedy, since }: EntryStatus): readonly Problem[] {
   if (problem === undefined) return [];
   const headline = SENTENCES[reason](`${shorten(entry)}, the list of its accounts`);
-  const served = 'Its accounts stay as they were';
-  return [{ kind: 'list', headline, remedy, since, served, raw: [problem], accounts: [], tasks: [] }];
+  return [{ kind: 'list', headline, remedy, since, served: 'Its accounts stay as they were', raw: [problem] }];
 }
 
-function failingReads(account: ShownAccount): readonly Problem[] {
+function failingReads(account: ShownAccount) {
   const failures = account.failures.filter(({ problem }) => problem !== account.outage?.problem);
   return failures.map(({ group, reason, problem, since, tasks }) => {
     const [worst] = tasks;
     const name = worst?.entity ?? worst?.query ?? worst?.host ?? worst?.application ?? worst?.entityType;
     const more = tasks.length > 1 ? ` and ${withCommas(tasks.length - 1)} more` : '';
     const subject = `${group}${name === undefined ? '' : ` of ${shorten(name)}`}${more} (${shorten(account.name)})`;
-    const headline = SENTENCES[reason](subject);
-    const remedy = remedyFor(reason);
-    const served = servedInWords(tasks);
-    return { kind: 'reads', headline, remedy, since, served, raw: [problem], accounts: [account], tasks };
+    const [headline, remedy, served] = [SENTENCES[reason](subject), remedyFor(reason), servedInWords(tasks)];
+    return { kind: 'reads', headline, remedy, since, served, raw: [problem], accounts: [account], tasks } as const;
   });
 }
 
 function servedInWords(tasks: readonly TaskStatus[]): string {
   const missing = tasks.filter(({ state }) => state === 'missing').length;
-  if (missing === 0) return 'The last good values';
+  if (missing === 0) return LAST_VALUES;
   const served = tasks.length - missing;
   if (served === 0) return 'Nothing';
   return `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
@@ -123,15 +128,13 @@ function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {
   const raw = [...diagnostics.slice(0, SHOWN_FAULTS), ...(rest > 0 ? [`and ${counted(rest, 'more fault')}`] : [])];
   const headline = 'The last reload failed: the configuration from before it stays in force';
   const remedy = 'correct the file, try it with the command "check", and reload';
-  return { kind: 'reload', headline, remedy, since, served: undefined, raw, accounts: [], tasks: [] };
+  return { kind: 'reload', headline, remedy, since, raw };
 }
 
 function pauseProblem(accounts: readonly ShownAccount[], now: number): Problem {
   const until = Math.max(...accounts.map(({ budget }) => budget.pausedUntil ?? now));
   const headline = `New Relic asked us to stop calling: ${nameAccounts(accounts)} paused until ${timesInWords(until, now)}`;
-  const remedy = remedyFor('rate_limited');
-  const served = 'The last good values';
-  return { kind: 'pause', headline, remedy, since: undefined, served, raw: [], accounts, tasks: [] };
+  return { kind: 'pause', headline, remedy: remedyFor('rate_limited'), served: LAST_VALUES, accounts };
 }
 
 const timesInWords = (until: number, now: number) =>

@@ -2,22 +2,20 @@ import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/a
 import { groupFailures, type FailureGroup } from '../../collect/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
-import type { Block, PackedSamples } from '../../metrics/writeSamples.ts';
+import { NO_SAMPLES, type Block, type PackedSamples } from '../../metrics/writeSamples.ts';
 import { FIRST_OF, type Group } from '../../reads/reads.ts';
 
 /** An account with the values that it serves, and sums of its tasks. */
-export interface ShownAccount extends AccountStatus {
-  readonly applications: readonly ShownApplication[] | undefined;
+export interface ShownAccount extends Omit<AccountStatus, 'applications'> {
+  readonly applications: readonly Shown[] | undefined;
   /** The entities of other types, in the order of their types and names. */
-  readonly monitored: readonly ShownEntity[];
+  readonly monitored: readonly Shown[];
   readonly failures: readonly FailureGroup[];
   /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
   readonly failing: number;
   readonly states: States;
   /** The late tasks of each group that has any. */
   readonly lateByGroup: ReadonlyMap<Group, number>;
-  /** True if values are served: lists of names are none. */
-  readonly isServing: boolean;
   /** The read of each group whose last attempt took longest. */
   readonly slowest: ReadonlyMap<Group, TaskStatus>;
 }
@@ -25,12 +23,15 @@ export interface ShownAccount extends AccountStatus {
 /** How many tasks are in each state. `late` counts the stale ones that a scrape has passed by. */
 export type States = Readonly<Record<TaskStatus['state'] | 'late', number>>;
 
-export interface ShownApplication extends ApplicationView, Served {
-  /** The read of its metric data; undefined where there is none. */
-  readonly read: TaskStatus | undefined;
+/** What the lists say of an application, or of an entity of another type. */
+interface Listed extends Omit<ApplicationView, 'id'> {
+  /** The number of an application, the GUID of an entity. */
+  readonly id: number | string;
+  /** Undefined for an application. */
+  readonly type?: string;
 }
 
-/** What is served of an application, in base units; values of the window take the place of rolling ones. */
+/** What is served of one, in base units; values of the window take the place of rolling ones. */
 interface Served {
   /** Per second. */
   requests?: number;
@@ -40,8 +41,13 @@ interface Served {
   apdexThreshold?: number;
   responseTime?: number;
   health?: string | undefined;
-  /** Its metric data, for {@link listParts}. */
+  /** For {@link listParts} the metric data of an application, for {@link listGoldenMetrics} those of an entity. */
   readonly window?: PackedSamples;
+}
+
+export interface Shown extends Listed, Served {
+  /** The read of the metric data of an application; undefined where there is none. */
+  readonly read: TaskStatus | undefined;
 }
 
 /** A part of a response time; `metric` is the name of its family. */
@@ -50,14 +56,6 @@ export interface Part {
   readonly name: string;
   readonly metric: string;
   readonly seconds: number;
-}
-
-export interface ShownEntity extends Pick<ApplicationView, 'name' | 'reporting'> {
-  readonly type: string;
-  readonly guid: string;
-  readonly health: string | undefined;
-  /** A sample each; title and unit are New Relic's. */
-  readonly golden: ReturnType<typeof readGoldenMetrics>;
 }
 
 /** The families of the figures; those of one figure in one block are added up. */
@@ -75,6 +73,9 @@ const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> =
   ['newrelic_application_response_time_seconds', 'responseTime'],
 ]);
 
+const HEALTHS = ['newrelic_application_health_status', 'newrelic_entity_health_status'];
+const REPORTING = 'newrelic_entity_reporting';
+
 const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
   ['newrelic_application_queue_time_seconds', { kind: 'queue', name: 'Request queueing' }],
   ['newrelic_application_component_time_seconds', { kind: 'component', name: '' }],
@@ -87,38 +88,40 @@ export async function joinAccounts(
   blocks: readonly Block[],
   signal: AbortSignal,
 ): Promise<readonly ShownAccount[]> {
-  const applications = new Map<string, Served>();
-  const entities = new Map<string, Map<string, ShownEntity>>();
+  const served = new Map<string, Served>();
+  const entities = new Map<string, Listed[]>();
   const take = ({ group, labels, samples }: Block): void => {
-    const { account = '', app_id: id, entity_guid: guid, entity: name = '', entity_type: type = '' } = labels;
-    if (id !== undefined) {
-      const key = `${id}/${account}`;
-      const window = group === 'application_metrics' ? { window: samples } : {};
-      applications.set(key, { ...applications.get(key), ...readFigures(samples), ...window });
-    } else if (guid !== undefined) {
-      const byGuid = entities.get(account) ?? new Map<string, ShownEntity>();
-      entities.set(account, byGuid);
-      const known = byGuid.get(guid);
-      if (group === 'entities') byGuid.set(guid, { type, guid, name, ...readState(samples), golden: [] });
-      else if (known !== undefined) byGuid.set(guid, { ...known, golden: readGoldenMetrics(samples) });
-    }
+    const { account = '', app_id: appId, entity_guid: guid = '', entity: name = '', entity_type: type = '' } = labels;
+    const key = `${appId ?? guid}/${account}`;
+    const window = FIRST_OF[group].gives === 'window' ? { window: samples } : {};
+    served.set(key, { ...served.get(key), ...readFigures(samples), ...window });
+    if (group !== 'entities') return;
+    const reporting = listSamples(samples).some(({ family, value }) => family.name === REPORTING && value === 1);
+    const listed = entities.get(account) ?? [];
+    listed.push({ type, id: guid, name, reporting });
+    entities.set(account, listed);
   };
   await inSlices(blocks, take, signal);
   const shown: ShownAccount[] = [];
   for (const account of accounts) {
-    const { reads, failed, ...sums } = await sumTasks(account.tasks, signal);
-    const served: ShownApplication[] = [];
-    const add = (application: ApplicationView): void => {
-      const { id } = application;
-      served.push({ ...application, ...applications.get(`${id}/${account.name}`), read: reads.get(id) });
+    const { name, applications, tasks } = account;
+    const { reads, ...sums } = await sumTasks(tasks, signal);
+    const join = async (all: readonly Listed[]): Promise<readonly Shown[]> => {
+      const joined: Shown[] = [];
+      const add = (each: Listed): void => {
+        joined.push({ ...each, ...served.get(`${each.id}/${name}`), read: reads.get(each.id) });
+      };
+      await inSlices(all, add, signal);
+      return joined;
     };
-    await inSlices(account.applications ?? [], add, signal);
+    const failures = groupFailures(tasks);
+    const failing = failures.reduce((sum, failure) => sum + failure.tasks.length, 0);
     shown.push({
       ...account,
-      applications: account.applications === undefined ? undefined : served,
-      monitored: [...(entities.get(account.name)?.values() ?? [])],
-      failures: groupFailures(failed),
-      failing: Math.max(failed.length, Number(isUnread(account))),
+      applications: applications && (await join(applications)),
+      monitored: await join(entities.get(name) ?? []),
+      failures,
+      failing: Math.max(failing, Number(isUnread(account))),
       ...sums,
     });
   }
@@ -126,24 +129,20 @@ export async function joinAccounts(
 }
 
 async function sumTasks(tasks: readonly TaskStatus[], signal: AbortSignal) {
-  const failed: TaskStatus[] = [];
-  const reads = new Map<number, TaskStatus>();
-  const states = { fresh: 0, stale: 0, missing: 0 };
+  const reads = new Map<number | string | undefined, TaskStatus>();
+  const states = { fresh: 0, stale: 0, missing: 0, late: 0 };
   const lateByGroup = new Map<Group, number>();
   const slowest = new Map<Group, TaskStatus>();
-  let isServing = false;
   const take = (task: TaskStatus): void => {
-    const { group, applicationId, problem, state, isLate, seconds = 0 } = task;
+    const { group, applicationId, state, isLate, seconds = 0 } = task;
     states[state] += 1;
     if (isLate) lateByGroup.set(group, (lateByGroup.get(group) ?? 0) + 1);
+    states.late += Number(isLate);
     if (seconds > (slowest.get(group)?.seconds ?? 0)) slowest.set(group, task);
-    isServing ||= state !== 'missing' && FIRST_OF[group].gives !== 'names';
-    if (problem !== undefined) failed.push(task);
-    if (group === 'application_metrics' && applicationId !== undefined) reads.set(applicationId, task);
+    if (group === 'application_metrics') reads.set(applicationId, task);
   };
   await inSlices(tasks, take, signal);
-  const late = [...lateByGroup.values()].reduce((sum, each) => sum + each, 0);
-  return { failed, reads, states: { ...states, late }, lateByGroup, isServing, slowest };
+  return { reads, states, lateByGroup, slowest };
 }
 
 /** True for an account that cannot be read as a whole. */
@@ -151,8 +150,13 @@ export function isUnread({ refused, outage }: Pick<AccountStatus, 'refused' | 'o
   return refused !== undefined || outage !== undefined;
 }
 
+/** True if values of an account are served: lists of names are none. */
+export function isServing({ tasks }: ShownAccount): boolean {
+  return tasks.some(({ state, group }) => state !== 'missing' && FIRST_OF[group].gives !== 'names');
+}
+
 /** Reads samples; the only place of the page that knows how they are kept. */
-function listSamples({ columns, values }: PackedSamples) {
+function listSamples({ columns, values } = NO_SAMPLES) {
   return columns.map(({ family, labels }, index) => ({ family, labels, value: values[index] ?? NaN }));
 }
 
@@ -161,14 +165,14 @@ function readFigures(samples: PackedSamples): Served {
   for (const { family, labels, value } of listSamples(samples)) {
     const figure = FIGURES.get(family.name);
     if (figure !== undefined) figures[figure] = (figures[figure] ?? 0) + value;
-    else if (family.name === 'newrelic_application_health_status' && value === 1) figures.health = labels.status;
+    else if (HEALTHS.includes(family.name) && value === 1) figures.health = labels.status;
   }
   return figures;
 }
 
 /** Returns the parts of an application's response time: queueing, components by name, the application's own code. */
-export function listParts({ window }: Pick<ShownApplication, 'window'>): readonly Part[] {
-  const parts = (window === undefined ? [] : listSamples(window)).flatMap(({ family, labels, value }): Part[] => {
+export function listParts({ window }: Served): readonly Part[] {
+  const parts = listSamples(window).flatMap(({ family, labels, value }): Part[] => {
     const part = PARTS.get(family.name);
     if (part === undefined) return [];
     return [{ ...part, name: labels.component ?? part.name, metric: family.name, seconds: value }];
@@ -177,16 +181,9 @@ export function listParts({ window }: Pick<ShownApplication, 'window'>): readonl
   return parts.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
 }
 
-function readState(samples: PackedSamples) {
-  const isTrue = listSamples(samples).filter(({ value }) => value === 1);
-  return {
-    reporting: isTrue.some(({ family }) => family.name === 'newrelic_entity_reporting'),
-    health: isTrue.find(({ family }) => family.name === 'newrelic_entity_health_status')?.labels.status,
-  };
-}
-
-function readGoldenMetrics(samples: PackedSamples) {
-  return listSamples(samples).map(({ family, labels: { percentile }, value }) => ({
+/** Returns the golden metrics of an entity, a sample each; title and unit are New Relic's. */
+export function listGoldenMetrics({ window }: Served) {
+  return listSamples(window).map(({ family, labels: { percentile }, value }) => ({
     metric: family.name,
     ...titleAndUnit(family.help),
     ...(percentile === undefined ? {} : { percentile }),

@@ -1,28 +1,26 @@
 import { listedDocument } from '../../collect/expandAccounts.ts';
 import { failuresOf } from '../../collect/failureGroups.ts';
-import type { ReloadFailure } from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
-import { listParts, type ShownAccount, type ShownApplication, type ShownEntity } from './shownAccounts.ts';
-import type { Situation, Verdict } from './verdict.ts';
+import type { Problem, Situation } from './problems.ts';
+import { listGoldenMetrics, listParts, type Shown, type ShownAccount } from './shownAccounts.ts';
+import type { Verdict } from './verdict.ts';
 
 const TASK = 'group applicationId application hostId host entityType entityGuid entity query state failures reason';
 
 /** What the pages show. */
 export interface View extends Situation {
+  readonly problems: readonly Problem[];
   readonly verdict: Verdict;
   /** The newest first. */
   readonly lastScrapes: ReturnType<LastScrapes['list']>;
-  readonly reloadFailure: ReloadFailure | undefined;
 }
 
 /**
  * The parts of the document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. Parts
  * are small, so that other work gets a turn in between: an account may have 100,000 tasks.
  */
-export function* statusDocument(
-  { accounts, entries, verdict, lastScrapes, reloadFailure, now }: View,
-  version: string,
-): Generator<string> {
+export function* statusDocument(view: View, version: string): Generator<string> {
+  const { accounts, entries, verdict, lastScrapes, reloadFailure, now } = view;
   const head = {
     version,
     now,
@@ -46,9 +44,7 @@ export function* statusDocument(
     yield ',"monitored_entities":';
     yield* list(account.monitored, (entity) => [JSON.stringify(entityDocument(entity))]);
     yield ',"entities":';
-    yield* list(account.tasks, (task) => [
-      JSON.stringify({ ...pick(task, TASK), ...pick(task, 'problem since seconds windowEnd') }),
-    ]);
+    yield* list(account.tasks, (task) => [JSON.stringify(pick(task, TASK, 'problem since seconds windowEnd'))]);
     yield '}';
   });
   yield '}';
@@ -75,34 +71,35 @@ type Fields<Text extends string> = Text extends `${infer First} ${infer Rest}`
 /** Picks fields; a key is the field or what follows `=`, in snake case. What is not known is null. */
 function pick<T extends object, Names extends string>(
   source: T,
-  names: Fields<Names> extends keyof T ? Names : never,
+  ...texts: readonly (Fields<Names> extends keyof T ? Names : never)[]
 ): Record<string, unknown> {
   const parse = (each: string) => {
     const [field = '', key = field] = each.split('=');
     return [field, key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] as const;
   };
-  const parsed = PARSED.get(names) ?? names.split(' ').map(parse);
-  PARSED.set(names, parsed);
-  return Object.fromEntries(parsed.map(([field, key]) => [key, source[field as keyof T] ?? null]));
+  const picked: Record<string, unknown> = {};
+  for (const names of texts) {
+    const parsed = PARSED.get(names) ?? names.split(' ').map(parse);
+    PARSED.set(names, parsed);
+    for (const [field, key] of parsed) picked[key] = source[field as keyof T] ?? null;
+  }
+  return picked;
 }
 
+const ACCOUNT =
+  'name accountId entry api endOfLife=apiEndOfLife labels up refused windowEnd warnings applicationCounts';
+const CALLS = 'configured=requestsPerMinute inForce=requestsPerMinuteInForce lastMinute=requestsInLastMinute';
 const GROUP = 'group intervalSeconds effectiveIntervalSeconds success lastSuccess durationSeconds oldestWindowEnd';
 const TYPE = 'type state success lastSuccess seconds=durationSeconds listed exported reporting metrics series problem';
-const QUERY =
-  'name nrql state success lastSuccess seconds=durationSeconds windowEnd rows dropped=rowsDropped series problem';
+const VALUES = 'oldestRead=oldestValue windowEnd=oldestWindowEnd values=goldenMetrics failing=goldenMetricsFailing';
+const QUERY = 'name nrql state success lastSuccess seconds=durationSeconds windowEnd rows dropped=rowsDropped';
 
 function accountDocument(account: ShownAccount) {
   const { budget, plan, outage, groups, failures, entities, queries } = account;
   return {
-    ...pick(
-      account,
-      'name accountId entry api endOfLife=apiEndOfLife labels up refused windowEnd warnings applicationCounts',
-    ),
+    ...pick(account, ACCOUNT),
     outage: outage === undefined ? null : pick(outage, 'since reason problem remedy servedUntil=lastGoodValuesUntil'),
-    budget: {
-      ...pick(budget, 'configured=requestsPerMinute inForce=requestsPerMinuteInForce lastMinute=requestsInLastMinute'),
-      ...pick(budget, 'inFlight=requestsInFlight pausedUntil'),
-    },
+    budget: pick(budget, CALLS, 'inFlight=requestsInFlight pausedUntil'),
     plan: pick(plan, 'callsPerMinute=requestsPerMinute slowdown=stretch'),
     groups: groups.map((group) => ({
       ...pick(group, GROUP),
@@ -114,30 +111,26 @@ function accountDocument(account: ShownAccount) {
       return { ...pick(failure, 'group reason problem since'), count, failures: failuresOf(failure) };
     }),
     entity_types: entities.map((each) => ({
-      ...pick(each, TYPE),
-      ...pick(
-        each,
-        'oldestRead=oldestValue windowEnd=oldestWindowEnd values=goldenMetrics failing=goldenMetricsFailing',
-      ),
+      ...pick(each, TYPE, VALUES),
       left_out: { by_configuration: each.excluded, by_max_entities: each.leftOut },
       metric_problems: each.metricProblems.map((metric) => pick(metric, 'metric problem')),
     })),
-    queries: queries.map((query) => pick(query, QUERY)),
+    queries: queries.map((query) => pick(query, QUERY, 'series problem')),
   };
 }
 
-function applicationDocument(application: ShownApplication) {
+const APPLICATION = 'id name language reporting health=healthStatus requests=requestsPerSecond errorRatio apdexScore';
+const TIMES = 'apdexThreshold=apdexThresholdSeconds responseTime=responseTimeSeconds';
+
+function applicationDocument(application: Shown) {
   const { tags = [], window } = application;
-  return {
-    ...pick(
-      application,
-      'id name language reporting health=healthStatus requests=requestsPerSecond errorRatio apdexScore',
-    ),
-    ...pick(application, 'apdexThreshold=apdexThresholdSeconds responseTime=responseTimeSeconds'),
-    tags,
-    breakdown: window === undefined ? null : listParts(application),
-  };
+  const breakdown = window === undefined ? null : listParts(application);
+  return { ...pick(application, APPLICATION, TIMES), tags, breakdown };
 }
 
-const entityDocument = (entity: ShownEntity) =>
-  pick(entity, 'type guid name reporting health=healthStatus golden=goldenMetrics');
+function entityDocument(entity: Shown) {
+  return {
+    ...pick(entity, 'type id=guid name reporting health=healthStatus'),
+    golden_metrics: listGoldenMetrics(entity),
+  };
+}

@@ -1,6 +1,6 @@
 import { inSlices } from '../../eventLoop/turns.ts';
 import { percent } from '../../text/wording.ts';
-import type { ShownAccount, ShownApplication, ShownEntity } from './shownAccounts.ts';
+import type { Shown, ShownAccount } from './shownAccounts.ts';
 
 /** The limits of the shipped alerts: below the second and the last of them there is too little traffic to judge. */
 const MAX_ERROR_RATIO = 0.05;
@@ -10,13 +10,8 @@ const MIN_APDEX_REQUESTS = 100;
 
 const NO_TROUBLE = 9;
 
-type Judged = Pick<ShownApplication, 'health' | 'errorRatio' | 'requests' | 'apdexScore' | 'apdexRequests'>;
-
-type Trouble = ReturnType<typeof findTroubles>[number];
-
 /** Returns what is wrong with an application or an entity, the gravest first; its rank is 0. */
-export function findTroubles(judged: Judged) {
-  const { health, errorRatio = 0, requests = 0, apdexScore = 1, apdexRequests = 0 } = judged;
+export function findTroubles({ health, errorRatio = 0, requests = 0, apdexScore = 1, apdexRequests = 0 }: Shown) {
   const isErring = errorRatio > MAX_ERROR_RATIO && errorRatio * requests > MIN_ERRORS_PER_SECOND;
   const isSlow = apdexScore < MIN_APDEX_SCORE && apdexRequests >= MIN_APDEX_REQUESTS;
   const all = [
@@ -28,54 +23,37 @@ export function findTroubles(judged: Judged) {
   return all.map((trouble, rank) => ({ ...trouble, rank })).filter(({ is }) => is);
 }
 
-/** An application of the page. New Relic's ids are unique, so one that several accounts list is one application. */
-export interface ApplicationRow {
-  readonly application: ShownApplication;
-  /** The accounts that list it; the values are of the first that serves a response time, or of the first. */
-  readonly accounts: readonly ShownAccount[];
-  readonly troubles: readonly Trouble[];
+/** An application, or an entity of another type. */
+export type Row = ReturnType<typeof toRow>;
+
+/** @param accounts the names of the accounts that list it */
+function toRow(shown: Shown, accounts: readonly string[]) {
+  const { type, id, name, responseTime } = shown;
+  const troubles = findTroubles(shown);
+  return { type, id, name, accounts, shown, troubles, responseTime, rank: troubles[0]?.rank ?? NO_TROUBLE };
 }
 
-export interface EntityRow extends Pick<ApplicationRow, 'troubles'> {
-  readonly entity: ShownEntity;
-  readonly account: ShownAccount;
-}
-
-/** Returns the rank of the gravest trouble. */
-export const rankTroubles = ([gravest]: readonly Trouble[]): number => gravest?.rank ?? NO_TROUBLE;
-
-/** Returns applications in trouble first, then the slowest, then those without a response time; lets other work run in between. */
-export async function listApplications(
-  accounts: readonly ShownAccount[],
-  signal: AbortSignal,
-): Promise<readonly ApplicationRow[]> {
-  const rows = new Map<number, ApplicationRow>();
-  for (const account of accounts) {
-    const merge = (application: ShownApplication): void => {
-      const known = rows.get(application.id);
-      const isBetter = known?.application.responseTime === undefined && application.responseTime !== undefined;
-      const shown = known === undefined || isBetter ? application : known.application;
-      const listing = [...(known?.accounts ?? []), account];
-      rows.set(application.id, { application: shown, accounts: listing, troubles: findTroubles(shown) });
+/**
+ * Returns what is in trouble first, then applications, the slowest first and those without a response time last, then entities in
+ * the order of the accounts. An id of New Relic's is unique, so an application that several accounts list is one, with the values
+ * of the first that serves a response time, or of the first. Lets other work run in between.
+ */
+export async function listRows(accounts: readonly ShownAccount[], signal: AbortSignal): Promise<readonly Row[]> {
+  const byId = new Map<Shown['id'], Row>();
+  const entities: Row[] = [];
+  for (const { name, applications, monitored } of accounts) {
+    const merge = (shown: Shown): void => {
+      const known = byId.get(shown.id);
+      const isBetter = known?.responseTime === undefined && shown.responseTime !== undefined;
+      byId.set(shown.id, toRow(isBetter ? shown : (known?.shown ?? shown), [...(known?.accounts ?? []), name]));
     };
-    await inSlices(account.applications ?? [], merge, signal);
+    await inSlices(applications ?? [], merge, signal);
+    await inSlices(monitored, (shown) => entities.push(toRow(shown, [name])), signal);
   }
-  // The keys are objects of one shape: comparing the applications themselves would hold the event loop five times as long.
-  const keys = Array.from(rows.values(), (row) => {
-    const { id, name, responseTime = -1 } = row.application;
-    return { row, rank: rankTroubles(row.troubles), responseTime, name, id };
-  });
+  // Rows are objects of one shape: comparing what is shown itself would hold the event loop five times as long.
   const byName = (a: string, b: string) => (a < b ? -1 : Number(a > b));
-  keys.sort((a, b) => {
-    return a.rank - b.rank || b.responseTime - a.responseTime || byName(a.name, b.name) || a.id - b.id;
+  const applications = [...byId.values()].sort((a, b) => {
+    return (b.responseTime ?? -1) - (a.responseTime ?? -1) || byName(a.name, b.name) || Number(a.id) - Number(b.id);
   });
-  return keys.map(({ row }) => row);
-}
-
-/** Returns entities in trouble first, otherwise in the order of the accounts. */
-export function listEntities(accounts: readonly ShownAccount[]): readonly EntityRow[] {
-  const rows = accounts.flatMap((account) =>
-    account.monitored.map((entity) => ({ entity, account, troubles: findTroubles(entity) })),
-  );
-  return rows.sort((a, b) => rankTroubles(a.troubles) - rankTroubles(b.troubles));
+  return [...applications, ...entities].sort((a, b) => a.rank - b.rank);
 }

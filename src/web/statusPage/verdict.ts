@@ -1,8 +1,7 @@
-import type { EntryStatus } from '../../collect/accountStatus.ts';
 import { ago, counted, withCommas } from '../../text/wording.ts';
-import { shorten, type Problem } from './problems.ts';
-import type { ShownAccount } from './shownAccounts.ts';
-import { rankTroubles, type ApplicationRow, type EntityRow } from './trouble.ts';
+import { shorten, type Problem, type Situation } from './problems.ts';
+import { isServing } from './shownAccounts.ts';
+import type { Row } from './trouble.ts';
 
 export interface Verdict {
   readonly verdict: 'nothing_read' | 'not_scraped' | 'failing' | 'trouble' | 'incomplete' | 'well';
@@ -14,26 +13,9 @@ export interface Verdict {
 
 const NAMED = 5;
 
-/** What a verdict is about. Times are in seconds. */
-export interface Situation {
-  readonly accounts: readonly ShownAccount[];
-  /** The entries with `account_ids`. */
-  readonly entries: readonly EntryStatus[];
-  readonly rows: readonly ApplicationRow[];
-  readonly entities: readonly EntityRow[];
-  readonly problems: readonly Problem[];
-  readonly now: number;
-  /** Since the newest scrape; undefined before the first. */
-  readonly silence: number | undefined;
-  readonly background: boolean;
-  readonly maxAge: number;
-  /** The path as clients must request it. */
-  readonly scraped: string;
-}
-
 /** Returns the first verdict that holds. */
-export function judge(situation: Situation): Verdict {
-  const { accounts, entries, rows, entities, problems, now, silence, background, maxAge, scraped } = situation;
+export function judge(situation: Situation, problems: readonly Problem[]): Verdict {
+  const { accounts, entries, rows, now, silence, background, maxAge, scraped } = situation;
   const is = (verdict: Verdict['verdict'], style: Verdict['style'], text: string, count = 0) => {
     return { verdict, style, text, count };
   };
@@ -48,11 +30,10 @@ export function judge(situation: Situation): Verdict {
   // By then values are too old to be served.
   const longest = maxAge + 2 * Math.min(...groups.map(({ effectiveIntervalSeconds }) => effectiveIntervalSeconds));
   if (!background && silence !== undefined && silence > longest) {
-    const isServed = accounts.some(({ isServing }) => isServing);
-    const served = isServed ? 'values are going stale' : 'nothing is served now';
+    const served = accounts.some(isServing) ? 'values are going stale' : 'nothing is served now';
     return is('not_scraped', 'bad', `Last scrape ${ago(0, silence)}: ${served}`);
   }
-  const trouble = describeTrouble(rows, entities);
+  const trouble = describeTrouble(rows);
   const failures = problems.filter(({ kind }) => kind !== 'pause');
   const [first] = failures;
   if (first !== undefined) {
@@ -75,34 +56,34 @@ export function judge(situation: Situation): Verdict {
   }
   const newest = Math.max(...groups.map(({ lastSuccess = -Infinity }) => lastSuccess));
   const warnings = [...accounts, ...entries].reduce((sum, each) => sum + each.warnings.length, 0);
-  const watched = countBoth(rows.length, entities.length);
+  const watched = countRows(rows);
   const age = Number.isFinite(newest) && ago(newest, now);
   const text = ['All read', age, watched && `no trouble in ${watched}`, warnings > 0 && counted(warnings, 'warning')];
   return is('well', 'good', text.filter(Boolean).join(', '));
 }
 
 /** Names the gravest troubles of applications and entities; undefined without any. */
-function describeTrouble(rows: readonly ApplicationRow[], entities: readonly EntityRow[]) {
-  const troubledRows = rows.filter(({ troubles }) => troubles.length > 0);
-  const troubledEntities = entities.filter(({ troubles }) => troubles.length > 0);
-  const troubled = [
-    ...troubledRows.map(({ application, troubles }) => ({ name: shorten(application.name), troubles })),
-    ...troubledEntities.map(({ entity, troubles }) => ({ name: `${entity.type} ${shorten(entity.name)}`, troubles })),
-  ].sort((a, b) => rankTroubles(a.troubles) - rankTroubles(b.troubles));
+function describeTrouble(rows: readonly Row[]) {
+  const troubled = rows.filter(({ troubles }) => troubles.length > 0);
   const [gravest] = troubled;
   if (gravest === undefined) return undefined;
-  const named = troubled.map(({ name, troubles }) => `${name} (${troubles.map(({ text }) => text).join(', ')})`);
+  const named = troubled.slice(0, NAMED).map(({ type, name, troubles }) => {
+    const shown = type === undefined ? shorten(name) : `${type} ${shorten(name)}`;
+    return `${shown} (${troubles.map(({ text }) => text).join(', ')})`;
+  });
   const more = troubled.length > NAMED ? ` and ${withCommas(troubled.length - NAMED)} more` : '';
   return {
-    what: countBoth(troubledRows.length, troubledEntities.length),
-    names: `${named.slice(0, NAMED).join(', ')}${more}`,
+    what: countRows(troubled),
+    names: `${named.join(', ')}${more}`,
     count: troubled.length,
     style: gravest.troubles[0]?.style ?? 'bad',
   };
 }
 
 /** Returns `2 applications and 1 entity`, without a number that is 0. */
-function countBoth(applications: number, entities: number): string {
+function countRows(rows: readonly Row[]): string {
+  const applications = rows.filter(({ type }) => type === undefined).length;
+  const entities = rows.length - applications;
   const both = [
     applications > 0 && counted(applications, 'application'),
     entities > 0 && counted(entities, 'entity', 'entities'),

@@ -540,7 +540,6 @@ describe('/api/status', () => {
       accounts: shown,
       entries: [],
       rows: [],
-      entities: [],
       problems: [],
       verdict,
       lastScrapes: [],

@@ -3,7 +3,7 @@ import type { EntryStatus, AccountStatus } from '../../../src/collect/accountSta
 import type { Block } from '../../../src/metrics/writeSamples.ts';
 import { findProblems } from '../../../src/web/statusPage/problems.ts';
 import { joinAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
-import { listApplications, listEntities } from '../../../src/web/statusPage/trouble.ts';
+import { listRows } from '../../../src/web/statusPage/trouble.ts';
 import { judge } from '../../../src/web/statusPage/verdict.ts';
 import {
   accountStatus,
@@ -16,24 +16,24 @@ import {
   type Times,
 } from '../support/collector.ts';
 
-type Situation = Parameters<typeof judge>[0] & { reloadFailure?: { at: number; diagnostics: string[] } };
+type Situation = Parameters<typeof findProblems>[0];
 
 async function judged(accounts: readonly AccountStatus[], blocks: readonly Block[], over: Partial<Situation> = {}) {
   const { signal } = new AbortController();
   const shown = await joinAccounts(accounts, blocks, signal);
-  return judge({
+  const situation = {
     accounts: shown,
     entries: [],
-    rows: await listApplications(shown, signal),
-    entities: listEntities(shown),
-    problems: findProblems(shown, over.entries ?? [], over.reloadFailure, TEST_NOW),
+    rows: await listRows(shown, signal),
+    reloadFailure: undefined,
     now: TEST_NOW,
     silence: 12,
     background: false,
     maxAge: 300,
     scraped: '/metrics',
     ...over,
-  });
+  };
+  return judge(situation, findProblems(situation));
 }
 
 const WELL = 'All read, 30 s ago, no trouble in 1 application';
