@@ -1,4 +1,4 @@
-import type { AccountStatus, QueryStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus, QueryStatus } from '../../collect/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import { FIRST_OF, groupInWords } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
@@ -6,7 +6,7 @@ import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, CROSS, facts, fold, markup, isolate, join, list } from './markup.ts';
 import { table, TICK, type Html, type HtmlValue } from './markup.ts';
 import { nameTask } from './problemSection.ts';
-import { isUnread, type ShownAccount, type States } from './shownAccounts.ts';
+import { isUnread, type ShownAccount } from './shownAccounts.ts';
 import type { View } from './statusDocument.ts';
 
 const INTERFACES = { rest: 'REST API (v2)', nerdgraph: 'NerdGraph' };
@@ -49,8 +49,9 @@ function accountDetails(judged: ReturnType<typeof judgeAccount>, isOpen: boolean
   const { account, style, sign, words } = judged;
   const { budget, accountId, entry, states, tasks, warnings, windowEnd, plan, endOfLife, applicationCounts } = account;
   const { lastMinute, configured, inForce, inFlight } = budget;
+  const late = [...account.lateByGroup.values()].reduce((sum, each) => sum + each, 0);
   const summary = markup`${isolate(account.name)} <span class="${style}">${sign} ${words}</span>
-<small>${counted(tasks.length, 'read')}, ${describeStates(states)}; ${lastMinute} of ${configured} calls in the last minute</small>`;
+<small>${counted(tasks.length, 'read')}, ${describeStates(states, late)}; ${lastMinute} of ${configured} calls in the last minute</small>`;
   const reduced = inForce < configured ? `, ${Math.floor(inForce)} a minute in force` : '';
   const labels = Object.entries(account.labels).map(([name, value]) => markup`${isolate(name)}=${isolate(value)}`);
   const number = accountId === undefined ? undefined : `, account ${accountId}`;
@@ -67,15 +68,14 @@ function accountDetails(judged: ReturnType<typeof judgeAccount>, isOpen: boolean
       ['Calls now', `${inFlight} in flight${reduced}`],
       ['Steady state', describePlan(plan)],
     ]),
-    readTable('Groups', groupRows(account), isOpen, now),
-    readTable('Types of entities', typeRows(account), isOpen, now),
-    readTable('Queries', queryRows(account), isOpen, now),
+    ...Object.entries(listReads(account)).map(([what, reads]) => readTable(what, reads, isOpen, now)),
   ];
   return markup`<section>${fold(summary, content, isOpen || style === 'warn')}</section>`;
 }
 
 /** Returns `all fresh`, or `12 fresh, 3 due with the next scrape, 1 missing`, or `nothing`. */
-function describeStates({ fresh, stale, missing, late }: States): string {
+function describeStates({ fresh, stale, missing }: GroupStatus['tasks'], passedBy = 0): string {
+  const late = Math.min(stale, passedBy);
   const counts = Object.entries({ fresh, 'due with the next scrape': stale - late, stale: late, missing });
   const present = counts.filter(([, count]) => count > 0);
   if (present.length < 2) return present.map(([state]) => `all ${state}`).join('') || 'nothing';
@@ -93,57 +93,51 @@ function describePlan({ callsPerMinute, budget, slowdown, concurrencyCapacity = 
 }
 
 /** What a table says of a group, a type of entities or a query. */
-interface ReadRow extends Pick<QueryStatus, 'success' | 'problem' | 'seconds' | 'lastSuccess' | 'windowEnd'> {
+interface ReadRow extends Pick<QueryStatus, 'success' | 'seconds' | 'lastSuccess' | 'windowEnd'> {
+  readonly problem?: string | undefined;
   readonly title: HtmlValue;
   readonly values: string;
   readonly notes: readonly HtmlValue[];
 }
 
-function groupRows({ groups, lateByGroup, slowest }: ShownAccount): readonly ReadRow[] {
-  return groups.map((each) => {
+/** Returns the rows of each table, by its title. */
+function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAccount): Record<string, ReadRow[]> {
+  const groupRows = groups.map((each) => {
     const { group, tasks, intervalSeconds, effectiveIntervalSeconds: effective } = each;
     const longest = slowest.get(group);
     const slower = effective > intervalSeconds ? `, in effect ${durationInWords(effective)}` : '';
+    const every = `every ${durationInWords(intervalSeconds)}${slower}`;
     return {
       ...each,
       title: groupInWords(group),
-      problem: undefined,
       seconds: each.durationSeconds,
       windowEnd: FIRST_OF[group].gives === 'window' ? each.oldestWindowEnd : undefined,
-      values: describeStates({ ...tasks, late: Math.min(tasks.stale, lateByGroup.get(group) ?? 0) }),
-      notes: [
-        `every ${durationInWords(intervalSeconds)}${slower}`,
-        ...(longest === undefined ? [] : [[`slowest ${durationInWords(longest.seconds ?? 0)}: `, nameTask(longest)]]),
-      ],
+      values: describeStates(tasks, lateByGroup.get(group)),
+      notes: longest ? [every, [`slowest ${durationInWords(longest.seconds ?? 0)}: `, nameTask(longest)]] : [every],
     };
   });
-}
-
-function typeRows({ entities, lateByGroup }: ShownAccount): readonly ReadRow[] {
-  return entities.map((each) => {
-    const { listed, metricProblems, values: states, failing } = each;
-    const failed = `golden metrics of ${counted(failing, 'entity', 'entities')} failed`;
-    const problem = each.problem ?? (failing === 0 ? undefined : failed);
-    const unread = metricProblems.map(({ metric, problem: why }) => {
+  const typeRows = entities.map((each) => {
+    const { type, listed, failing } = each;
+    const failed = failing > 0 ? `golden metrics of ${counted(failing, 'entity', 'entities')} failed` : undefined;
+    const problem = each.problem ?? failed;
+    const unread = each.metricProblems.map(({ metric, problem: why }) => {
       return markup`${isolate(metric)}: <span class="warn">${breakable(why)}</span>`;
     });
     return {
       ...each,
-      title: markup`<span class="group">${isolate(each.type)}</span>`,
+      title: markup`<span class="group">${isolate(type)}</span>`,
       success: problem === undefined && unread.length === 0 ? each.success : false,
       problem,
-      values: describeStates({ ...states, late: Math.min(states.stale, lateByGroup.get('golden_metrics') ?? 0) }),
+      values: describeStates(each.values, lateByGroup.get('golden_metrics')),
       notes: [listed === undefined ? 'not read yet' : describeList({ ...each, listed }), ...unread],
     };
   });
-}
-
-function queryRows({ queries }: ShownAccount): readonly ReadRow[] {
-  return queries.map((query) => {
+  const queryRows = queries.map((query) => {
     const { name, rows, series, nrql } = query;
     const values = `${rows === undefined ? 'no rows yet' : counted(rows, 'row')}, ${withCommas(series)} series`;
     return { ...query, title: isolate(name), values, notes: [markup`<code>${nrql}</code>`] };
   });
+  return { Groups: groupRows, 'Types of entities': typeRows, Queries: queryRows };
 }
 
 /** Returns a table behind its summary, open if something in it fails; undefined without rows. */
@@ -156,10 +150,10 @@ function readTable(what: string, reads: readonly ReadRow[], isOpen: boolean, now
     const attempt = markup`<span><span class="${success === false ? 'bad' : ''}">${words}</span>${took}</span>`;
     const window = windowEnd === undefined ? [] : [`oldest window ended ${ago(windowEnd, now)}`];
     const last = lastSuccess === undefined ? 'never' : ago(lastSuccess, now);
-    const all = { style: 'long', value: join([...notes, ...window], '; ') };
-    return [title, attempt, last, values, all] as const;
+    return [title, attempt, last, values, join([...notes, ...window], '; ')];
   });
-  const shown = table(undefined, ['What', 'Last attempt', 'Last success', 'Values', 'Notes'], rows);
+  const columns = { What: '', 'Last attempt': '', 'Last success': '', Values: '', Notes: 'long' };
+  const shown = table(undefined, columns, rows);
   const summary = `${what}: ${withCommas(reads.length)}`;
   return fold(failing === 0 ? summary : `${summary}, ${failing} failing`, shown, isOpen || failing > 0);
 }

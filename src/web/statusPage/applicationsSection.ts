@@ -1,5 +1,5 @@
 import { withCommas, durationInWords, percent, threeDigits } from '../../text/wording.ts';
-import { CROSS, DOT, markup, isolate, join, list, NONE, table, TICK, type Cell, type Html } from './markup.ts';
+import { CROSS, DOT, markup, isolate, join, list, NONE, table, TICK, type Html, type HtmlValue } from './markup.ts';
 import { listGoldenMetrics, listParts, type Part, type Shown } from './shownAccounts.ts';
 import type { View } from './statusDocument.ts';
 import { paintOf } from './style.ts';
@@ -39,11 +39,8 @@ export function* monitoredSections({ accounts, rows }: View, query: Query): Gene
   const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
   const all = [...(isReading ? [undefined] : []), ...types];
   for (const type of query.type === undefined ? all : [query.type]) {
-    yield section(
-      type,
-      rows.filter((row) => row.type === type),
-      query,
-    );
+    const alike = rows.filter((row) => row.type === type);
+    yield section(type, alike, query);
   }
 }
 
@@ -74,25 +71,28 @@ function section(type: string | undefined, rows: readonly Row[], query: Query): 
   </section>`;
 }
 
+const APPLICATION = {
+  ...{ Application: '', Health: 'number', 'Requests/s': 'number', Errors: 'number', Apdex: 'number' },
+  'Response time': 'time',
+};
+
 function applicationTable(rows: readonly Row[]): Html {
   const scale = chooseScale(rows);
   const legend = `Bars begin at 0 and end at ${durationInWords(scale)}. Parts that ran at the same time add up to more than the response time: the rest of their bar is pale, and application code may be below zero.`;
-  return table(
-    rows.some(({ responseTime }) => responseTime !== undefined) ? legend : undefined,
-    ['Application', 'Health', 'Requests/s', 'Errors', 'Apdex', 'Response time'],
-    rows.map((row) => {
-      const { requests, errorRatio, apdexScore, apdexThreshold } = row.shown;
-      const isTrouble = (wanted: string) => row.troubles.some(({ figure }) => figure === wanted);
-      const target = apdexThreshold === undefined ? '' : `T ${durationInWords(apdexThreshold)}`;
-      return [
-        ...nameAndHealth(row),
-        figureCell(requests === undefined ? undefined : threeDigits(requests), false),
-        figureCell(errorRatio === undefined ? undefined : percent(errorRatio), isTrouble('errors')),
-        figureCell(apdexScore?.toFixed(2), isTrouble('apdex'), target),
-        { style: 'time', value: responseTime(row.shown, scale) },
-      ];
-    }),
-  );
+  const cells = rows.map((row) => {
+    const { requests, errorRatio, apdexScore, apdexThreshold } = row.shown;
+    const isTrouble = (wanted: string) => row.troubles.some(({ figure }) => figure === wanted);
+    const target =
+      apdexThreshold === undefined ? undefined : markup` <small>T ${durationInWords(apdexThreshold)}</small>`;
+    return [
+      ...nameAndHealth(row),
+      figure(requests, threeDigits, false),
+      figure(errorRatio, percent, isTrouble('errors')),
+      [figure(apdexScore, (score) => score.toFixed(2), isTrouble('apdex')), target],
+      responseTime(row.shown, scale),
+    ];
+  });
+  return table(rows.some((row) => row.responseTime !== undefined) ? legend : undefined, APPLICATION, cells);
 }
 
 function entityTable(rows: readonly Row[]): Html {
@@ -102,29 +102,29 @@ function entityTable(rows: readonly Row[]): Html {
       const words = unit.toLowerCase().replaceAll('_', ' ');
       return markup`<span title="${metric}">${name} <b>${threeDigits(value)}</b> <small>${words}</small></span>`;
     });
-    return [...nameAndHealth(row), { style: 'time', value: list('parts', golden) ?? NONE }] as const;
+    return [...nameAndHealth(row), list('parts', golden) ?? NONE];
   });
-  return table('Golden metrics, as New Relic defines and names them', ['Name', 'Health', 'Golden metrics'], cells);
+  const columns = { Name: '', Health: 'number', 'Golden metrics': 'time' };
+  return table('Golden metrics, as New Relic defines and names them', columns, cells);
 }
 
 /** Returns the first cells; a sign stands beside each colour of New Relic's that means something, and all else is grey. */
-function nameAndHealth({ type, id, name, accounts, shown, troubles }: Row): readonly [Html, Cell] {
+function nameAndHealth({ type, id, name, accounts, shown, troubles }: Row): readonly Html[] {
   const more = accounts.length > NAMED ? ` and ${accounts.length - NAMED} more` : '';
   const listing = `${accounts.slice(0, NAMED).join(', ')}${more}`;
   const notes = [listing, ...(type === undefined ? [shown.language, id] : [])].filter((note) => note !== undefined);
   const words = shown.reporting ? (shown.health ?? 'unknown') : 'not reporting';
   const sign = new Map(Object.entries({ green: TICK, orange: '!', red: CROSS })).get(words);
-  const style = sign === undefined ? 'grey' : words;
   return [
     markup`<span class="name ${troubles[0]?.style}">${isolate(name)}</span> <small>${join(notes.map(isolate), DOT)}</small>`,
-    { style: 'number', value: markup`<span class="health ${style}">${sign ?? '?'} ${words}</span>` },
+    markup`<span class="health ${sign === undefined ? 'grey' : words}">${sign ?? '?'} ${words}</span>`,
   ];
 }
 
-/** Returns a value, with a sign and in bold where it is trouble. */
-function figureCell(value: string | undefined, isTrouble: boolean, note = ''): Cell {
-  const shown = isTrouble ? markup`<b class="bad">${CROSS} ${value}</b>` : (value ?? NONE);
-  return { style: 'number', value: note === '' ? shown : [shown, markup` <small>${note}</small>`] };
+/** Returns a value in words, with a sign and in bold where it is trouble. */
+function figure(value: number | undefined, inWords: (value: number) => string, isTrouble: boolean): HtmlValue {
+  if (value === undefined) return NONE;
+  return isTrouble ? markup`<b class="bad">${CROSS} ${inWords(value)}</b>` : inWords(value);
 }
 
 function responseTime(application: Shown, scale: number): Html {

@@ -9,12 +9,6 @@ export class Html {
 
 export type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
-/** A cell of a table, with a class. */
-export interface Cell {
-  readonly style: string;
-  readonly value: HtmlValue;
-}
-
 const ENTITIES = new Map(Object.entries({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }));
 
 /** Puts values into markup, escaped. Markup of this tag stays as it is, lists are joined, undefined is left out. */
@@ -29,19 +23,24 @@ function render(value: HtmlValue): string {
   return String(value).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? '');
 }
 
-/** Returns a table. A row's first cell is its heading; on narrow screens each cell shows the heading of its column. */
+/**
+ * Returns a table with the columns of these headings and classes. A row's first cell is its heading; on narrow screens each cell
+ * shows the heading of its column.
+ */
 export function table(
   caption: HtmlValue,
-  headings: readonly string[],
-  rows: readonly (readonly [HtmlValue, ...(HtmlValue | Cell)[]])[],
+  columns: Readonly<Record<string, string>>,
+  rows: readonly HtmlValue[][],
 ): Html {
-  const cellOf = (cell: HtmlValue | Cell, index: number) => {
-    const { style, value } = typeof cell === 'object' && 'style' in cell ? cell : { style: '', value: cell };
-    return markup`<td data-label="${headings[index + 1]}" class="${style}">${value}</td>`;
-  };
+  const [, ...cells] = Object.entries(columns);
   const title = caption === undefined ? undefined : markup`<caption>${caption}</caption>`;
-  const head = headings.map((heading) => markup`<th scope="col">${heading}</th>`);
-  const body = rows.map(([first, ...cells]) => markup`<tr><th scope="row">${first}</th>${cells.map(cellOf)}</tr>`);
+  const head = Object.keys(columns).map((heading) => markup`<th scope="col">${heading}</th>`);
+  const body = rows.map(([first, ...values]) => {
+    const others = cells.map(([heading, style], index) => {
+      return markup`<td data-label="${heading}" class="${style}">${values[index]}</td>`;
+    });
+    return markup`<tr><th scope="row">${first}</th>${others}</tr>`;
+  });
   return markup`<table class="stack">${title}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 

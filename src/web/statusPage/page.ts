@@ -25,11 +25,7 @@ const REFRESH_SECONDS = 30;
  * entities of a type, `?refresh=0` stops that it refreshes itself, `?open=1` opens all of its parts), the same as JSON, and the
  * running configuration. Pages of different queries share the view of the accounts.
  */
-export function statusPages(
-  deps: WebDependencies,
-  sendPage: ReturnType<typeof pageSender>,
-  scrapes: LastScrapes,
-): Record<'page' | 'json' | 'config', LimitedHandler> {
+export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>, scrapes: LastScrapes) {
   const { settings } = deps;
   const prefix = linkPrefix(settings);
   const views = new SharedWork<View>('end');
@@ -76,7 +72,7 @@ export function statusPages(
     },
     config: (_request, response, slot) =>
       sendPage(response, slot, 'text/plain; charset=utf-8', 'config', () => [deps.configText()]),
-  };
+  } satisfies Record<string, LimitedHandler>;
 }
 
 const LOOKS = { bad: [CROSS, 'b3261e'], warn: ['!', '8a5300'], good: [TICK, '1a7034'] } as const;

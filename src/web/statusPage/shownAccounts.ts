@@ -1,4 +1,4 @@
-import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, ApplicationView, GroupStatus, TaskStatus } from '../../collect/accountStatus.ts';
 import { groupFailures, type FailureGroup } from '../../collect/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
@@ -13,15 +13,12 @@ export interface ShownAccount extends Omit<AccountStatus, 'applications'> {
   readonly failures: readonly FailureGroup[];
   /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
   readonly failing: number;
-  readonly states: States;
-  /** The late tasks of each group that has any. */
+  readonly states: GroupStatus['tasks'];
+  /** The stale tasks of each group that a scrape has passed by. */
   readonly lateByGroup: ReadonlyMap<Group, number>;
   /** The read of each group whose last attempt took longest. */
   readonly slowest: ReadonlyMap<Group, TaskStatus>;
 }
-
-/** How many tasks are in each state. `late` counts the stale ones that a scrape has passed by. */
-export type States = Readonly<Record<TaskStatus['state'] | 'late', number>>;
 
 /** What the lists say of an application, or of an entity of another type. */
 interface Listed extends Omit<ApplicationView, 'id'> {
@@ -51,12 +48,7 @@ export interface Shown extends Listed, Served {
 }
 
 /** A part of a response time; `metric` is the name of its family. */
-export interface Part {
-  readonly kind: 'queue' | 'component' | 'total';
-  readonly name: string;
-  readonly metric: string;
-  readonly seconds: number;
-}
+export type Part = ReturnType<typeof listParts>[number];
 
 /** The families of the figures; those of one figure in one block are added up. */
 const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> = new Map([
@@ -76,18 +68,14 @@ const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> =
 const HEALTHS = ['newrelic_application_health_status', 'newrelic_entity_health_status'];
 const REPORTING = 'newrelic_entity_reporting';
 
-const PARTS: ReadonlyMap<string, Pick<Part, 'kind' | 'name'>> = new Map([
+const PARTS = new Map([
   ['newrelic_application_queue_time_seconds', { kind: 'queue', name: 'Request queueing' }],
   ['newrelic_application_component_time_seconds', { kind: 'component', name: '' }],
   ['newrelic_application_total_time_seconds', { kind: 'total', name: 'Application code' }],
 ]);
 
 /** Joins the accounts with the values that the blocks have of them; lets other work run in between. */
-export async function joinAccounts(
-  accounts: readonly AccountStatus[],
-  blocks: readonly Block[],
-  signal: AbortSignal,
-): Promise<readonly ShownAccount[]> {
+export async function joinAccounts(accounts: readonly AccountStatus[], blocks: readonly Block[], signal: AbortSignal) {
   const served = new Map<string, Served>();
   const entities = new Map<string, Listed[]>();
   const take = ({ group, labels, samples }: Block): void => {
@@ -130,14 +118,13 @@ export async function joinAccounts(
 
 async function sumTasks(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const reads = new Map<number | string | undefined, TaskStatus>();
-  const states = { fresh: 0, stale: 0, missing: 0, late: 0 };
+  const states = { fresh: 0, stale: 0, missing: 0 };
   const lateByGroup = new Map<Group, number>();
   const slowest = new Map<Group, TaskStatus>();
   const take = (task: TaskStatus): void => {
     const { group, applicationId, state, isLate, seconds = 0 } = task;
     states[state] += 1;
     if (isLate) lateByGroup.set(group, (lateByGroup.get(group) ?? 0) + 1);
-    states.late += Number(isLate);
     if (seconds > (slowest.get(group)?.seconds ?? 0)) slowest.set(group, task);
     if (group === 'application_metrics') reads.set(applicationId, task);
   };
@@ -171,11 +158,10 @@ function readFigures(samples: PackedSamples): Served {
 }
 
 /** Returns the parts of an application's response time: queueing, components by name, the application's own code. */
-export function listParts({ window }: Served): readonly Part[] {
-  const parts = listSamples(window).flatMap(({ family, labels, value }): Part[] => {
+export function listParts({ window }: Served) {
+  const parts = listSamples(window).flatMap(({ family, labels, value: seconds }) => {
     const part = PARTS.get(family.name);
-    if (part === undefined) return [];
-    return [{ ...part, name: labels.component ?? part.name, metric: family.name, seconds: value }];
+    return part === undefined ? [] : { ...part, name: labels.component ?? part.name, metric: family.name, seconds };
   });
   const kinds = ['queue', 'component', 'total'];
   return parts.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
