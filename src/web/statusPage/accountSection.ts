@@ -1,10 +1,10 @@
-import type { AccountStatus, GroupStatus, QueryStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus } from '../../collect/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import { FIRST_OF, groupInWords } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, CROSS, facts, fold, markup, isolate, join, list } from './markup.ts';
-import { table, TICK, type Html, type HtmlValue } from './markup.ts';
+import { table, TICK, type Html } from './markup.ts';
 import { nameTask } from './problemSection.ts';
 import { isUnread, type ShownAccount } from './shownAccounts.ts';
 import type { View } from './statusDocument.ts';
@@ -93,15 +93,10 @@ function describePlan({ callsPerMinute, budget, slowdown, concurrencyCapacity = 
 }
 
 /** What a table says of a group, a type of entities or a query. */
-interface ReadRow extends Pick<QueryStatus, 'success' | 'seconds' | 'lastSuccess' | 'windowEnd'> {
-  readonly problem?: string | undefined;
-  readonly title: HtmlValue;
-  readonly values: string;
-  readonly notes: readonly HtmlValue[];
-}
+type Read = ReturnType<typeof listReads>['Groups' | 'Types of entities' | 'Queries'][number];
 
 /** Returns the rows of each table, by its title. */
-function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAccount): Record<string, ReadRow[]> {
+function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAccount) {
   const groupRows = groups.map((each) => {
     const { group, tasks, intervalSeconds, effectiveIntervalSeconds: effective } = each;
     const longest = slowest.get(group);
@@ -110,6 +105,7 @@ function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAcc
     return {
       ...each,
       title: groupInWords(group),
+      problem: undefined,
       seconds: each.durationSeconds,
       windowEnd: FIRST_OF[group].gives === 'window' ? each.oldestWindowEnd : undefined,
       values: describeStates(tasks, lateByGroup.get(group)),
@@ -141,7 +137,7 @@ function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAcc
 }
 
 /** Returns a table behind its summary, open if something in it fails; undefined without rows. */
-function readTable(what: string, reads: readonly ReadRow[], isOpen: boolean, now: number): Html | undefined {
+function readTable(what: string, reads: readonly Read[], isOpen: boolean, now: number): Html | undefined {
   if (reads.length === 0) return undefined;
   const failing = reads.filter(({ success }) => success === false).length;
   const rows = reads.map(({ title, success, problem, seconds, lastSuccess, windowEnd, values, notes }) => {

@@ -38,14 +38,12 @@ export function* monitoredSections({ accounts, rows }: View, query: Query): Gene
   const isReading = accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'));
   const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
   const all = [...(isReading ? [undefined] : []), ...types];
-  for (const type of query.type === undefined ? all : [query.type]) {
-    const alike = rows.filter((row) => row.type === type);
-    yield section(type, alike, query);
-  }
+  for (const type of query.type === undefined ? all : [query.type]) yield section(type, rows, query);
 }
 
 /** Returns one page of the rows that the query finds, and links to the rest, or the reason why there is nothing. */
-function section(type: string | undefined, rows: readonly Row[], query: Query): Html {
+function section(type: string | undefined, all: readonly Row[], query: Query): Html {
+  const rows = all.filter((row) => row.type === type);
   const text = query.search.trim().toLowerCase();
   const isFound = ({ name, id, accounts }: Row) =>
     [name, String(id), ...accounts].some((each) => each.toLowerCase().includes(text));

@@ -32,15 +32,12 @@ export function table(
   columns: Readonly<Record<string, string>>,
   rows: readonly HtmlValue[][],
 ): Html {
-  const [, ...cells] = Object.entries(columns);
+  const [headings, styles] = [Object.keys(columns), Object.values(columns)];
+  const cellOf = (value: HtmlValue, index: number) =>
+    markup`<td data-label="${headings[index + 1]}" class="${styles[index + 1]}">${value}</td>`;
   const title = caption === undefined ? undefined : markup`<caption>${caption}</caption>`;
-  const head = Object.keys(columns).map((heading) => markup`<th scope="col">${heading}</th>`);
-  const body = rows.map(([first, ...values]) => {
-    const others = cells.map(([heading, style], index) => {
-      return markup`<td data-label="${heading}" class="${style}">${values[index]}</td>`;
-    });
-    return markup`<tr><th scope="row">${first}</th>${others}</tr>`;
-  });
+  const head = headings.map((heading) => markup`<th scope="col">${heading}</th>`);
+  const body = rows.map(([first, ...cells]) => markup`<tr><th scope="row">${first}</th>${cells.map(cellOf)}</tr>`);
   return markup`<table class="stack">${title}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 

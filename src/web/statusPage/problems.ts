@@ -119,8 +119,9 @@ function servedInWords(tasks: readonly TaskStatus[]): string {
   const missing = tasks.filter(({ state }) => state === 'missing').length;
   if (missing === 0) return LAST_VALUES;
   const served = tasks.length - missing;
-  if (served === 0) return 'Nothing';
-  return `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
+  return served === 0
+    ? 'Nothing'
+    : `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
 }
 
 function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {

@@ -28,15 +28,10 @@ interface Listed extends Omit<ApplicationView, 'id'> {
   readonly type?: string;
 }
 
-/** What is served of one, in base units; values of the window take the place of rolling ones. */
-interface Served {
-  /** Per second. */
-  requests?: number;
-  errorRatio?: number;
-  apdexScore?: number;
-  apdexRequests?: number;
-  apdexThreshold?: number;
-  responseTime?: number;
+type Figure = 'requests' | 'errorRatio' | 'apdexScore' | 'apdexRequests' | 'apdexThreshold' | 'responseTime';
+
+/** What is served of one, in base units, requests per second; values of the window take the place of rolling ones. */
+interface Served extends Partial<Record<Figure, number>> {
   health?: string | undefined;
   /** For {@link listParts} the metric data of an application, for {@link listGoldenMetrics} those of an entity. */
   readonly window?: PackedSamples;
@@ -51,7 +46,7 @@ export interface Shown extends Listed, Served {
 export type Part = ReturnType<typeof listParts>[number];
 
 /** The families of the figures; those of one figure in one block are added up. */
-const FIGURES: ReadonlyMap<string, Exclude<keyof Served, 'health' | 'window'>> = new Map([
+const FIGURES: ReadonlyMap<string, Figure> = new Map([
   ['newrelic_application_rolling_requests_per_second', 'requests'],
   ['newrelic_application_rolling_error_ratio', 'errorRatio'],
   ['newrelic_application_rolling_apdex_score', 'apdexScore'],
@@ -95,12 +90,11 @@ export async function joinAccounts(accounts: readonly AccountStatus[], blocks: r
     const { name, applications, tasks } = account;
     const { reads, ...sums } = await sumTasks(tasks, signal);
     const join = async (all: readonly Listed[]): Promise<readonly Shown[]> => {
-      const joined: Shown[] = [];
-      const add = (each: Listed): void => {
-        joined.push({ ...each, ...served.get(`${each.id}/${name}`), read: reads.get(each.id) });
-      };
+      const list: Shown[] = [];
+      const add = (each: Listed) =>
+        list.push({ ...each, ...served.get(`${each.id}/${name}`), read: reads.get(each.id) });
       await inSlices(all, add, signal);
-      return joined;
+      return list;
     };
     const failures = groupFailures(tasks);
     const failing = failures.reduce((sum, failure) => sum + failure.tasks.length, 0);

@@ -24,8 +24,7 @@ export function* statusDocument(view: View, version: string): Generator<string> 
   const head = {
     version,
     now,
-    verdict: verdict.verdict,
-    verdict_text: verdict.text,
+    ...pick(verdict, 'verdict text=verdictText'),
     last_scrapes: lastScrapes,
     reload_failure: reloadFailure === undefined ? null : pick(reloadFailure, 'at diagnostics=faults'),
   };

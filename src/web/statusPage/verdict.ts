@@ -3,12 +3,13 @@ import { shorten, type Problem, type Situation } from './problems.ts';
 import { isServing } from './shownAccounts.ts';
 import type { Row } from './trouble.ts';
 
-export interface Verdict {
-  readonly verdict: 'nothing_read' | 'not_scraped' | 'failing' | 'trouble' | 'incomplete' | 'well';
-  readonly text: string;
-  /** The reads that fail, what is in trouble, or the reads without a value, or 0. */
-  readonly count: number;
-  readonly style: 'bad' | 'warn' | 'good';
+type Name = 'nothing_read' | 'not_scraped' | 'failing' | 'trouble' | 'incomplete' | 'well';
+
+/** `count`: the reads that fail, what is in trouble, or the reads without a value, or 0. */
+export type Verdict = ReturnType<typeof is>;
+
+function is(verdict: Name, style: 'bad' | 'warn' | 'good', text: string, count = 0) {
+  return { verdict, style, text, count };
 }
 
 const NAMED = 5;
@@ -16,9 +17,6 @@ const NAMED = 5;
 /** Returns the first verdict that holds. */
 export function judge(situation: Situation, problems: readonly Problem[]): Verdict {
   const { accounts, entries, rows, now, silence, background, maxAge, scraped } = situation;
-  const is = (verdict: Verdict['verdict'], style: Verdict['style'], text: string, count = 0) => {
-    return { verdict, style, text, count };
-  };
   if (!background && silence === undefined) {
     return is('nothing_read', 'warn', `Nothing read yet: the exporter reads when ${scraped} is scraped`);
   }
@@ -72,12 +70,8 @@ function describeTrouble(rows: readonly Row[]) {
     return `${shown} (${troubles.map(({ text }) => text).join(', ')})`;
   });
   const more = troubled.length > NAMED ? ` and ${withCommas(troubled.length - NAMED)} more` : '';
-  return {
-    what: countRows(troubled),
-    names: `${named.join(', ')}${more}`,
-    count: troubled.length,
-    style: gravest.troubles[0]?.style ?? 'bad',
-  };
+  const [what, names] = [countRows(troubled), `${named.join(', ')}${more}`];
+  return { what, names, count: troubled.length, style: gravest.troubles[0]?.style ?? 'bad' };
 }
 
 /** Returns `2 applications and 1 entity`, without a number that is 0. */
