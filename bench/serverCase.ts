@@ -30,7 +30,7 @@ const server = createServer((request, response) => {
     return;
   }
   const form = expositionFormOf(request);
-  void sendExposition(response, form, () => render(form), { gone: clientGone(response), places });
+  void sendExposition(response, form, () => render(form), { arrival: 0, gone: clientGone(response), places });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 process.on('disconnect', () => process.exit());

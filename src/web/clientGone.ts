@@ -1,6 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
+/** A client that waits for its answer. */
+export interface Arrived {
+  /** Counts requests: the one that came last has the highest number. */
+  readonly arrival: number;
+  /** Aborted when the client leaves before it has its answer. */
+  readonly gone: AbortSignal;
+}
+
 /** Thrown where work stops because its client has closed the connection. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';

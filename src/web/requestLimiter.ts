@@ -1,14 +1,12 @@
 import type { Response } from 'express';
-import { clientGone } from './clientGone.ts';
+import { type Arrived, clientGone } from './clientGone.ts';
 import { HttpError, type Handler } from './dependencies.ts';
 import type { WritePlaces } from './writePlaces.ts';
 
 /** Scrapes in flight beyond which another one is refused, unless `--web.max-requests` allows more. */
 const MAX_IN_FLIGHT = 256;
 
-export interface RequestSlot {
-  /** Aborted when the client leaves before it has its answer. */
-  readonly gone: AbortSignal;
+export interface RequestSlot extends Arrived {
   /** False for a scrape beyond `--web.max-requests`: it gets the cached values, without waiting for New Relic. */
   readonly mayWait: boolean;
   readonly places: WritePlaces;
@@ -40,7 +38,7 @@ export class RequestLimiter {
       const mayWait = this.#inFlight < this.#max;
       this.#inFlight += 1;
       const gone = clientGone(response, () => (this.#inFlight -= 1));
-      await handler(request, response, { gone, mayWait, places: this.#places });
+      await handler(request, response, { arrival: this.#places.nextArrival(), gone, mayWait, places: this.#places });
     };
   }
 }

@@ -53,7 +53,7 @@ export function pageSender(mask: (text: string) => string) {
       const escape = (text: string) => (contentType.startsWith('text/html') ? text.replaceAll(MASKED, ESCAPED) : text);
       for (const part of parts()) yield escape(mask(part));
     };
-    const render = () => pages.of(`${gzip} ${key}`, slot.gone, (abandoned) => bodyOf(masked(), gzip, abandoned));
+    const render = () => pages.of(`${gzip} ${key}`, slot, (abandoned) => bodyOf(masked(), gzip, abandoned));
     await sendRendered(response, { contentType, gzip, vary: 'Accept-Encoding' }, render, slot);
   };
 }
@@ -63,7 +63,7 @@ export async function sendExposition(
   response: ServerResponse,
   form: { readonly contentType: string; readonly gzip: boolean },
   render: () => Promise<readonly Buffer[]>,
-  slot: Pick<RequestSlot, 'gone' | 'places'>,
+  slot: Pick<RequestSlot, 'arrival' | 'gone' | 'places'>,
 ): Promise<boolean> {
   return await sendRendered(response, { ...form, vary: 'Accept, Accept-Encoding' }, render, slot);
 }
@@ -77,19 +77,20 @@ async function sendRendered(
   response: ServerResponse,
   { contentType, gzip, vary }: { readonly contentType: string; readonly gzip: boolean; readonly vary: string },
   render: () => Promise<readonly Buffer[]>,
-  { gone, places }: Pick<RequestSlot, 'gone' | 'places'>,
+  slot: Pick<RequestSlot, 'arrival' | 'gone' | 'places'>,
 ): Promise<boolean> {
+  const { gone, places } = slot;
   const { url = '', method } = response.req;
   const isLarge = (bytes: number): boolean => bytes > SMALL && method !== 'HEAD';
   const expected = places.expectedBytes(url);
-  let place = isLarge(expected) ? await places.enter(response, expected, gone) : undefined;
+  let place = isLarge(expected) ? await places.enter(response, expected, slot) : undefined;
   try {
     let pieces: readonly Buffer[] | undefined = await render();
     const bytes = lengthOf(pieces);
     places.expect(url, bytes);
     if (place === undefined && isLarge(bytes)) {
       if (!places.hasRoom(bytes)) pieces = undefined;
-      place = await places.enter(response, bytes, gone);
+      place = await places.enter(response, bytes, slot);
       pieces ??= await render();
     }
     const length = lengthOf(pieces);

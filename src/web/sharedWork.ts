@@ -1,14 +1,26 @@
-import { unlessGone } from './clientGone.ts';
+import { type Arrived, unlessGone } from './clientGone.ts';
+
+interface Work<T> {
+  readonly result: Promise<T>;
+  readonly begin: () => void;
+  readonly abandon: () => void;
+  /** How many clients wait. */
+  waiting: number;
+  /** The highest number of these clients. */
+  newest: number;
+}
 
 /**
- * Deduplicates expensive work: concurrent requests for one key share a result, and different keys run one at a time. Work ends
- * early once every client that waits for it has left.
+ * Deduplicates expensive work: concurrent requests for one key share a result, and different keys run one at a time. The client
+ * that arrived last is served next, of equal numbers the first to ask. Work ends early once every client that waits for it has left.
  */
 export class SharedWork<T> {
-  /** By key, from the first request until the work begins, or its result is there; `waiting` counts clients. */
-  readonly #works = new Map<string, { readonly result: Promise<T>; waiting: number; readonly abandon: () => void }>();
+  /** By key, from the first request until the work begins, or its result is there. */
+  readonly #works = new Map<string, Work<T>>();
+  /** What has not begun. */
+  readonly #queue = new Set<Work<T>>();
   readonly #joinUntil: 'begin' | 'end';
-  #last: Promise<void> = Promise.resolve();
+  #isBusy = false;
 
   /** @param joinUntil `begin` where the result of work that has begun may be too old for a request that arrives now */
   constructor(joinUntil: 'begin' | 'end') {
@@ -21,12 +33,14 @@ export class SharedWork<T> {
   }
 
   /**
-   * Work for one client; rejects with a {@link ClientGoneError} as soon as it has left (`gone`). Requests of one `key` can share
-   * it. `make` does it in slices, and stops when its signal is aborted.
+   * Work for one client; rejects with a {@link ClientGoneError} as soon as it has left. Requests of one `key` can share it. `make`
+   * does it in slices, and stops when its signal is aborted.
    */
-  async of(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
+  async of(key: string, { arrival, gone }: Arrived, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
     const work = this.#works.get(key) ?? this.#add(key, make);
     work.waiting += 1;
+    work.newest = Math.max(work.newest, arrival);
+    if (!this.#isBusy) this.#beginNext();
     try {
       return await unlessGone(work.result, gone);
     } finally {
@@ -35,23 +49,40 @@ export class SharedWork<T> {
     }
   }
 
-  #add(key: string, make: (abandoned: AbortSignal) => Promise<T>) {
+  #add(key: string, make: (abandoned: AbortSignal) => Promise<T>): Work<T> {
     const abandoned = new AbortController();
-    const result = this.#last.then(() => {
+    let begin = (): void => undefined;
+    const turn = new Promise<void>((resolve) => (begin = resolve));
+    const forget = (): void => {
+      if (this.#works.get(key) === work) this.#works.delete(key);
+    };
+    const result = turn.then(() => {
       abandoned.signal.throwIfAborted();
       if (this.#joinUntil === 'begin') forget();
       return make(abandoned.signal);
     });
-    const forget = (): void => {
-      if (this.#works.get(key) === work) this.#works.delete(key);
+    const end = (): void => {
+      forget();
+      this.#isBusy = false;
+      this.#beginNext();
     };
+    result.then(end, end);
     const abandon = (): void => {
       forget();
+      this.#queue.delete(work);
       abandoned.abort();
     };
-    const work = { result, waiting: 0, abandon };
+    const work: Work<T> = { result, begin, abandon, waiting: 0, newest: 0 };
     this.#works.set(key, work);
-    this.#last = result.then(forget, forget);
+    this.#queue.add(work);
     return work;
+  }
+
+  #beginNext(): void {
+    const [next] = [...this.#queue].sort((a, b) => b.newest - a.newest);
+    if (next === undefined) return;
+    this.#queue.delete(next);
+    this.#isBusy = true;
+    next.begin();
   }
 }

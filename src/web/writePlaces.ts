@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { unlessGone } from './clientGone.ts';
+import { type Arrived, unlessGone } from './clientGone.ts';
 
 /** The most large answers that are written at once. */
 const MAX_ANSWERS = 8;
@@ -18,12 +18,16 @@ const MAX_SIZES = 100;
 
 export interface Place {
   readonly response: ServerResponse;
+  readonly arrival: number;
   bytes: number;
   /** When the client last took a part of the answer; Infinity until the writing begins. */
   tookAt: number;
 }
 
-/** Places for large answers: they limit the memory that clients hold by reading slowly. */
+/**
+ * Places for large answers: they limit the memory that clients hold by reading slowly. The request that arrived last gets the next
+ * one: its scraper still waits, while that of the first has often given up.
+ */
 export class WritePlaces {
   readonly #now: () => number;
   /** The oldest comes first. */
@@ -31,6 +35,7 @@ export class WritePlaces {
   /** For each answer that waits, what begins it. */
   readonly #waiting = new Map<Place, () => void>();
   readonly #sizes = new Map<string, number>();
+  #arrivals = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `now` gives milliseconds of a clock that never goes back. */
@@ -42,6 +47,11 @@ export class WritePlaces {
     return { writing: this.#writing.size, waiting: this.#waiting.size };
   }
 
+  /** The number of a request that has just arrived. */
+  nextArrival(): number {
+    return (this.#arrivals += 1);
+  }
+
   /** True if an answer of this size can be written now. */
   hasRoom(bytes: number): boolean {
     if (this.#writing.size === 0) return true;
@@ -51,8 +61,8 @@ export class WritePlaces {
   }
 
   /** Takes a place once one is free, until `leave`. Rejects with a {@link ClientGoneError} as soon as the client has left. */
-  async enter(response: ServerResponse, bytes: number, gone: AbortSignal): Promise<Place> {
-    const place = { response, bytes, tookAt: Infinity };
+  async enter(response: ServerResponse, bytes: number, { arrival, gone }: Arrived): Promise<Place> {
+    const place = { response, arrival, bytes, tookAt: Infinity };
     if (this.hasRoom(bytes)) {
       this.#writing.add(place);
       return place;
@@ -88,8 +98,7 @@ export class WritePlaces {
   leave(place: Place): void {
     this.#waiting.delete(place);
     this.#writing.delete(place);
-    // The newest first: its scraper still waits, while that of the oldest has often given up.
-    for (const [next, begin] of [...this.#waiting].reverse()) {
+    for (const [next, begin] of [...this.#waiting].sort(([a], [b]) => b.arrival - a.arrival)) {
       if (!this.hasRoom(next.bytes)) break;
       this.#waiting.delete(next);
       this.#writing.add(next);

@@ -11,8 +11,8 @@ function noted(joinUntil: 'begin' | 'end' = 'end') {
   const shared = new SharedWork<string>(joinUntil);
   const begun: string[] = [];
   const abandoned: string[] = [];
-  const ask = (key: string, { gate = Promise.resolve(), gone = new AbortController().signal } = {}) =>
-    shared.of(key, gone, async (signal) => {
+  const ask = (key: string, { gate = Promise.resolve(), gone = new AbortController().signal, arrival = 0 } = {}) =>
+    shared.of(key, { arrival, gone }, async (signal) => {
       begun.push(key);
       await Promise.race([gate, once(signal, 'abort')]);
       if (signal.aborted) abandoned.push(key);
@@ -59,6 +59,21 @@ describe('shared work', () => {
     resolve();
     await failing;
     expect(await next).toBe('result of b');
+  });
+
+  test('is done next for the client that arrived last, of equal ones for the first to ask', async () => {
+    const { ask, begun } = noted();
+    const { promise: gate, resolve } = deferred();
+    const asked = [
+      ask('running', { gate, arrival: 9 }),
+      ask('joined', { arrival: 1 }),
+      ...[3, 4, 2].map((arrival) => ask(`alone ${arrival}`, { arrival })),
+      ask('equal', { arrival: 3 }),
+      ask('joined', { arrival: 5 }),
+    ];
+    resolve();
+    await Promise.all(asked);
+    expect(begun).toEqual(['running', 'joined', 'alone 4', 'alone 3', 'equal', 'alone 2']);
   });
 
   test('goes on while one of its clients is there, and ends when the last has left; the next one begins anew', async () => {

@@ -136,6 +136,7 @@ describe('a client that takes nothing for two seconds', () => {
 describe('room for an answer', () => {
   const MB = 1_000_000;
   const stays = new AbortController().signal;
+  const client = (arrival = 0, gone = stays) => ({ arrival, gone });
   const response = {} as never;
 
   test.each<[what: string, written: readonly number[], bytes: number, hasRoom: boolean]>([
@@ -148,26 +149,27 @@ describe('room for an answer', () => {
     ['is for no eighth beside the first one', Array<number>(8).fill(1), 1, false],
   ])('%s', async (_, written, bytes, hasRoom) => {
     const places = new WritePlaces(() => 0);
-    for (const each of written) await places.enter(response, each, stays);
+    for (const each of written) await places.enter(response, each, client());
     expect(places.hasRoom(bytes)).toBe(hasRoom);
   });
 
-  test('is given to the newest of those that wait, and to none that has left', async () => {
+  test('is given to the request that arrived last, whichever asked first, and to none that has left', async () => {
     const places = new WritePlaces(() => 0);
-    const writing = await Promise.all(Array.from({ length: 8 }, () => places.enter(response, 1, stays)));
+    const writing = await Promise.all(Array.from({ length: 8 }, () => places.enter(response, 1, client())));
     const leaving = new AbortController();
     const entered: string[] = [];
-    const ask = (name: string, gone = stays) => places.enter(response, 1, gone).then(() => entered.push(name));
-    const waiting = [ask('older'), ask('newer')];
-    const left = expect(ask('newest', leaving.signal)).rejects.toThrow('closed its connection');
+    const ask = (name: string, arrival: number, gone = stays) =>
+      places.enter(response, 1, client(arrival, gone)).then(() => entered.push(name));
+    const waiting = [ask('third', 3), ask('first', 1), ask('second', 2)];
+    const left = expect(ask('fourth', 4, leaving.signal)).rejects.toThrow('closed its connection');
     leaving.abort();
     await left;
-    for (const place of writing.slice(0, 2)) {
+    for (const place of writing.slice(0, 3)) {
       places.leave(place);
       await Promise.race(waiting);
     }
     await Promise.all(waiting);
-    expect(entered).toEqual(['newer', 'older']);
+    expect(entered).toEqual(['third', 'second', 'first']);
     expect(places.taken).toEqual({ writing: 8, waiting: 0 });
   });
 });

@@ -91,7 +91,8 @@ export class BasicAuthenticator {
     }
     // All unknown users count as one: an address gets no further places by inventing names.
     if (!this.#mayCompare(digest, JSON.stringify([address, known === undefined ? '' : user]))) return 'busy';
-    const matches = await this.#comparisons.of(digest, gone, () => this.#compare(password, hash));
+    // First come, first served: newer guesses must not keep a password waiting.
+    const matches = await this.#comparisons.of(digest, { arrival: 0, gone }, () => this.#compare(password, hash));
     if (!matches || known === undefined) return 'wrong';
     this.#remember(digest);
     return 'right';

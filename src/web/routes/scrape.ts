@@ -72,7 +72,7 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
       return { pieces: await writeExposition(families, own, form, deps.mask, abandoned), complete };
     };
     const render = async (): Promise<readonly Buffer[]> => {
-      const { pieces, complete } = await renders.of(`${selection} ${form.format} ${form.gzip}`, gone, renderAll);
+      const { pieces, complete } = await renders.of(`${selection} ${form.format} ${form.gzip}`, slot, renderAll);
       count(complete);
       return pieces;
     };

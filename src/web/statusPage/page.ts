@@ -29,8 +29,8 @@ export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof p
   const { settings } = deps;
   const prefix = linkPrefix(settings);
   const views = new SharedWork<View>('end');
-  const view = ({ gone }: RequestSlot) =>
-    views.of('', gone, async (abandoned) => {
+  const view = (slot: RequestSlot) =>
+    views.of('', slot, async (abandoned) => {
       const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
       const accounts = await joinAccounts(all, blocks, abandoned);
       const { background, max_age: maxAge } = deps.collection();
