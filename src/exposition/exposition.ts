@@ -23,15 +23,17 @@ interface Run {
 /** A family of an exposition, and the places of its series. */
 export interface FamilySeries {
   readonly family: Family;
-  readonly runs: Run[];
+  runs: Run[];
   series: number;
+  /** True where labels are published otherwise than they were read, so that two series can have become equal. */
+  mayRepeat: boolean;
 }
 
 /**
- * Finds the series of each family, and hides keys in their labels. Families are in the order of their first appearance, series in
- * the order of their blocks. Where there are more than `maxSeries` series, whole families are left out, the largest first, of
- * equally large ones the first by name (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal
- * once that is aborted.
+ * Finds the series of each family, and hides keys in their labels. Of series that become equal by that, the first stays. Families
+ * are in the order of their first appearance, series in the order of their blocks. Where there are more than `maxSeries` series,
+ * whole families are left out, the largest first, of equally large ones the first by name (`collection.max_series` in
+ * docs/configuration.md). Rejects with the reason of the signal once that is aborted.
  */
 export async function familiesOf(
   blocks: readonly Block[],
@@ -40,12 +42,20 @@ export async function familiesOf(
   signal?: AbortSignal,
 ): Promise<{ readonly families: ReadonlyMap<string, FamilySeries>; readonly dropped: readonly DroppedSeries[] }> {
   const families = new Map<string, FamilySeries>();
-  await inSlices(blocks, (block) => addRuns(families, mask.block(block)), signal);
+  await inSlices(
+    blocks,
+    (block) => {
+      const shown = mask.block(block);
+      addRuns(families, shown, shown !== block);
+    },
+    signal,
+  );
+  const dropped: DroppedSeries[] = [];
+  for (const each of families.values()) if (each.mayRepeat) dropped.push(...(await dropRepeated(each, signal)));
   const largestFirst = [...families.values()].sort(
     (a, b) => b.series - a.series || (a.family.name < b.family.name ? -1 : 1),
   );
   let series = largestFirst.reduce((sum, each) => sum + each.series, 0);
-  const dropped: DroppedSeries[] = [];
   for (const largest of largestFirst) {
     if (series <= maxSeries) break;
     series -= largest.series;
@@ -57,19 +67,53 @@ export async function familiesOf(
       ({ block: { samples }, start, end }) => byRead.set(samples, (byRead.get(samples) ?? 0) + end - start),
       signal,
     );
-    for (const [reading, count] of byRead) dropped.push({ family: name, series: count, reading });
+    dropped.push(...droppedSeries(name, byRead));
   }
   return { families, dropped };
 }
 
-function addRuns(families: Map<string, FamilySeries>, block: Block): void {
+function droppedSeries(family: string, byRead: ReadonlyMap<PackedSamples, number>): DroppedSeries[] {
+  return Array.from(byRead, ([reading, series]) => ({ family, series, reading }));
+}
+
+/** Leaves out series that repeat the labels of an earlier one: Prometheus refuses a scrape that has a series twice. */
+async function dropRepeated(family: FamilySeries, signal: AbortSignal | undefined): Promise<DroppedSeries[]> {
+  const taken = new Set<string>();
+  const byRead = new Map<PackedSamples, number>();
+  const runs: Run[] = [];
+  const take = ({ block, index }: { readonly block: Block; readonly index: number }): void => {
+    const { samples } = block;
+    const key = labelPairs({ ...block.labels, ...samples.columns[index]?.labels })
+      .sort()
+      .join();
+    if (taken.has(key)) {
+      byRead.set(samples, (byRead.get(samples) ?? 0) + 1);
+      return;
+    }
+    taken.add(key);
+    const last = runs.at(-1);
+    if (last?.block === block && last.end === index) last.end += 1;
+    else runs.push({ block, start: index, end: index + 1 });
+  };
+  await inSlices(seriesOf(family.runs), take, signal);
+  family.runs = runs;
+  family.series = taken.size;
+  return droppedSeries(family.family.name, byRead);
+}
+
+function* seriesOf(runs: readonly Run[]): Generator<{ readonly block: Block; readonly index: number }> {
+  for (const { block, start, end } of runs) for (let index = start; index < end; index += 1) yield { block, index };
+}
+
+function addRuns(families: Map<string, FamilySeries>, block: Block, isChanged: boolean): void {
   let found: FamilySeries | undefined;
   let run: Run | undefined;
   let index = 0;
   for (const { family } of block.samples.columns) {
     if (found === undefined || run === undefined || found.family.name !== family.name) {
       found = families.get(family.name);
-      if (found === undefined) families.set(family.name, (found = { family, runs: [], series: 0 }));
+      if (found === undefined) families.set(family.name, (found = { family, runs: [], series: 0, mayRepeat: false }));
+      found.mayRepeat ||= isChanged;
       found.runs.push((run = { block, start: index, end: index }));
     }
     index += 1;
@@ -138,8 +182,8 @@ function* textOf(
 }
 
 /**
- * The text of the families, in small pieces: with many accounts it is long. Left out are values that are not finite, families
- * without a series, and a family whose name the collected data have taken: Prometheus refuses a scrape that has two families of
+ * The text of the families, in small pieces: with many accounts it is long. Left out are values that are not finite, series that
+ * become equal to an earlier one when keys are hidden, families without a series, and a family whose name the collected data have taken: Prometheus refuses a scrape that has two families of
  * one name.
  */
 export function* ownText(
@@ -151,13 +195,19 @@ export function* ownText(
   for (const family of families) {
     if (taken.has(family.name) || !family.series.some(({ value }) => Number.isFinite(value))) continue;
     yield metadata({ ...family, unit: unitOf(family.name) }, format);
-    for (const { suffix, labels, value } of family.series) {
+    const shown = family.series.map(({ labels }) => mask.labels(labels));
+    const mayRepeat = shown.some((labels, index) => labels !== family.series[index]?.labels);
+    const written = new Set<string>();
+    for (const [index, { suffix, value }] of family.series.entries()) {
       if (!Number.isFinite(value)) continue;
-      const { le, ...others } = mask.labels(labels);
+      const { le, ...others } = shown[index] ?? {};
       // OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`.
       const bound = format === 'openmetrics' && le !== undefined && /^-?\d+$/.test(le) ? `${le}.0` : le;
       const pairs = labelPairs(bound === undefined ? others : { ...others, le: bound });
-      yield `${family.name}${suffix}${bracedLabels(pairs.join(','))}${value}\n`;
+      const series = `${family.name}${suffix}${bracedLabels(pairs.join(','))}`;
+      if (written.has(series)) continue;
+      if (mayRepeat) written.add(series);
+      yield `${series}${value}\n`;
     }
   }
 }

@@ -3,7 +3,8 @@ import { writeLabels, type Block, type Column, type PackedSamples } from '../met
 
 /**
  * Hides keys in what is published. Labels are searched when they are first seen, and again once there is a new key: a search at
- * each scrape would take as long as to write it.
+ * each scrape would take as long as to write it. Lone surrogates become U+FFFD here already: a series can be equal to another one
+ * only where its block has changed.
  */
 export class SeriesMask {
   /** Hides keys in a text. */
@@ -21,13 +22,14 @@ export class SeriesMask {
     this.#keys = keys;
   }
 
-  /** The labels without keys in their values; the same object where there are none. */
+  /** The labels as they are published; the same object where nothing changes. */
   labels(labels: Labels): Labels {
-    if (Object.values(labels).every((value) => this.text(value) === value)) return labels;
-    return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, this.text(value)]));
+    const shown = (value: string): string => this.text(value).toWellFormed();
+    if (Object.values(labels).every((value) => shown(value) === value)) return labels;
+    return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, shown(value)]));
   }
 
-  /** The block without keys in its labels, mostly the block itself. */
+  /** The block with its labels as they are published, mostly the block itself. */
   block(block: Block): Block {
     if (this.#keys() !== this.#searchedFor) this.#forget();
     const { labels, samples } = block;

@@ -114,7 +114,7 @@ export const EXPORTER = {
   seriesDropped: counter(
     'newrelic_exporter_series_dropped_total',
     ['family'],
-    'Series left out by family, because of max_series or because another metric name has the same labels: each once for every refresh of its values.',
+    'Series left out by family, because of max_series or because another series is published with the same labels: each once for every refresh of its values.',
   ),
   accountInfo: gauge(
     'newrelic_exporter_account_info',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SeriesMask } from '../../src/exposition/seriesMask.ts';
 import { Secrets } from '../../src/log/secrets.ts';
+import { parseOpenMetrics, parseText } from '../support/exposition.ts';
 import { block, gauge, render, written } from '../support/expositionBlocks.ts';
 
 const KEY = 'NRAK-ABCDEFGHJKLMNPQRSTUVWXYZ234';
@@ -66,6 +67,91 @@ describe('an exposition', () => {
     const { text } = await render(blocks, { mask });
     expect(text).toContain('{host="of <secret>"} 1\n');
     expect(text).toContain('{facet="<secret>"} 2\n');
+  });
+});
+
+const OTHER = 'NRAK-ZYXWVUTSRQPNMLKJHGFEDCBA432';
+const facets = (...values: readonly string[]) => values.map((facet, index) => [TIME, index, { facet }] as const);
+const series = (facet: string, value: number) => `newrelic_x_seconds{facet="${facet}"} ${value}`;
+
+describe('series whose labels are published alike', () => {
+  it.each([
+    ['keys in the rows of one read', [block({}, facets(KEY, 'a', OTHER))], [series('<secret>', 0), series('a', 1)]],
+    [
+      'keys in the labels of two entities',
+      [KEY, OTHER].map((host) =>
+        block({ host }, [
+          [TIME, 1],
+          [TIME, 2, { facet: 'a' }],
+        ]),
+      ),
+      ['newrelic_x_seconds{host="<secret>"} 1', 'newrelic_x_seconds{host="<secret>",facet="a"} 2'],
+    ],
+    ['keys in two reads', [KEY, OTHER].map((facet) => block({}, facets(facet))), [series('<secret>', 0)]],
+    [
+      'a key and what stands in its place, whichever comes first',
+      [block({}, facets('<secret>')), block({}, facets(KEY, 'a'))],
+      [series('<secret>', 0), series('a', 1)],
+    ],
+    [
+      'a label of an entity and one of a row',
+      [block({ facet: KEY }, [[TIME, 0]]), block({}, facets(OTHER))],
+      [series('<secret>', 0)],
+    ],
+    [
+      'labels in another order',
+      [KEY, OTHER].map((key, index) =>
+        block({}, [[TIME, index, index === 0 ? { a: 'a', facet: key } : { facet: key, a: 'a' }]]),
+      ),
+      ['newrelic_x_seconds{a="a",facet="<secret>"} 0'],
+    ],
+    [
+      'keys at the end of long values',
+      [block({}, facets(...[KEY, OTHER].map((key) => `${'x'.repeat(900)} ${key}`)))],
+      [series(`${'x'.repeat(900)} <secret>`, 0)],
+    ],
+    ['halves of characters', [block({}, facets('\ud800', '\ud801', '\ufffd'))], [series('\ufffd', 0)]],
+    [
+      'halves of characters in hosts',
+      ['\ud800', '\udc00'].map((host) => block({ host }, [[TIME, 3]])),
+      ['newrelic_x_seconds{host="\ufffd"} 3'],
+    ],
+  ])('are written once, the first of them: %s', async (_, blocks, lines) => {
+    const { mask } = masking(KEY);
+    const { text, families, dropped } = await render(blocks.map(written), { mask });
+    expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual(lines);
+    expect(() => parseText(text)).not.toThrow();
+    const open = await render(blocks.map(written), { mask, format: 'openmetrics' });
+    expect(() => parseOpenMetrics(open.text)).not.toThrow();
+    const read = blocks.flatMap(({ samples }) => samples).length;
+    expect(families.get(TIME.name)?.series).toBe(lines.length);
+    expect(dropped.reduce((sum, each) => sum + each.series, 0)).toBe(read - lines.length);
+  });
+
+  it('are written once among those of the exporter', async () => {
+    const labels = [KEY, OTHER, 'a'].map((account) => ({ account }));
+    const up = { name: 'newrelic_up', help: 'Up.', type: 'gauge' as const };
+    const calls = { name: 'newrelic_calls_seconds', help: 'Calls.', type: 'histogram' as const };
+    const buckets = ['1', '+Inf'].map((le) => ({ suffix: '_bucket', le }));
+    const own = [
+      { ...up, series: labels.map((each, value) => ({ suffix: '', labels: each, value })) },
+      {
+        ...calls,
+        series: labels.flatMap((each) => [
+          ...buckets.map(({ suffix, le }) => ({ suffix, labels: { ...each, le }, value: 2 })),
+          ...['_sum', '_count'].map((suffix) => ({ suffix, labels: each, value: 2 })),
+        ]),
+      },
+    ];
+    const { text } = await render([], { own, mask: masking(KEY).mask });
+    expect(parseText(text).map(({ samples }) => samples.length)).toEqual([2, 8]);
+    expect(text).toContain('newrelic_up{account="<secret>"} 0\n');
+  });
+
+  it('count once in what max_series limits', async () => {
+    const { mask } = masking(KEY);
+    const blocks = [written(block({}, facets(KEY, OTHER)))];
+    expect((await render(blocks, { mask, maxSeries: 1 })).text).toContain('<secret>');
   });
 });
 
