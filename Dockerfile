@@ -42,4 +42,5 @@ EXPOSE 9126
 # With another port or a route prefix, set HEALTHCHECK_URL; where clients need a certificate, override the check.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "const own = '://127.0.0.1:9126/-/healthy'; const ask = ([url, ...others]) => url === undefined ? process.exit(1) : require(url.split(':')[0]).get(url, { rejectUnauthorized: false }, (answer) => process.exit(answer.statusCode === 200 ? 0 : 1)).on('error', () => ask(others)); ask(process.env.HEALTHCHECK_URL ? [process.env.HEALTHCHECK_URL] : ['https' + own, 'http' + own])"]
-ENTRYPOINT ["node", "/app/dist/main.js"]
+# SIGUSR1 would open Node's debugger before the program ignores it.
+ENTRYPOINT ["node", "--disable-sigusr1", "/app/dist/main.js"]

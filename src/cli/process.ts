@@ -2,6 +2,7 @@ import process from 'node:process';
 import { constants } from 'node:os';
 import { getSystemErrorMap, styleText } from 'node:util';
 import { setMaxListeners } from 'node:events';
+import { endProcess } from './ending.ts';
 
 const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
   error: 'red',
@@ -61,14 +62,18 @@ export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }
 
-/** A signal for commands that read: ctrl-C, SIGTERM, and the end of standard output abort it. */
+/** A signal for commands that read: ctrl-C, SIGTERM, and the end of standard output abort it. A second one ends the process. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   // Every waiting call adds a listener, so Node's warning about many of them is switched off.
   setMaxListeners(0, controller.signal);
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     // Shells expect 128 plus the number of the signal.
-    process.once(name, () => controller.abort(new ExitStatus(128 + constants.signals[name])));
+    const status = 128 + constants.signals[name];
+    process.on(name, () => {
+      if (controller.signal.aborted) endProcess(status);
+      controller.abort(new ExitStatus(status));
+    });
   }
   onOutputLost((error) => controller.abort(error));
   return controller.signal;

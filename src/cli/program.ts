@@ -1,13 +1,18 @@
 import process from 'node:process';
+import { setImmediate } from 'node:timers/promises';
 import { Command, Help, CommanderError } from 'commander';
 import { addServeFlags, examples, type CommonOptions } from './flags.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../text/wording.ts';
 import { errorText } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
+import { releaseSignals } from './signals.ts';
 import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, withColours } from './process.ts';
 
 const DEFAULT = 'serve';
+
+/** The commands that run until a signal ends them. They release held signals once they listen for them, and end the process. */
+const SERVICES: ReadonlySet<string> = new Set([DEFAULT, 'demo', 'simulate']);
 
 /** Environment variables, as the help lists them after the flags of the daemon. */
 const ENVIRONMENT = `
@@ -141,8 +146,11 @@ const USAGE = 2;
 
 const FAILED = 1;
 
-/** Runs the program with the arguments after the script's name; returns the exit status when the command has ended. */
-export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
+/**
+ * Runs the program with the arguments after the script's name. Returns the exit status when the command has ended; undefined when
+ * it has started a service, which ends the process itself.
+ */
+export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
   let lost: OutputError | undefined;
   onOutputLost((error) => {
     lost = error;
@@ -157,15 +165,21 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   return lost?.status ?? status;
 }
 
-async function runCommand(program: Command, args: readonly string[]): Promise<number> {
-  const log = { debugging: false };
-  program.hook('preAction', (_, command) => {
-    log.debugging = command.opts()['log.level'] === 'debug';
+async function runCommand(program: Command, args: readonly string[]): Promise<number | undefined> {
+  const running = { debugging: false, isService: false };
+  program.hook('preAction', async (_, command) => {
+    running.debugging = command.opts()['log.level'] === 'debug';
+    running.isService = SERVICES.has(command.name());
+    if (running.isService) return;
+    // The event loop hands over what has arrived meanwhile: once more round, because the first may be past that.
+    await setImmediate();
+    await setImmediate();
+    releaseSignals();
   });
   try {
     refuseMisspelt(program.commands, args);
     await program.parseAsync(args, { from: 'user' });
-    return 0;
+    return running.isService ? undefined : 0;
   } catch (error) {
     if (error instanceof ExitStatus || error instanceof OutputError) return error.status;
     if (error instanceof UsageError) {
@@ -173,7 +187,7 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
       return USAGE;
     }
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-    printError(errorText(error, log.debugging));
+    printError(errorText(error, running.debugging));
     return FAILED;
   }
 }

@@ -35,6 +35,7 @@ const OWN_FLAGS = new Set(['--help', ...[program, ...program.commands].flatMap(f
 const OTHER_FLAGS = new Set([
   ...['--json', '--quick', '--growth', '--only', '--runs'],
   '--storage.tsdb.allow-overlapping-blocks',
+  '--disable-sigusr1',
 ]);
 
 /** Lines that call another program; its flags are its own. */

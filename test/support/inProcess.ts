@@ -8,6 +8,7 @@ import { configText, type ConfigInput } from '../e2e/support/config.ts';
 
 /** How a command ended and what it wrote. */
 export interface ToolResult {
+  /** Null for a service that has started. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -46,14 +47,14 @@ async function runAlone(args: readonly string[], { config, env: variables, folde
     }),
   );
   const [cwd, { env }] = [process.cwd(), process];
-  const events = ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP'].map((name) => ({
+  const events = ['exit', 'SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'].map((name) => ({
     name,
     listeners: process.rawListeners(name),
   }));
   process.chdir(folder);
   process.env = { PATH: env['PATH'], ...variables };
   try {
-    return { status: await runProgram(buildProgram(toolCommands()), args), ...output };
+    return { status: (await runProgram(buildProgram(toolCommands()), args)) ?? null, ...output };
   } finally {
     process.env = env;
     process.chdir(cwd);

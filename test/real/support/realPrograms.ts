@@ -36,6 +36,8 @@ const TOOLS = {
   buildah: { variable: 'BUILDAH', names: ['buildah'], root: true },
   mmdebstrap: { variable: 'MMDEBSTRAP', names: ['mmdebstrap'] },
   ip: { variable: 'IPROUTE', names: ['ip'], versionArgs: ['-Version'] },
+  // Makes namespaces, which only root may do everywhere.
+  unshare: { variable: 'UNSHARE', names: ['unshare'], root: true },
   kubectl: { variable: 'KUBECTL', names: ['kubectl'], versionArgs: ['version', '--client'] },
   // Debian keeps the sources of Go's libraries in a folder of their own.
   go: {

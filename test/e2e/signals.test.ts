@@ -1,0 +1,171 @@
+import { constants } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { temporaryFolders } from '../config/folder.ts';
+import { firstChild } from '../real/support/firstProcess.ts';
+import { findProgram } from '../real/support/realPrograms.ts';
+import { skippedName } from '../real/support/skipMark.ts';
+import { until } from '../real/support/until.ts';
+import { configText } from './support/config.ts';
+import { NODE, runProgram, startProgram, type Program } from './support/program.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const newFolder = temporaryFolders();
+
+/** Rows of the table of signals in docs/operations.md: the signals, their effect, and their effect on PID 1. */
+const TABLE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('| `SIG'))
+  .map((line) => {
+    const [, first = '', effect = '', onFirst = ''] = line.split('|').map((cell) => cell.trim());
+    return { signals: [...first.matchAll(/`(SIG\w+)`/g)].map(([, name = '']) => name), effect, onFirst };
+  });
+
+const REAL_TIME: Readonly<Record<string, number>> = { SIGRTMIN: 34, SIGRTMAX: 64 };
+
+function numberOf(name: string): number {
+  return REAL_TIME[name] ?? (constants.signals as Readonly<Record<string, number>>)[name] ?? 0;
+}
+
+/** What the system says of a process: whether it catches a signal, and whether it is suspended. */
+function stateOf(pid: number) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const caught = BigInt(`0x${/^SigCgt:\s*(\w+)$/m.exec(status)?.[1] ?? '0'}`);
+  return {
+    catches: (name: string) => ((caught >> BigInt(numberOf(name) - 1)) & 1n) === 1n,
+    isSuspended: /^State:\s*T/m.test(status),
+  };
+}
+
+const unshare = await findProgram('unshare', 'stable');
+
+/** Starts the exporter, as PID 1 of a namespace where `asFirst`; `pid` takes the signals. */
+async function startServing(asFirst: boolean, flags: readonly string[] = []) {
+  const folder = newFolder();
+  writeFileSync(
+    join(folder, 'config.yaml'),
+    configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE', base_url: 'http://127.0.0.1:9/graphql' }] }),
+  );
+  const inNamespace = (path: string) => ({
+    node: path,
+    nodeArgs: ['--pid', '--fork', '--kill-child', '--mount-proc', NODE],
+  });
+  const program = startProgram({
+    args: ['serve', '--web.listen-address=127.0.0.1:0', '--log.level=debug', ...flags],
+    cwd: folder,
+    ...(asFirst && 'program' in unshare ? inNamespace(unshare.program.path) : {}),
+  });
+  onTestFinished(() => program.signal('SIGKILL'));
+  const pid = asFirst ? await firstChild(program.pid) : program.pid;
+  return { ...program, pid };
+}
+
+async function answers(program: Program): Promise<boolean> {
+  const [, port] = await program.said(/Listening.*127\.0\.0\.1:(\d+)/);
+  return (await fetch(`http://127.0.0.1:${port}/-/healthy`)).ok;
+}
+
+/** What the table calls an effect, tried with one signal on an exporter that listens. True if it ended. */
+async function tryEffect(effect: string, name: string, exporter: Program): Promise<boolean> {
+  const before = exporter.output().length;
+  const news = (): string => exporter.output().slice(before);
+  process.kill(exporter.pid, numberOf(name));
+  if (effect.startsWith('stops')) {
+    expect([name, await exporter.ended]).toEqual([name, { status: 0, signal: null }]);
+    expect(news()).toContain(`msg="Shutting down" signal=${name}`);
+    return true;
+  }
+  if (effect.startsWith('killed')) {
+    await exporter.ended;
+    expect([name, news()]).toEqual([name, expect.not.stringContaining('msg=')]);
+    return true;
+  }
+  if (effect === 'reloads') {
+    await until('a reload', () => news().includes('msg="Configuration reloaded" trigger=SIGHUP'));
+  } else if (effect === 'ignored, a line at debug') {
+    await until('a line', () => news().includes(`level=debug msg="This signal is ignored" signal=${name}`));
+  } else if (effect.startsWith('suspended')) {
+    if (name === 'SIGSTOP') await until('the process to be suspended', () => stateOf(exporter.pid).isSuspended);
+    process.kill(exporter.pid, 'SIGCONT');
+  } else {
+    expect([name, effect]).toEqual([name, expect.stringMatching(/^ignored(?:; a real crash still ends it)?$/)]);
+  }
+  expect([name, await answers(exporter)]).toEqual([name, true]);
+  return false;
+}
+
+async function tryRows(column: 'effect' | 'onFirst', asFirst: boolean): Promise<void> {
+  let exporter = await startServing(asFirst);
+  for (const { signals, ...row } of TABLE) {
+    for (const name of signals) {
+      await exporter.said(/Listening/);
+      if (await tryEffect(row[column], name, exporter)) exporter = await startServing(asFirst);
+    }
+  }
+}
+
+describe('signals', () => {
+  test('the documentation has each signal of this system once', () => {
+    const names = Object.keys(constants.signals).filter((name) => !/^SIG(?:IOT|POLL|UNUSED)$/.test(name));
+    expect(TABLE.flatMap(({ signals }) => signals).toSorted()).toEqual(
+      [...names, ...Object.keys(REAL_TIME)].toSorted(),
+    );
+  });
+
+  test('each signal has the effect that the documentation says', () => tryRows('effect', false));
+
+  const asFirst = 'each signal has the effect on PID 1 that the documentation says';
+  if ('problem' in unshare) {
+    if (process.env['REQUIRE_REAL'] === '1') throw new Error(unshare.problem);
+    process.stderr.write(`"${asFirst}" is skipped: ${unshare.problem}\n`);
+    describe.skip(skippedName(asFirst, unshare.problem), () => test(asFirst));
+  } else {
+    test(asFirst, () => tryRows('onFirst', true));
+  }
+});
+
+describe('signals while the program loads', () => {
+  const once = async (name: NodeJS.Signals, program: Program): Promise<void> => {
+    // Node.js itself catches others; the program catches this one last.
+    await until('the program to listen for signals', () => stateOf(program.pid).catches('SIGUSR2'));
+    expect(program.output()).toBe('');
+    program.signal(name);
+  };
+
+  test('SIGHUP reloads after the start', async () => {
+    const exporter = await startServing(false);
+    await once('SIGHUP', exporter);
+    await exporter.said(/Listening[^]*msg="Configuration reloaded" trigger=SIGHUP/);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s stops the exporter with status 0', async (name) => {
+    const exporter = await startServing(false);
+    await once(name, exporter);
+    expect(await exporter.ended).toEqual({ status: 0, signal: null });
+    expect(exporter.output()).toContain(`signal=${name}`);
+  });
+
+  test.each(['SIGHUP', 'SIGINT', 'SIGTERM'] as const)('%s ends another command', async (name) => {
+    const command = startProgram({ args: ['discover', '--config.file=/dev/stdin'] });
+    await once(name, command);
+    expect(await command.ended).toMatchObject({ signal: name });
+  });
+
+  test('the program listens before it loads anything large', () => {
+    const dist = join(ROOT, 'dist');
+    const text = readFileSync(join(dist, 'main.js'), 'utf8');
+    const files = [...text.matchAll(/\bimport(?:\{[^}]*\}from)?"\.\/([^"]+)"/g)].map(([, file = '']) => file);
+    const bytes = ['main.js', ...files].reduce((sum, file) => sum + statSync(join(dist, file)).size, 0);
+    expect([files.length > 0, bytes]).toEqual([true, expect.any(Number)]);
+    expect(bytes).toBeLessThan(10_000);
+  });
+});
+
+test('the program never opens the debugger at SIGUSR1, also in other commands', async () => {
+  const script = `process.on('exit', () => {}); setImmediate(() => process.kill(process.pid, 'SIGUSR1'));`;
+  const { status, output } = await runProgram(['completion', 'bash'], {
+    nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(script)}`],
+  });
+  expect([status, output]).toEqual([0, expect.not.stringContaining('Debugger')]);
+});
