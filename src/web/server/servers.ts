@@ -5,7 +5,8 @@ import { WebConfigStore } from '../webConfig/webConfig.ts';
 import { asksForCertificate } from '../webConfig/tlsSettings.ts';
 import { createGate, rateLimiter } from './gate.ts';
 import { Connections } from './connections.ts';
-import { listen, ListenError, type ListenAddress } from './listening.ts';
+import { watchDescriptors } from './descriptors.ts';
+import { expandLocalhost, listen, ListenError, type ListenAddress } from './listening.ts';
 import { followTlsSettings } from './handshakes.ts';
 
 export type Servers = Awaited<ReturnType<typeof startServers>>;
@@ -52,12 +53,13 @@ export async function startServers(options: {
   const connections = new Connections();
   const refusedLogins = throttled(options.warn, options.monotonic);
   const refusedCertificates = throttled(options.warn, options.monotonic);
+  const failedAccept = throttled(options.warn, options.monotonic);
   const refusedLogin = (address: string): void => {
     options.refusedLogin();
     refusedLogins(`A login from ${address} was refused: wrong user name or password.`);
   };
   const gate = createGate({ ...options, store, mayEnter, refusedLogin });
-  const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen;
+  const groups = options.sockets?.map((fd) => [{ fd }]) ?? (await expandLocalhost(options.listen));
   const create = (): Server => {
     if (tls === undefined) return createServer(LIMITS, gate);
     const secured: TlsServerOptions = {
@@ -75,24 +77,36 @@ export async function startServers(options: {
   const servers: Server[] = [];
   const addresses: string[] = [];
   try {
-    for (const target of targets) {
-      const server = create();
-      connections.follow(server);
-      server.timeout = SILENCE_MS;
-      servers.push(server);
-      addresses.push(await listen(server, target));
-      server.on('error', (error) => options.warn(`Listening on ${addresses.join(', ')}: ${error.message}`));
+    for (const group of groups) {
+      let chosen = 0;
+      for (const target of group) {
+        const server = create();
+        connections.follow(server);
+        server.timeout = SILENCE_MS;
+        servers.push(server);
+        const { text, port } = await listen(
+          server,
+          'fd' in target ? target : { ...target, port: target.port || chosen },
+        );
+        chosen = port;
+        addresses.push(text);
+        server.on('error', (error) => failedAccept(`Listening on ${addresses.join(', ')}: ${error.message}`));
+      }
     }
   } catch (error) {
     await connections.close(servers, 0);
     throw error;
   }
+  const stopWatching = watchDescriptors(failedAccept);
   return {
     scheme: tls === undefined ? 'http' : 'https',
     /** `host:port` of every listening socket, with the port that was chosen where 0 was requested. */
     addresses,
     /** Lets responses end for up to `graceMs` (0: no time), then closes the rest. Resolves when every socket is closed. */
-    close: (graceMs: number): Promise<void> => connections.close(servers, graceMs),
+    close: (graceMs: number): Promise<void> => {
+      stopWatching();
+      return connections.close(servers, graceMs);
+    },
   } as const;
 }
 
