@@ -1,4 +1,5 @@
 import { resolve, dirname, isAbsolute, join } from 'node:path';
+import { readProxySettings, type ProxyRemark } from '../api/http/proxySettings.ts';
 import type { Config, AccountConfig } from './config.ts';
 import { type Path, formatPath, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
 import { brokenRules, accountsOf, entryName, mappingOf } from './schema/rules.ts';
@@ -91,9 +92,25 @@ const NO_CONFIGURATION =
   'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
   '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
 
-/** Reads the configuration from a file or the environment. One that is read `once`, and not at a reload, may be a pipe. */
+/**
+ * Reads the configuration from a file or the environment, and judges the proxy variables. One that is read `once`, and not at
+ * a reload, may be a pipe.
+ */
 export async function readFrom(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
   if (path === undefined) return configFromEnvironment(env);
+  const read = await readAccounts(path, env, once);
+  const { fault, warnings } = readProxySettings(env);
+  const faults = fault === undefined ? [] : [remarkOf(fault)];
+  if ('diagnostics' in read) return { diagnostics: [...read.diagnostics, ...faults] };
+  if (faults.length > 0) return { diagnostics: faults };
+  return { config: read.config, warnings: [...read.warnings, ...warnings.map(remarkOf)] };
+}
+
+function remarkOf({ variable, message }: ProxyRemark): Diagnostic {
+  return { file: 'environment', line: undefined, column: undefined, path: variable, message };
+}
+
+async function readAccounts(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
   const read = once ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
     const message = `the configuration file ${read.problem}`;

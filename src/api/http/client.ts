@@ -68,7 +68,7 @@ export class Client {
   /** Times of the last report of what is said once an hour, by endpoint and what it is. */
   readonly #saidTimes = new Map<string, number>();
 
-  /** @throws Error when the proxy's address is not a valid URL */
+  /** @throws Error when the proxy's address cannot be used */
   constructor(options: ClientOptions, failures: FailureMemory) {
     this.connections = new UpstreamConnections(options);
     this.#failures = failures;

@@ -1,32 +1,47 @@
-import { Agent, DecoratorHandler, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
+import { Agent, DecoratorHandler, Pool, ProxyAgent, type Dispatcher } from 'undici';
+import { readProxySettings, type Proxy } from './proxySettings.ts';
 
 export interface DispatcherOptions {
   readonly maxConcurrent: number;
   /** Limit for one attempt, and for connecting. */
   readonly requestTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
-  /** Source of `HTTPS_PROXY` and `NO_PROXY`, in upper or lower case. */
+  /** Source of `HTTPS_PROXY` and `NO_PROXY`, in lower or upper case. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** undici frees a connection a turn after its response: without spare ones, calls would wait for others of the same turn. */
 const CONNECTIONS_PER_CALL = 1.25;
 
+/** Longest and shortest time for one of several addresses of a host, in milliseconds. */
+const LONGEST_ATTEMPT_MS = 3_000;
+const SHORTEST_ATTEMPT_MS = 1_000;
+
 /**
- * The connections to New Relic, through `HTTPS_PROXY` where it applies. Certificates are always verified, even with
- * `NODE_TLS_REJECT_UNAUTHORIZED=0`.
+ * Milliseconds for each address of a host but the last one. Distant addresses need more than the 250 ms that Node.js gives;
+ * an unreachable address must not use up the whole request.
+ */
+export function addressAttemptMs(requestTimeoutMs: number): number {
+  return Math.round(Math.min(Math.max(requestTimeoutMs / 10, SHORTEST_ATTEMPT_MS), LONGEST_ATTEMPT_MS));
+}
+
+/**
+ * The connections to New Relic, through the proxy of the environment where it applies. Certificates are always verified, even
+ * with `NODE_TLS_REJECT_UNAUTHORIZED=0`.
  *
- * @throws Error when the proxy's address is not a valid URL; the message does not show it, because it may contain a password
+ * @throws Error when the proxy's address cannot be used; the message does not show it, because it may contain a password
  */
 function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
   const { environment, tls } = options;
-  const proxyTls = {
+  const connecting = {
     rejectUnauthorized: true,
     timeout: options.requestTimeoutMs,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: addressAttemptMs(options.requestTimeoutMs),
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
   };
   const upstreamTls = {
-    ...proxyTls,
+    ...connecting,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
   };
   const common = {
@@ -38,17 +53,24 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const httpsProxy = proxyAddress(environment['https_proxy'] ?? environment['HTTPS_PROXY'] ?? '');
-  // The other agent parses the address of each call to see if it needs the proxy.
-  if (httpsProxy === '') return new Agent(common);
-  return new EnvHttpProxyAgent({
+  const { proxy, fault, isExcluded } = readProxySettings(environment);
+  if (fault !== undefined) throw new Error(`${fault.variable} ${fault.message}`);
+  const createTunnels = ({ url, authorization }: Proxy): Dispatcher =>
+    new ProxyAgent({
+      ...common,
+      uri: url.href,
+      ...(authorization === undefined ? {} : { token: authorization }),
+      requestTls: upstreamTls,
+      clientFactory: createTunnelPool,
+      proxyTls: connecting,
+    });
+  return new Agent({
     ...common,
-    requestTls: upstreamTls,
-    clientFactory: createTunnelPool,
-    proxyTls,
-    httpProxy: '',
-    httpsProxy,
-    noProxy: environment['no_proxy'] ?? environment['NO_PROXY'] ?? '',
+    factory: (origin, poolOptions) => {
+      const { protocol } = new URL(origin);
+      const isDirect = proxy === undefined || protocol === 'http:' || isExcluded(new URL(origin));
+      return isDirect ? new Pool(origin, poolOptions) : createTunnels(proxy);
+    },
   });
 }
 
@@ -68,17 +90,6 @@ function withOtherError(handler: Dispatcher.DispatchHandler): Dispatcher.Dispatc
   return decorated;
 }
 
-/** An address without a scheme means HTTP, as in other programs. */
-function proxyAddress(setting: string): string {
-  const text = setting.trim();
-  if (text === '') return '';
-  const address = text.includes('://') ? text : `http://${text}`;
-  if (!URL.canParse(address) || !['http:', 'https:'].includes(new URL(address).protocol)) {
-    throw new Error('HTTPS_PROXY is no address: it should look like http://proxy.example:3128');
-  }
-  return address;
-}
-
 /** The connections of one client, kept between calls until its reader is replaced. */
 export class UpstreamConnections {
   readonly #options: DispatcherOptions;
@@ -86,7 +97,7 @@ export class UpstreamConnections {
   dispatcher: Dispatcher;
   #isClosed = false;
 
-  /** @throws Error when the proxy's address is not a valid URL */
+  /** @throws Error when the proxy's address cannot be used */
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.dispatcher = this.#kept = createDispatcher(options);

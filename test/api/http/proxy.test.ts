@@ -111,16 +111,22 @@ describe('HTTPS_PROXY', () => {
     expect(proxy.seen).toHaveLength(1);
   });
 
-  it.each(['http://[', 'ftp://proxy.example', 'http://user:secret word@:x'])(
-    'that is no address is refused: %s',
+  it.each([
+    ['http://user@', 'user:'],
+    ['http://user:50%25@', 'user:50%'],
+  ])('is given the user of its address, also one without a password: %s', async (prefix, user) => {
+    const proxy = await startProxy();
+    const environment = { https_proxy: '', HTTPS_PROXY: `${prefix}127.0.0.1:${proxy.port}` };
+    const { reader, call } = await serve(none, { environment, tls: { ca: ca.cert } }, signed);
+    await reader.listApplications({}, call);
+    expect(proxy.seen[0]).toContain(`"proxy-authorization":"Basic ${Buffer.from(user).toString('base64')}"`);
+  });
+
+  it.each(['http://[', 'http://user:secret%@proxy.example', 'socks5://user:secret@proxy.example'])(
+    'that cannot be used is refused without its password: %s',
     (address) => {
-      let message = '';
-      try {
-        startReading('https://api.example/v2', { environment: { HTTPS_PROXY: address } });
-      } catch (error) {
-        message = String(error);
-      }
-      expect(message).toBe('Error: HTTPS_PROXY is no address: it should look like http://proxy.example:3128');
+      const open = () => startReading('https://api.example/v2', { environment: { HTTPS_PROXY: address } });
+      expect(open).toThrow(/^HTTPS_PROXY (?!.*secret)/);
     },
   );
 });

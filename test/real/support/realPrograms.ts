@@ -46,6 +46,9 @@ const TOOLS = {
     versionArgs: ['version'],
     beside: '/usr/share/gocode/src/github.com/Masterminds/sprig/functions.go',
   },
+  // A program that needs Go's own libraries alone.
+  goCompiler: { variable: 'GO', names: ['go'], versionArgs: ['version'] },
+  curl: { variable: 'CURL', names: ['curl'] },
   // The lines of Node.js that the program is tried on, besides the one that runs the tests.
   node22: { variable: 'NODE_22', names: [], node: '22.23.3' },
   node24: { variable: 'NODE_24', names: [], node: '24.21.0' },
