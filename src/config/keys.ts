@@ -1,3 +1,4 @@
+import { findInvisible, isQuoted } from '../text/invisible.ts';
 import { identityAt, readFile } from './files.ts';
 
 interface KeyConfig {
@@ -13,6 +14,9 @@ const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
 /** The reason why a text cannot be sent as a key, as the end of a sentence, without the text; undefined when it can. */
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'must not be empty';
+  if (isQuoted(key)) return 'has quotes around it, which became a part of the key: remove them';
+  const invisible = findInvisible(key);
+  if (invisible !== undefined) return `holds the invisible character ${invisible}: remove it`;
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return 'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied';
   }

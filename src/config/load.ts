@@ -12,6 +12,7 @@ import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import { ALLOWED_PER_MINUTE } from './interfaces.ts';
 import type { Environment } from './yaml/placeholders.ts';
+import { findInvisible, isQuoted } from '../text/invisible.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
 /**
@@ -97,7 +98,6 @@ const NO_CONFIGURATION =
  * a reload, may be a pipe.
  */
 export async function readFrom(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
-  if (path === undefined) return configFromEnvironment(env);
   const read = await readAccounts(path, env, once);
   const { fault, warnings } = readProxySettings(env);
   const faults = fault === undefined ? [] : [remarkOf(fault)];
@@ -111,6 +111,7 @@ function remarkOf({ variable, message }: ProxyRemark): Diagnostic {
 }
 
 async function readAccounts(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
+  if (path === undefined) return configFromEnvironment(env);
   const read = once ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
     const message = `the configuration file ${read.problem}`;
@@ -137,8 +138,10 @@ const VARIABLES: Readonly<Record<string, string>> = {
 
 /** The configuration of a program without a file: one account named `default`, and all defaults. Without a key, a fault says what to do. */
 export function configFromEnvironment(env: Environment): ConfigResult {
-  // An empty variable counts as not set.
-  const account = Object.fromEntries(Object.entries(VARIABLES).map(([key, name]) => [key, env[name] || undefined]));
+  // A variable without text counts as not set.
+  const account = Object.fromEntries(
+    Object.entries(VARIABLES).map(([key, name]) => [key, env[name]?.trim() || undefined]),
+  );
   const { api_key: key, api_key_file: keyFile, account_id: id = '' } = account;
   if (key === undefined && keyFile === undefined) {
     const missing = { file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '' };
@@ -148,13 +151,31 @@ export function configFromEnvironment(env: Environment): ConfigResult {
     const both = issue(['accounts', 0, 'api_key_file'], 'NEW_RELIC_API_KEY is set too: unset one of the two');
     return { diagnostics: [toDiagnostic(both)] };
   }
-  // Any other text stays one, so that the schema refuses it.
-  const number = /^[0-9]+$/.test(id) ? { account_id: Number(id) } : {};
+  const number = DECIMAL.test(id) ? { account_id: Number(id) } : {};
   const file = { accounts: [{ name: 'default', ...account, ...number }] };
-  const { config, issues, warnings } = checkConfig(file, '', accountFileIssues);
+  const misread = Object.entries(account).flatMap(([name, text]) => {
+    const problem = text === undefined ? undefined : variableProblem(name, text);
+    return problem === undefined ? [] : [issue(['accounts', 0, name], problem)];
+  });
+  const { config, issues: further, warnings } = checkConfig(file, '', accountFileIssues);
+  const issues = [...misread, ...further.filter(({ path }) => !misread.some((each) => each.path[2] === path[2]))];
   if (config === undefined || issues.length > 0) return { diagnostics: issues.map(toDiagnostic) };
   return { config, warnings: warnings.map(toDiagnostic) };
 }
+
+/** What is wrong with the text of a variable itself, before the schema judges its value; undefined where nothing is. */
+function variableProblem(key: string, text: string): string | undefined {
+  if (isQuoted(text)) {
+    return 'has quotes around its value, which became a part of it: remove them (`docker run --env-file` keeps quotes)';
+  }
+  const invisible = findInvisible(text);
+  if (invisible !== undefined) return `holds the invisible character ${invisible}: remove it`;
+  if (key !== 'account_id' || DECIMAL.test(text)) return undefined;
+  if (!/^[0-9.]+e\+?[0-9]+$/i.test(text)) return 'is not an account number, which has digits alone';
+  return 'has an exponent, as YAML and Helm write large numbers: put the account number in quotes where it is set';
+}
+
+const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 function toDiagnostic({ path, message }: Pick<Issue, 'path' | 'message'>): Diagnostic {
   const place = formatPath(path);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnostic.ts';
+import { findInvisible, isQuoted } from '../text/invisible.ts';
 import { suggest } from '../text/wording.ts';
 
 /** The types of values in words, by their names in the schema library. */
@@ -23,7 +24,8 @@ export function typeMismatch(input: unknown, expected: string): string {
 function adviceFor(input: unknown, expected: string): string {
   if (expected === 'text') return typeof input === 'object' ? '' : ' (put it in quotes)';
   if (expected === 'a list') return ' (write "- " before each entry, also before a single one)';
-  if (typeof input !== 'string') return '';
+  if (typeof input !== 'string' || findInvisible(input) !== undefined) return '';
+  if (expected.includes('number') && isQuoted(input)) return ' (its text holds quotes: remove them where it is set)';
   if (expected.includes('number') && Number.isFinite(Number(input))) return ' (remove the quotes)';
   return expected.startsWith('true') ? ' (write true or false without quotes; yes, no, on and off are text)' : '';
 }
@@ -48,7 +50,7 @@ export function parseWritten<T extends z.ZodType>(
   const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
     try {
       const { data, error, success } = schema.safeParse(written, { error: explain });
-      return success ? { value: data } : { issues: flatten(error.issues, schema) };
+      return success ? { value: data } : { issues: flatten(error.issues, schema).map(withInvisible(written)) };
     } catch (error) {
       // The library passes the issues of a list as arguments, for which the stack has too little room beyond 100,000.
       if (!(error instanceof RangeError)) throw error;
@@ -62,12 +64,28 @@ export function parseWritten<T extends z.ZodType>(
   return mistyped.length > 0 ? parse() : result;
 }
 
+/** Adds to an issue that the value, or the key, holds a character that no editor shows. */
+function withInvisible(file: unknown): (issue: Issue) => Issue {
+  return (each) => {
+    const text = each.at === 'key' ? each.path.at(-1) : valueAt(file, each.path);
+    const invisible = typeof text === 'string' ? findInvisible(text) : undefined;
+    return invisible === undefined || each.message.includes(invisible)
+      ? each
+      : { ...each, message: `${each.message}; it holds the invisible character ${invisible}: remove it` };
+  };
+}
+
+function valueAt(file: unknown, path: Path): unknown {
+  return path.reduce<unknown>((node, step) => {
+    const isHolder = typeof node === 'object' && node !== null && Object.hasOwn(node, step);
+    return isHolder ? (node as Record<string | number, unknown>)[step] : undefined;
+  }, file);
+}
+
 const TOO_MANY = 'has more faults than can be told: check the entries of its longest list';
 
 function replaceAt(file: unknown, path: Path, value: unknown): void {
-  const holder = path
-    .slice(0, -1)
-    .reduce<unknown>((node, step) => (node as Record<string | number, unknown>)[step], file);
+  const holder = valueAt(file, path.slice(0, -1));
   const last = path.at(-1);
   if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
 }
@@ -80,7 +98,8 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
       return typeMismatch(raw.input, EXPECTED[raw.expected] ?? raw.expected);
     case 'invalid_value': {
       const values = raw.values.map(String);
-      const hint = typeof raw.input === 'string' ? suggest(raw.input, values) : '';
+      const { input } = raw;
+      const hint = typeof input === 'string' && findInvisible(input) === undefined ? suggest(input, values) : '';
       return `must be ${alternatives(values)}${hint}`;
     }
     case 'invalid_union':
@@ -149,7 +168,7 @@ function unknownKey(key: string, path: Path, root: JsonSchema, ownersOf: Owners)
       ? `unknown key: put a space after the colon of "${meant}:"`
       : `unknown key: write "${meant}: ", with a colon and a space`;
   }
-  const near = mayBeSecret(key) ? '' : suggest(key, known);
+  const near = mayBeSecret(key) || findInvisible(key) !== undefined ? '' : suggest(key, known);
   const isOfChild = (): boolean => known.some((child) => below(here, child).flatMap(keysOf).includes(key));
   const places = ownersOf.get(key) ?? [];
   const owners = places.length > 0 && (near === '' || isOfChild()) ? places.map((place) => showPlace(place, path)) : [];

@@ -80,8 +80,8 @@ describe('a configuration from the environment', () => {
     ],
     [
       { ...KEY, NEW_RELIC_API: 'soap', NEW_RELIC_ACCOUNT_ID: 'x1' },
+      'ACCOUNT_ID: is not an account number, which has digits alone',
       'API: must be rest or nerdgraph',
-      'ACCOUNT_ID: expected a number, not text',
     ],
     [{ ...KEY, NEW_RELIC_ACCOUNT_ID: '0' }, 'ACCOUNT_ID: must be at least 1'],
     [{ NEW_RELIC_API_KEY_FILE: '/nowhere/key' }, 'API_KEY_FILE: the key file /nowhere/key does not exist'],
