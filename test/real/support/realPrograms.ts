@@ -49,6 +49,9 @@ const TOOLS = {
   // A program that needs Go's own libraries alone.
   goCompiler: { variable: 'GO', names: ['go'], versionArgs: ['version'] },
   curl: { variable: 'CURL', names: ['curl'] },
+  python3: { variable: 'PYTHON3', names: ['python3'] },
+  // Network and mount namespaces with devices of their own.
+  namespaces: { variable: 'UNSHARE', names: ['unshare'], root: true, beside: '/dev/net/tun' },
   // The lines of Node.js that the program is tried on, besides the one that runs the tests.
   node22: { variable: 'NODE_22', names: [], node: '22.23.3' },
   node24: { variable: 'NODE_24', names: [], node: '24.21.0' },
