@@ -8,7 +8,7 @@ import { createRestReader, type RestReaderOptions } from '../api/rest/restReader
 import type { AccountReader } from '../collect/accounts.ts';
 import { type AccountConfig, accountThrough, type Config } from '../config/config.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
-import { readFile } from '../config/files.ts';
+import { readAuthorities } from '../config/certificates.ts';
 import { openKey } from '../config/keys.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { USER_AGENT } from './version.ts';
@@ -120,7 +120,7 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
 }
 
 function certificatesIn(path: string, account: string): string {
-  const read = readFile(path);
+  const read = readAuthorities(path);
   if ('problem' in read) throw new Error(`account ${account}: the file ${path} ${read.problem}`);
-  return read.bytes.toString('utf8');
+  return read.pem;
 }

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { readFile as readToEnd } from 'node:fs/promises';
 import { TextDecoder } from 'node:util';
@@ -21,7 +20,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 const TOO_LARGE = 'is larger than 8 MB';
 
 /** The reason why a file cannot be used, as the end of a sentence that begins with its name. */
-interface FileProblem {
+export interface FileProblem {
   readonly problem: string;
 }
 
@@ -80,17 +79,5 @@ function decoded(bytes: Buffer): { readonly text: string } | FileProblem {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
     return { problem: 'is not UTF-8 text: save it as UTF-8' };
-  }
-}
-
-/** The reason why a text cannot name certificate authorities, as the end of a sentence; undefined when it can. */
-export function certificateProblem(pem: string): string | undefined {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
-  if (blocks === null) return 'holds no certificate in PEM form';
-  try {
-    for (const block of blocks) new X509Certificate(block);
-    return undefined;
-  } catch {
-    return 'holds a certificate that cannot be read';
   }
 }

@@ -7,7 +7,8 @@ import { readQueries } from './queries.ts';
 import { fileSchema } from './schema/file.ts';
 import { parseWritten } from './schemaIssues.ts';
 import { accountsWithKeys, configuredKeys } from './keyTexts.ts';
-import { certificateProblem, readFile, readText, readTextOrPipe } from './files.ts';
+import { readAuthorities } from './certificates.ts';
+import { readText, readTextOrPipe } from './files.ts';
 import { keyFileProblem, keyWarning } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import { ALLOWED_PER_MINUTE } from './interfaces.ts';
@@ -38,8 +39,8 @@ export function accountFileIssues(file: unknown, folder: string): Issue[] {
 }
 
 function certificateFileProblem(path: string): string | undefined {
-  const read = readFile(path);
-  return 'problem' in read ? read.problem : certificateProblem(read.bytes.toString('latin1'));
+  const read = readAuthorities(path);
+  return 'problem' in read ? read.problem : undefined;
 }
 
 /** In milliseconds. A query gets the timeout of its call less one second, at least 5: below 7 little is left for the network. */
@@ -48,12 +49,20 @@ const MIN_NERDGRAPH_TIMEOUT = 7_000;
 /** Warnings for settings of a valid configuration that are likely mistakes. */
 function warningsOf({ accounts }: Config): Issue[] {
   return accounts.flatMap((account, index) => {
-    const { api, api_key, api_key_header, limits, region } = account;
+    const { api, api_key, api_key_header, limits, region, tls } = account;
     const warnings: Issue[] = [];
     const report = (path: Path, message: string): void =>
       void warnings.push(issue(['accounts', index, ...path], message));
     const ofKey = keyWarning(account);
     if (ofKey !== undefined) report([api_key === undefined ? 'api_key_file' : 'api_key'], ofKey);
+    const authorities = tls.ca_file === undefined ? undefined : readAuthorities(tls.ca_file);
+    if (authorities !== undefined && 'expires' in authorities && authorities.expires < Date.now()) {
+      const day = new Date(authorities.expires).toISOString().slice(0, 10);
+      report(
+        ['tls', 'ca_file'],
+        `names authorities that expired on ${day}, so that no call can succeed: renew the file`,
+      );
+    }
     const allowed = ALLOWED_PER_MINUTE[api];
     if (region !== undefined && limits.requests_per_minute > allowed) {
       const message = `is more than New Relic allows an account, so it will refuse calls: set at most ${allowed}, less where others use the account`;

@@ -5,10 +5,15 @@ export interface KeyPair {
   readonly key: string;
 }
 
+const DAY_MS = 86_400_000;
+
 type AltName = { readonly type: 1 | 2 | 6 | 7; readonly value?: string; readonly ip?: string };
 
-/** A certificate authority of its own. */
-export async function authority(name = 'test authority'): Promise<KeyPair> {
+/** A certificate authority of its own, or one below another; `expired` since a day. */
+export async function authority(
+  name = 'test authority',
+  { above, expired = false }: { readonly above?: KeyPair; readonly expired?: boolean } = {},
+): Promise<KeyPair> {
   const made = await generate([{ name: 'commonName', value: name }], {
     keyType: 'rsa',
     algorithm: 'sha256',
@@ -16,14 +21,23 @@ export async function authority(name = 'test authority'): Promise<KeyPair> {
       { name: 'basicConstraints', cA: true, critical: true },
       { name: 'keyUsage', keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
     ],
+    ...(above === undefined ? {} : { ca: above }),
+    ...(expired
+      ? { notBeforeDate: new Date(Date.now() - 2 * DAY_MS), notAfterDate: new Date(Date.now() - DAY_MS) }
+      : {}),
   });
   return { cert: made.cert, key: made.private };
 }
 
 /** A certificate for servers and clients, signed by an authority, or by itself. */
-export async function certificate(name: string, altNames: AltName[], ca?: KeyPair): Promise<KeyPair> {
+export async function certificate(
+  name: string,
+  altNames: AltName[],
+  ca?: KeyPair,
+  keyType: 'rsa' | 'ec' = 'rsa',
+): Promise<KeyPair> {
   const made = await generate([{ name: 'commonName', value: name }], {
-    keyType: 'rsa',
+    keyType,
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: false },

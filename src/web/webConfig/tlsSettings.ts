@@ -1,8 +1,9 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { issue, mayBeSecret, type Issue } from '../../config/diagnostic.ts';
-import { certificateProblem, readFile } from '../../config/files.ts';
+import { parseAuthorities } from '../../config/certificates.ts';
+import { readFile } from '../../config/files.ts';
+import { findPairProblem } from './keyPair.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
 /** The settings of a TLS server; `context` can be swapped while it runs. */
@@ -43,16 +44,17 @@ export function readTlsSettings(section: TlsSection, folder: string) {
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
   if (issues.length > 0) return { settings: undefined, issues, files };
-  const authorities = pems.ca === undefined ? undefined : certificateProblem(pems.ca);
-  if (authorities !== undefined) issues.push(at(keyOf(section, 'client_ca'), authorities));
-  const context = contextOptions(section, pems);
+  const authorities = pems.ca === undefined ? undefined : parseAuthorities(Buffer.from(pems.ca));
+  if (authorities !== undefined && 'problem' in authorities) {
+    issues.push(at(keyOf(section, 'client_ca'), authorities.problem));
+  }
+  const ca = authorities !== undefined && 'pem' in authorities ? authorities.pem : undefined;
+  const { cert = '', key = '' } = pems;
+  const unusable = findPairProblem(cert, key);
+  if (unusable !== undefined) issues.push(at(keyOf(section, unusable.name), unusable.message));
+  const context = contextOptions(section, { cert, key, ca });
   try {
-    createSecureContext(context);
-    // OpenSSL accepts a key of another kind than the certificate's, with which every handshake would fail.
-    const { cert, key } = pems;
-    if (cert !== undefined && key !== undefined && !new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
-      issues.push(at(keyOf(section, 'key'), 'is not the key of the certificate'));
-    }
+    if (unusable === undefined) createSecureContext(context);
   } catch (error) {
     issues.push(at(keyOf(section, 'cert'), `certificate and key cannot be used (${errorCode(error)})`));
   }

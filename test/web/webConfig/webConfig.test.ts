@@ -181,7 +181,7 @@ describe('faults', () => {
     ],
     [
       'http_server_config:\n  headers:\n    Content-Security-Policy: "a\\u0001"\n',
-      '3:30: http_server_config.headers.Content-Security-Policy: has a character that an HTTP header cannot carry',
+      '3:30: http_server_config.headers.Content-Security-Policy: has a character that an HTTP header cannot carry; it holds the invisible character U+0001: remove it',
     ],
     [
       `basic_auth_users: {"a:b": ${HASH}}\n`,
@@ -229,7 +229,7 @@ describe('faults', () => {
 
   test('a key that does not belong to the certificate, told without a word of either', () => {
     const [fault = ''] = faults('tls_server_config:\n  cert_file: one.crt\n  key_file: two.key\n');
-    expect(fault).toMatch(/^web\.yaml:2:14: tls_server_config\.cert_file: certificate and key cannot be used \(ERR_/);
+    expect(fault).toMatch(/^web\.yaml:3:13: tls_server_config\.key_file: is not the key of the certificate$/);
   });
 
   test('a key of another kind than the certificate, with which every handshake would fail', () => {

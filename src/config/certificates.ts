@@ -1,0 +1,61 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile, type FileProblem } from './files.ts';
+
+/** Certificate authorities, as one PEM text that OpenSSL reads to its end. */
+export interface Authorities {
+  readonly pem: string;
+  /** When the last root expires, in Unix milliseconds: nothing can be verified from then on. */
+  readonly expires: number;
+}
+
+const BEGIN = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/g;
+const BLOCK = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----([^-]*)-----END \1-----/g;
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+/** First byte of a certificate in DER form. */
+const DER_SEQUENCE = 0x30;
+
+/** Reads the authorities in a file; see parseAuthorities. */
+export function readAuthorities(path: string): Authorities | FileProblem {
+  const read = readFile(path);
+  return 'problem' in read ? read : parseAuthorities(read.bytes);
+}
+
+/**
+ * Parses certificates in PEM form, with anything between them and in any layout, or one in DER form. OpenSSL reads up to the
+ * first block that it does not like, in silence; so it gets the parsed certificates, never the bytes of the file.
+ */
+export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
+  const found = bytes[0] === DER_SEQUENCE ? [bytes] : blocksIn(bytes);
+  if ('problem' in found) return found;
+  try {
+    const certificates = found.map((der) => new X509Certificate(der));
+    // Node.js trusts a chain only up to a certificate that signed itself.
+    const roots = certificates.filter((each) => each.subject === each.issuer && each.verify(each.publicKey));
+    if (roots.length === 0) {
+      return { problem: 'holds no root certificate, which has signed itself: add that of the authority' };
+    }
+    return {
+      pem: certificates.map(String).join(''),
+      expires: Math.max(...roots.map(({ validTo }) => Date.parse(validTo))),
+    };
+  } catch {
+    return { problem: 'holds a certificate that cannot be read' };
+  }
+}
+
+function blocksIn(bytes: Buffer): readonly Buffer[] | FileProblem {
+  if (isUtf16(bytes)) return { problem: 'is UTF-16 text: save it as UTF-8' };
+  const text = bytes.toString('latin1');
+  const blocks = [...text.matchAll(BLOCK)].map(([, , body = '']) => body);
+  const begun = text.match(BEGIN)?.length ?? 0;
+  if (begun === 0) return { problem: 'holds no certificate in PEM form' };
+  if (blocks.length < begun) return { problem: 'holds a certificate that is cut off' };
+  if (!blocks.every((body) => BASE64.test(body))) return { problem: 'holds a certificate that cannot be read' };
+  return blocks.map((body) => Buffer.from(body, 'base64'));
+}
+
+/** True for text as older Windows programs save it. */
+function isUtf16(bytes: Buffer): boolean {
+  const [first, second] = bytes;
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+}
