@@ -10,7 +10,7 @@ export interface Authorities {
 
 const BEGIN = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 const BLOCK = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----([^-]*)-----END \1-----/g;
-const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 /** First byte of a certificate in DER form. */
 const DER_SEQUENCE = 0x30;
 
@@ -46,7 +46,7 @@ export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
 function blocksIn(bytes: Buffer): readonly Buffer[] | FileProblem {
   if (isUtf16(bytes)) return { problem: 'is UTF-16 text: save it as UTF-8' };
   const text = bytes.toString('latin1');
-  const blocks = [...text.matchAll(BLOCK)].map(([, , body = '']) => body);
+  const blocks = [...text.matchAll(BLOCK)].map(([, , body = '']) => body.replaceAll(/\s/g, ''));
   const begun = text.match(BEGIN)?.length ?? 0;
   if (begun === 0) return { problem: 'holds no certificate in PEM form' };
   if (blocks.length < begun) return { problem: 'holds a certificate that is cut off' };
