@@ -71,6 +71,8 @@ In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`
    - \`NEW_RELIC_API\`: \`nerdgraph\` (the default) or \`rest\`
    - \`NEW_RELIC_ACCOUNT_ID\`: the number of the account; may be left out where the key sees one account only
 
+   White space around their values does not count.
+
 A change takes effect with a [reload](interface.md#reload).
 
 ## Faults
@@ -83,5 +85,6 @@ certificate files that cannot be used; and texts that are published or sent (nam
 No fault repeats a value of the file, which could be a key, nor a key that is not plainly a name (\`<hidden>\`).
 
 A warning is likely a mistake: a key that is no user key, \`query_files\` that match no file or have a \`\${...}\`,
+a \`ca_file\` whose authorities have all expired, an entry of \`NO_PROXY\` that is not understood,
 \`requests_per_minute\` above what New Relic allows an account (not with \`base_url\`), and with NerdGraph a \`request_timeout\` under 7s or
 \`api_key_header: X-Api-Key\`.`;

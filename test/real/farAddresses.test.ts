@@ -5,13 +5,13 @@ import { inFolder } from '../support/folder.ts';
 import { runCommand } from './support/processes.ts';
 import { describeReal } from './support/realPrograms.ts';
 
-/** Runs test/real/far/calls.ts in namespaces of its own, where its own name server answers. */
+/** Runs farCallsChild.ts in namespaces of its own, where its own name server answers. */
 async function callEachWay(): Promise<unknown> {
   return inFolder(async (folder) => {
     const resolver = join(folder, 'resolv.conf');
     writeFileSync(resolver, 'nameserver 127.0.0.1\n');
     const prepare = 'mount --bind "$0" /etc/resolv.conf && ip link set lo up && exec "$@"';
-    const node = [process.execPath, '--import', 'tsx', join(import.meta.dirname, 'far/calls.ts')];
+    const node = [process.execPath, '--import', 'tsx', join(import.meta.dirname, 'support/farCallsChild.ts')];
     const command = ['unshare', '--net', '--mount', 'sh', '-c', prepare, resolver, ...node] as const;
     const { status, stdout, stderr } = await runCommand(command);
     if (status !== 0) throw new Error(`ended with status ${String(status)}: ${stderr}`);

@@ -23,7 +23,9 @@ const NAMES = {
 };
 const REQUEST_TIMEOUT_MS = 10_000;
 
-const device = spawn('python3', [join(import.meta.dirname, 'reflect.py')], { stdio: ['ignore', 'pipe', 'inherit'] });
+const device = spawn('python3', [join(import.meta.dirname, 'farReflection.py')], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
 await once(device.stdout, 'data');
 const names = await startNameServer(NAMES, '127.0.0.1', 53);
 const ca = await authority();
