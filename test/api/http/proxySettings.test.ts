@@ -9,9 +9,8 @@ describe('NO_PROXY', () => {
     const settings = readProxySettings({ HTTPS_PROXY: PROXY, NO_PROXY: noProxy });
     expect(settings.isExcluded(new URL(url)) ? 'direct' : 'proxy').toBe(ours);
     const named = settings.warnings.map(({ variable, message }) => `${variable}: ${message}`);
-    expect(named).toEqual(
-      unknown.map((entry) => expect.stringContaining(`excludes nothing: ${JSON.stringify(entry)}`)),
-    );
+    const excluding = /excludes nothing: ("(?:[^"\\]|\\.)*");/;
+    expect(named.map((text) => excluding.exec(text)?.[1])).toEqual(unknown.map((entry) => JSON.stringify(entry)));
   });
 
   it('does not show an entry that may hold a password', () => {
