@@ -52,6 +52,7 @@ const SILENT = {
   failed: ignore,
   retried: ignore,
   split: ignore,
+  leftOut: ignore,
   serviceMessage: ignore,
 };
 
