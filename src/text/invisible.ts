@@ -27,7 +27,7 @@ export function findInvisible(text: string): string | undefined {
 }
 
 /** Pairs of quotes, straight and typographic. */
-const QUOTED = /^(["'`]).*\1$|^[“„«‘].*[”“»’]$/su;
+const QUOTED = /^(["'`]).*\1$|^[\u201c\u201e\u00ab\u2018].*[\u201d\u201c\u00bb\u2019]$/su;
 
 /** True for a text with quotes around it: they are part of a value that no YAML file or shell has unquoted. */
 export function isQuoted(text: string): boolean {
