@@ -1,26 +1,24 @@
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { z } from 'zod';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
 import { runCommand } from '../real/support/processes.ts';
-import { describeReal, type RealProgram } from '../real/support/realPrograms.ts';
+import { describeReal } from '../real/support/realPrograms.ts';
+import { CHART, documents, NAME, NEEDED, objectOf, ofKind, Renderer, type Resource } from './helm/chart.ts';
 import { unknownFields, validate } from './kubernetesSchemas.ts';
 import { textOf } from './yamlFiles.ts';
 
-const NAME = 'newrelic-apm-exporter';
-const CHART = join(ROOT, 'deploy/helm');
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(textOf('package.json')));
 
 const folder = mkdtempSync(join(tmpdir(), 'helm-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const resource = z.looseObject({ kind: z.string(), metadata: z.looseObject({ name: z.string() }) });
-type Resource = z.output<typeof resource>;
-const objectOf = z.record(z.string(), z.unknown());
+const renderer = new Renderer(folder);
+const rendered = (given: unknown, chart?: string): Promise<Resource[]> => renderer.render(given, chart);
 const values = objectOf.parse(strictYaml('deploy/helm/values.yaml'));
 const schema = objectOf.parse(JSON.parse(textOf('deploy/helm/values.schema.json')));
 
@@ -50,7 +48,8 @@ describe('the chart', () => {
     ['a configuration without accounts', { config: {} }],
     ['a key of the configuration that there is not', { config: { accounts: [{}], collections: {} } }],
     ['a digest that is none', { image: { repository: 'a', digest: 'latest' } }],
-    ['a port that is none', { networkPolicy: { egressPorts: [70_000] } }],
+    ['a rule of egress that is none', { networkPolicy: { egress: [53] } }],
+    ['a label without a text', { podLabels: { team: 1 } }],
   ])('refuses %s', (_, given) => {
     expect(fits(given)).toBe(false);
   });
@@ -69,7 +68,7 @@ describe('the chart', () => {
 await describeReal('the chart, rendered by the template engine that helm uses', {
   tools: ['go'],
   define: (program) => {
-    beforeAll(() => buildRenderer(program('go')), 600_000);
+    beforeAll(() => renderer.build(program('go')), 600_000);
 
     test.each([
       ['with its own values', NEEDED],
@@ -134,6 +133,23 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(maps[0]?.metadata).toMatchObject({ labels: { grafana_dashboard: '1' } });
     });
 
+    test('labels and annotations of the user stand beside those of the chart, which nobody can take its pods from', async () => {
+      const own = {
+        'app.kubernetes.io/name': 'other',
+        'app.kubernetes.io/component': 'other',
+        grafana_dashboard: 'no',
+      };
+      const note = { 'checksum/config': 'x', team: 'payments' };
+      const given = { ...EVERYTHING, labels: own, podLabels: { ...own, team: 'payments' }, podAnnotations: note };
+      const resources = await rendered(given);
+      for (const { metadata } of resources)
+        expect(metadata).toMatchObject({ labels: { 'app.kubernetes.io/name': NAME } });
+      const labels = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/instance': NAME, team: 'payments' };
+      const annotations = { 'checksum/config': expect.stringMatching(/^[0-9a-f]{64}$/) as unknown, team: 'payments' };
+      const template = { metadata: { labels, annotations } };
+      expect(ofKind(resources, 'Deployment')).toMatchObject([{ spec: { template } }]);
+    });
+
     test.each([
       ['two secrets', { ...NEEDED, keys: { ...NEEDED.keys, ...withKey('NRAK-1').keys } }, /exclude each other/],
       ['no image, which would never start', { keys: NEEDED.keys }, /image\.repository is empty: name the place/],
@@ -152,14 +168,18 @@ await describeReal('the chart and the kustomization', {
   tools: ['go', 'kubectl'],
   define: (program) => {
     beforeAll(async () => {
-      await buildRenderer(program('go'));
+      await renderer.build(program('go'));
       cpSync(join(ROOT, 'deploy/kubernetes'), join(folder, 'kubernetes'), { recursive: true });
+      cpSync(join(ROOT, 'deploy/openshift'), join(folder, 'openshift'), { recursive: true });
       writeFileSync(join(folder, 'kubernetes/api-key.txt'), 'NRAK-1');
     }, 600_000);
 
-    test('give the same for equal values', async () => {
-      const chart = await rendered(withKey('NRAK-1'));
-      const kustomized = await kustomize();
+    test.each([
+      ['in a plain cluster', 'kubernetes', {}],
+      ['on OpenShift', 'openshift', objectOf.parse(strictYaml('deploy/helm/values-openshift.yaml'))],
+    ])('give the same for equal values, %s', async (_, name, values) => {
+      const chart = await rendered({ ...values, ...withKey('NRAK-1') });
+      const kustomized = await kustomize(name);
       const kinds = kustomized.map(({ kind }) => kind).filter((kind) => kind !== 'Namespace');
       expect(chart.map(({ kind }) => kind).toSorted()).toEqual(kinds.toSorted());
       for (const kind of kinds) {
@@ -185,8 +205,8 @@ await describeReal('the chart and the kustomization', {
       expect(JSON.stringify(ofKind(kustomized, 'Deployment'))).toContain('"--web.config.file=');
     });
 
-    async function kustomize(): Promise<Resource[]> {
-      const args = ['kustomize', join(folder, 'kubernetes')] as const;
+    async function kustomize(name = 'kubernetes'): Promise<Resource[]> {
+      const args = ['kustomize', join(folder, name)] as const;
       const { status, stdout, stderr } = await runCommand([...program('kubectl').command, ...args]);
       expect([status, stderr]).toEqual([0, '']);
       return documents(stdout);
@@ -196,13 +216,7 @@ await describeReal('the chart and the kustomization', {
 
 const OFF = { enabled: false };
 
-/** Without these the chart refuses to install. */
-const NEEDED = {
-  image: { repository: 'registry.example.com/newrelic-apm-exporter' },
-  keys: { existingSecret: 'new-relic' },
-};
-
-/** The same with a secret that the chart makes. */
+/** A secret that the chart makes, in place of one of the user. */
 function withKey(key: string) {
   return { ...NEEDED, keys: { files: { 'api-key': key } } };
 }
@@ -215,7 +229,7 @@ const EVERYTHING = {
   keys: { existingSecret: 'new-relic' },
   web: { existingSecret: 'web', tls: true },
   extraArgs: ['--log.format=json'],
-  env: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example:3128' }],
+  extraEnv: [{ name: 'HTTPS_PROXY', value: 'http://proxy.example:3128' }],
   nodeSelector: { 'kubernetes.io/arch': 'amd64' },
   tolerations: [{ key: 'dedicated', operator: 'Exists' }],
   affinity: { podAntiAffinity: {} },
@@ -225,38 +239,9 @@ const EVERYTHING = {
     basicAuth: { username: { name: 'login', key: 'user' }, password: { name: 'login', key: 'password' } },
   },
   dashboards: { enabled: true, annotations: { grafana_folder: 'New Relic APM' } },
-  networkPolicy: { egressPorts: [443, 3128] },
+  serviceAccount: { create: true, annotations: { 'example.com/team': 'payments' } },
+  networkPolicy: { egress: [{ ports: [{ protocol: 'TCP', port: 3128 }] }] },
 };
-
-/** Builds the program that renders, which is beside this file. */
-async function buildRenderer(go: RealProgram): Promise<void> {
-  const source = resolve(import.meta.dirname, 'helm/render.go');
-  const env = { GO111MODULE: 'off', GOPATH: '/usr/share/gocode', GOFLAGS: '' };
-  const args = ['build', '-o', join(folder, 'render'), source] as const;
-  const { status, stderr } = await runCommand([...go.command, ...args], { env, limit: 600_000 });
-  expect([status, stderr]).toEqual([0, '']);
-}
-
-/** What the chart gives for these values. */
-async function rendered(given: unknown): Promise<Resource[]> {
-  const input = JSON.stringify(given);
-  const command = [join(folder, 'render'), CHART, NAME, 'monitored'] as const;
-  const { status, stdout, stderr } = await runCommand(command, { input });
-  if (status !== 0) throw new Error(stderr);
-  return documents(stdout);
-}
-
-function documents(text: string): Resource[] {
-  const all = parseAllDocuments(text, { version: '1.1' }).map((document) => {
-    expect(document.errors).toEqual([]);
-    return document.toJS() as unknown;
-  });
-  return all.filter((each) => each !== null).map((each) => resource.parse(each));
-}
-
-function ofKind(resources: readonly Resource[], kind: string): Resource[] {
-  return resources.filter((each) => each.kind === kind);
-}
 
 /** Labels and annotations that only one of the two tools writes. */
 const OF_A_TOOL = new Set([

@@ -6,10 +6,22 @@ import { PrometheusRule } from '@kubernetes-models/prometheus-operator/monitorin
 import { ScrapeConfig } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1alpha1/ScrapeConfig';
 import { Secret } from 'kubernetes-models/v1/Secret';
 import { Service } from 'kubernetes-models/v1/Service';
+import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
 import { ServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
 
 const KINDS: readonly ((new (value: never) => { validate(): void }) & { is(value: unknown): boolean })[] = [
-  ...[Deployment, Namespace, ConfigMap, Secret, ScrapeConfig, NetworkPolicy, Service, ServiceMonitor, PrometheusRule],
+  ...[
+    Deployment,
+    Namespace,
+    ConfigMap,
+    Secret,
+    ScrapeConfig,
+    NetworkPolicy,
+    Service,
+    ServiceAccount,
+    ServiceMonitor,
+    PrometheusRule,
+  ],
 ];
 
 /** Throws unless the value fits the published schema of its kind: Kubernetes' OpenAPI, or the operator's definitions. */

@@ -77,11 +77,12 @@ func main() {
 	}
 	for _, path := range paths {
 		name := filepath.Base(path)
-		if strings.HasPrefix(name, "_") || name == "NOTES.txt" {
+		if strings.HasPrefix(name, "_") {
 			continue
 		}
 		text := execute(engine, name, scope)
-		if strings.TrimSpace(text) != "" {
+		// What helm prints for a person, and fails by as well.
+		if name != "NOTES.txt" && strings.TrimSpace(text) != "" {
 			fmt.Printf("---\n# Source: %s\n%s\n", name, text)
 		}
 	}
