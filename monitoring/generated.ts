@@ -9,14 +9,21 @@ const HEAD = `# Edit: nothing. Written by \`npm run generate\` from the files of
 
 const ruleFile = z.object({ groups: z.array(z.unknown()) });
 
+/** The files of rules that the deployments of Kubernetes load; the others suit some accounts only. */
+const RULES = ['recording.yaml', 'alerts.yaml', 'packs.yaml'] as const;
+
+function textOf(file: string): string {
+  return readFileSync(new URL(`rules/${file}`, import.meta.url), 'utf8');
+}
+
 /** The groups of a file of rules. */
 function groupsOf(file: string): unknown[] {
-  return ruleFile.parse(parse(readFileSync(new URL(`rules/${file}`, import.meta.url), 'utf8'))).groups;
+  return ruleFile.parse(parse(textOf(file))).groups;
 }
 
 /** The rules as the Prometheus operator takes them. */
 export function prometheusRule(): GeneratedFile {
-  const groups = ['recording.yaml', 'alerts.yaml', 'packs.yaml'].flatMap(groupsOf);
+  const groups = RULES.flatMap(groupsOf);
   const resource = {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
@@ -38,7 +45,17 @@ function mixinRules(): GeneratedFile {
   return { path: 'monitoring/mixin/rules.json', content: `${JSON.stringify(rules, null, 2)}\n` };
 }
 
+/**
+ * Rules and dashboards as files of the chart. Helm reads only what lies inside a chart, and a symbolic link is lost where
+ * Git makes none (Windows) and where links are left out of an archive (Flux).
+ */
+function chartFiles(): GeneratedFile[] {
+  const rules = RULES.map((file) => ({ path: `rules/${file}`, content: HEAD + textOf(file) }));
+  const boards = dashboards().map(({ path, content }) => ({ path: path.replace(/^monitoring\//, ''), content }));
+  return [...rules, ...boards].map(({ path, content }) => ({ path: `deploy/helm/files/${path}`, content }));
+}
+
 /** Every file under monitoring/ and deploy/ that is generated and committed. */
 export function monitoringFiles(): GeneratedFile[] {
-  return [...dashboards(), prometheusRule(), mixinRules()];
+  return [...dashboards(), prometheusRule(), mixinRules(), ...chartFiles()];
 }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { configurationFiles } from './generate/configurationFiles.ts';
 import { formatted, stalePaths, type GeneratedFile } from './generate/generatedFile.ts';
@@ -23,7 +23,9 @@ async function main(checkOnly: boolean): Promise<number> {
     return stale.length === 0 ? 0 : 1;
   }
   for (const file of GENERATED_FILES.filter(({ path }) => stale.includes(path))) {
-    await writeFile(new URL(file.path, ROOT), await file.content());
+    const place = new URL(file.path, ROOT);
+    await mkdir(new URL('.', place), { recursive: true });
+    await writeFile(place, await file.content());
     console.log(`${file.path} written.`);
   }
   return 0;

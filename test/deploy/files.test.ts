@@ -5,7 +5,7 @@ import { deployFiles, textOf } from './yamlFiles.ts';
 
 /** Templates of the chart become YAML only when they are rendered, JSON has no comments, and pages say it in prose. */
 const isTemplate = (path: string): boolean => path.includes('/templates/');
-const hasHead = (path: string): boolean => !isTemplate(path) && !/\.json$|\.md$|\.helmignore$/.test(path);
+const hasHead = (path: string): boolean => !isTemplate(path) && !/\.(json|md)$/.test(path);
 
 test.each([...deployFiles().filter(hasHead), 'Dockerfile'])('%s says in its head what to edit', (path) => {
   const head = /^(?:#.*\n)+/.exec(textOf(path))?.[0] ?? '';

@@ -1,16 +1,17 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { GENERATED_FILES } from '../../scripts/generate.ts';
 import { ROOT, strictYaml } from '../monitoring/ruleFiles.ts';
 import { runCommand } from '../real/support/processes.ts';
 import { describeReal } from '../real/support/realPrograms.ts';
 import { CHART, documents, NAME, NEEDED, objectOf, ofKind, Renderer, type Resource } from './helm/chart.ts';
 import { unknownFields, validate } from './kubernetesSchemas.ts';
-import { textOf } from './yamlFiles.ts';
+import { deployEntries, deployFiles, textOf } from './yamlFiles.ts';
 
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(textOf('package.json')));
 
@@ -18,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'helm-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const renderer = new Renderer(folder);
-const rendered = (given: unknown, chart?: string): Promise<Resource[]> => renderer.render(given, chart);
+const rendered = (changes: unknown, chart?: string): Promise<Resource[]> => renderer.render(changes, chart);
 const values = objectOf.parse(strictYaml('deploy/helm/values.yaml'));
 const schema = objectOf.parse(JSON.parse(textOf('deploy/helm/values.schema.json')));
 
@@ -62,6 +63,20 @@ describe('the chart', () => {
     );
     const whole = new Ajv({ strict: false, validateFormats: false }).compile(configuration);
     expect(whole(values['config']), JSON.stringify(whole.errors)).toBe(true);
+  });
+});
+
+describe('the files of deploy/', () => {
+  test('are files: a symbolic link is lost in a clone on Windows and in an archive of Flux', () => {
+    const others = deployEntries().filter((entry) => !entry.isDirectory() && !entry.isFile());
+    expect(others.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('have nothing in the chart that is not made from monitoring/', () => {
+    const generated = new Set(GENERATED_FILES.map(({ path }) => path));
+    const folder = 'deploy/helm/files/';
+    expect(deployFiles().filter((path) => path.startsWith(folder) && !generated.has(path))).toEqual([]);
+    expect(generated).toContain(`${folder}rules/alerts.yaml`);
   });
 });
 
@@ -125,7 +140,8 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       const all = ofKind(await rendered(EVERYTHING), 'ConfigMap');
       const maps = all.filter(({ metadata }) => metadata.name.includes('dashboard'));
       const found = maps.flatMap((map) => Object.entries(z.record(z.string(), z.string()).parse(map['data'])));
-      expect(found.map(([name]) => name)).toContain('newrelic-apm-fleet.json');
+      const files = readdirSync(join(ROOT, 'monitoring/dashboards')).filter((name) => name.endsWith('.json'));
+      expect(found.map(([name]) => name).toSorted()).toEqual(files.map((name) => `newrelic-apm-${name}`).toSorted());
       for (const [name, text] of found) {
         const path = `monitoring/dashboards/${name.replace('newrelic-apm-', '')}`;
         expect(JSON.parse(text), name).toEqual(JSON.parse(textOf(path)));
@@ -133,15 +149,50 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(maps[0]?.metadata).toMatchObject({ labels: { grafana_dashboard: '1' } });
     });
 
+    test.each(deployFiles().filter((path) => path.startsWith('deploy/helm/files/')))(
+      'fails, and names the file, where %s is missing or empty',
+      async (file) => {
+        const copy = join(folder, 'copy');
+        const path = join(copy, file.slice('deploy/helm/'.length));
+        const words = new RegExp(`${file.slice('deploy/helm/'.length)} is missing or empty`);
+        for (const spoil of [truncateSync, rmSync]) {
+          cpSync(CHART, copy, { recursive: true });
+          spoil(path);
+          await expect(rendered(EVERYTHING, copy)).rejects.toThrow(words);
+        }
+      },
+    );
+
+    test('fails where a file of rules has no rules, as a link that became a text has none', async () => {
+      const copy = join(folder, 'copy');
+      cpSync(CHART, copy, { recursive: true });
+      writeFileSync(join(copy, 'files/rules/alerts.yaml'), '../../../../monitoring/rules/alerts.yaml');
+      await expect(rendered(NEEDED, copy)).rejects.toThrow(/alerts\.yaml has no groups of rules/);
+    });
+
+    test('gives the same from files with the line ends of Windows', async () => {
+      const copy = join(folder, 'windows');
+      cpSync(CHART, copy, { recursive: true });
+      for (const path of deployFiles().filter((each) => each.startsWith('deploy/helm/'))) {
+        writeFileSync(join(copy, path.slice('deploy/helm/'.length)), textOf(path).replaceAll('\n', '\r\n'));
+      }
+      expect(await rendered(EVERYTHING, copy)).toEqual(await rendered(EVERYTHING));
+    });
+
     test('labels and annotations of the user stand beside those of the chart, which nobody can take its pods from', async () => {
-      const own = {
+      const labelsOfUser = {
         'app.kubernetes.io/name': 'other',
         'app.kubernetes.io/component': 'other',
         grafana_dashboard: 'no',
       };
       const note = { 'checksum/config': 'x', team: 'payments' };
-      const given = { ...EVERYTHING, labels: own, podLabels: { ...own, team: 'payments' }, podAnnotations: note };
-      const resources = await rendered(given);
+      const changes = {
+        ...EVERYTHING,
+        labels: labelsOfUser,
+        podLabels: { ...labelsOfUser, team: 'payments' },
+        podAnnotations: note,
+      };
+      const resources = await rendered(changes);
       for (const { metadata } of resources)
         expect(metadata).toMatchObject({ labels: { 'app.kubernetes.io/name': NAME } });
       const labels = { 'app.kubernetes.io/name': NAME, 'app.kubernetes.io/instance': NAME, team: 'payments' };

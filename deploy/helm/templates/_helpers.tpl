@@ -39,6 +39,11 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- if (.Values.podSecurityContext).fsGroup }}288{{ else }}292{{ end -}}
 {{- end -}}
 
+{{- /* The text of a file of the chart; an archive or a copy without it must not look like success. */ -}}
+{{- define "exporter.file" -}}
+{{- required (printf "%s is missing or empty in this copy of the chart: take all of deploy/helm, or the packaged chart" .path) (.files.Get .path) -}}
+{{- end -}}
+
 {{- define "exporter.secret" -}}
 {{- if and (.Values.keys).existingSecret (.Values.keys).files -}}
 {{- fail "keys: existingSecret and files exclude each other" -}}

@@ -35,18 +35,6 @@ func (files Files) Get(path string) string {
 	return string(content)
 }
 
-func (files Files) Glob(pattern string) map[string][]byte {
-	found := map[string][]byte{}
-	paths, err := filepath.Glob(filepath.Join(files.root, pattern))
-	must(err)
-	for _, path := range paths {
-		name, err := filepath.Rel(files.root, path)
-		must(err)
-		found[name] = []byte(files.Get(name))
-	}
-	return found
-}
-
 func main() {
 	chart, release, namespace := os.Args[1], os.Args[2], os.Args[3]
 	description, values := object{}, object{}
