@@ -73,7 +73,7 @@ In any text value, \`\${NAME}\` is replaced by the environment variable \`NAME\`
 
    White space around their values does not count.
 
-A change takes effect with a [reload](interface.md#reload).
+A change takes effect with a [reload](reference.md#reload).
 
 ## Faults
 

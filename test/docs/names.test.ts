@@ -137,17 +137,17 @@ describe.each(PAGES)('$path', ({ text }) => {
   });
 });
 
-describe('docs/interface.md', () => {
-  const { text } = pageAt('docs/interface.md');
+describe('docs/reference.md', () => {
+  const { text } = pageAt('docs/reference.md');
 
   test.each(program.commands.map((command) => command.name()))('describes the command %s', (name) => {
-    expect(sectionOf(pageAt('docs/interface.md'), '## Commands')).toMatch(new RegExp(`^- \`${name}[ \`]`, 'm'));
+    expect(sectionOf(pageAt('docs/reference.md'), '## Commands')).toMatch(new RegExp(`^- \`${name}[ \`]`, 'm'));
     expect(pageAt('README.md').text).toContain(`\`${name}\``);
   });
 
   test.each(['/metrics', '/', ...Object.values(PATHS)])('describes the endpoint %s', (endpoint) => {
     const path = endpoint.replaceAll('/', '\\/');
-    expect(sectionOf(pageAt('docs/interface.md'), '## Endpoints')).toMatch(new RegExp(`^- \`.*? ${path}[?\`].*:`, 'm'));
+    expect(sectionOf(pageAt('docs/reference.md'), '## Endpoints')).toMatch(new RegExp(`^- \`.*? ${path}[?\`].*:`, 'm'));
   });
 
   test.each(GROUPS)('names the group %s', (group) => {
@@ -168,9 +168,9 @@ test('docs/migrating.md names every family that NerdGraph does not have', () => 
 const SHARED_FLAGS = ['--config.file', '--log.level', '--log.format', '--color', '--version'];
 
 test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'compare', 'init', 'completion'])(
-  'docs/interface.md has exactly the flags of the command %s',
+  'docs/reference.md has exactly the flags of the command %s',
   (name) => {
-    const items = sectionOf(pageAt('docs/interface.md'), '## Commands').split(/^- /m);
+    const items = sectionOf(pageAt('docs/reference.md'), '## Commands').split(/^- /m);
     const [, flags = ''] = items.find((item) => item.startsWith(`\`${name}`))?.split('Flags:') ?? [];
     const documented = [...flags.matchAll(/`(--[^`]+)`/g)].map(([, flag = '']) => flag);
     const own = flagsOfCommand(name).filter((flag) => !SHARED_FLAGS.includes(flag));

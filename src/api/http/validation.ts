@@ -53,7 +53,7 @@ class LeftOut {
   }
 }
 
-/** Counts the parts of a response that could not be used (docs/interface.md). */
+/** Counts the parts of a response that could not be used (docs/reference.md). */
 export class Discarded {
   readonly #bad = new LeftOut();
   readonly #tooLong = new LeftOut();

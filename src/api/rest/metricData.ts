@@ -177,7 +177,7 @@ function allowedOf({ failures }: RestMemory, subject: MetricDataSubject): readon
 }
 
 /**
- * Reads the metric data of any number of names in as few calls as possible (docs/interface.md, "Metric data calls"); the values
+ * Reads the metric data of any number of names in as few calls as possible (docs/reference.md, "Metric data calls"); the values
  * of `refused` names are unknown. Rejects when a call fails for another reason than a refusal, because incomplete inputs would
  * give wrong calculations, or when the first and the last name are both refused before anything was read.
  *
