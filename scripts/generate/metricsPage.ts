@@ -7,6 +7,27 @@ const INTRODUCTION = `# Metrics
 
 Generated from \`src/metrics\` by \`npm run generate\`; edit that, not this.
 
+Five lines of a scrape, their values shortened:
+
+\`\`\`
+newrelic_application_web_requests_per_second{account="production",app="Checkout API",app_id="1000002"} 6.243
+newrelic_application_response_time_seconds{account="production",app="Checkout API",app_id="1000002"} 0.1403
+newrelic_application_component_time_seconds{account="production",app="Checkout API",app_id="1000002",component="Datastore/Postgres"} 0.03972
+newrelic_application_error_ratio{account="production",app="Checkout API",app_id="1000002"} 0.01068
+newrelic_application_apdex_score{account="production",app="Checkout API",app_id="1000002"} 0.9749
+\`\`\`
+
+Which of the three response times to take:
+
+- \`newrelic_application_response_time_seconds\`: **this one**, for dashboards and alerts. It is the line of New Relic's main chart: the
+  time of a web request with its wait in the queue, over \`collection.window\`.
+- \`newrelic_application_web_transaction_time_seconds\`: the same without the wait in the queue, to compare with what the application
+  measures itself.
+- \`newrelic_application_rolling_response_time_seconds\`: over [about 4 minutes](#state-and-rolling-values), whatever
+  \`collection.window\` is, to compare with New Relic's list of applications.
+
+\`newrelic_application_total_time_seconds\` is none of them: it is the time in the application's own code.
+
 Families are gauges in base units without timestamps (a ratio of 1 is 100 %, and some can be above 1). Names that end in \`_total\` are
 [counters](#counters), for \`rate()\` and \`increase()\`; all other values of applications are averages over a window already. What New
 Relic does not have is absent: never a made-up 0, never NaN. Every series of an account has its static labels, too.

@@ -196,7 +196,8 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
     }),
     windowRow(scope, {
       suffix: 'total_time_seconds',
-      meaning: 'Execution time of a web transaction outside the components, below zero where they overlap',
+      meaning:
+        'Application code: execution time of a web transaction outside the components, below zero where they overlap',
       source:
         'WebTransactionTotalTime:average_response_time (else HttpDispatcher:average_response_time) / 1000 - the ' +
         `component times, ${ABSENT_WITHOUT_REQUESTS}`,
