@@ -91,3 +91,37 @@ describe('with NerdGraph', () => {
     expect(ofScaling).toBeDefined();
   });
 });
+
+describe('the example in money of docs/scaling.md', () => {
+  const rows = rowsOf(sectionOf(SCALING, '### An example in money'));
+  const copy = (window: string, interval: string) => ({
+    queries: [
+      {
+        name: 'copy',
+        nrql: 'SELECT count(*) AS events FROM NrAiIncident',
+        metrics: [{ name: 'shop_alert_events', help: 'Alert events', value: 'events' }],
+        window,
+        interval,
+      },
+    ],
+  });
+
+  test('says what the plan says of minutes, and divides the money by them', async () => {
+    const simulator = await simulatorForTest({ applications: 5 });
+    const settings = [{ query_packs: ['alert_events'] }, copy('30d', '30m'), copy('1d', '5m'), {}];
+    const minutes: number[] = [];
+    for (const each of settings) {
+      const account = nerdGraphAccount(simulator, 'default', { ...each, counters: true });
+      const { stdout } = await commandsOn(account)('plan', '--format=json');
+      const [plan] = (JSON.parse(stdout) as { readonly accounts: readonly Scanned[] }).accounts;
+      minutes.push((plan?.scannedMinutes ?? []).reduce((sum, row) => sum + row.minutes, 0));
+    }
+    expect(rows.map(([, read = '']) => numberIn(read))).toEqual(minutes.map(Math.round));
+    const [dearest = NaN] = minutes;
+    expect(rows.map(([, , money = '']) => money)).toEqual(minutes.map((each) => ((each / dearest) * 100).toFixed(2)));
+  });
+});
+
+interface Scanned {
+  readonly scannedMinutes: readonly { readonly minutes: number }[];
+}
