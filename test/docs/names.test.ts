@@ -36,6 +36,8 @@ const OTHER_FLAGS = new Set([
   ...['--json', '--quick', '--growth', '--only', '--runs'],
   '--storage.tsdb.allow-overlapping-blocks',
   '--disable-sigusr1',
+  // Of Prometheus as an agent, in version 3 and before.
+  ...['--agent', '--enable-feature'],
 ]);
 
 /** Lines that call another program; its flags are its own. */

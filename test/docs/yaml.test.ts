@@ -2,6 +2,8 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { beforeAll, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
 import { itemOf, keysOf } from '../../scripts/generate/schemaKeys.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { fileSchema } from '../../src/config/schema/file.ts';
@@ -39,17 +41,32 @@ test.each(PAGES)('the configurations on $path are valid', ({ path }) => {
 
 const OTHERS = BLOCKS.filter(({ key }) => !isOurs(key));
 
-test('blocks of YAML that are no configuration of the exporter are these, of Prometheus, Alertmanager and TLS', () => {
+test('blocks of YAML that are no configuration of the exporter are these, of programs beside it', () => {
   expect(OTHERS.map(({ key }) => key).toSorted()).toEqual([
-    ...['groups', 'groups', 'groups', 'groups', 'route'],
-    ...['scrape_configs', 'scrape_configs', 'tls_server_config'],
+    ...['global', 'groups', 'groups', 'groups', 'groups', 'groups'],
+    ...['receivers', 'remote_write', 'route'],
+    ...['scrape_configs', 'scrape_configs', 'scrape_configs', 'tls_server_config'],
   ]);
 });
+
+const COLLECTOR = z.object({
+  receivers: z.object({ prometheus: z.object({ config: z.object({ scrape_configs: z.array(z.unknown()) }) }) }),
+});
+
+/** The configuration of Prometheus within one of the OpenTelemetry collector. */
+function receivedBy(collector: string): string {
+  return stringify(COLLECTOR.parse(parse(collector)).receivers.prometheus.config);
+}
 
 const LINT = ['--lint=all', '--lint-fatal'];
 /** The program and the arguments that check files of a key. */
 const CHECKS = {
+  // Prometheus as an agent takes no rules.
+  global: ['promtool', 'check', 'config', '--agent', ...LINT],
   groups: ['promtool', 'check', 'rules', ...LINT],
+  // A collector's receiver, of which Prometheus knows the inner configuration.
+  receivers: ['promtool', 'check', 'config', ...LINT],
+  remote_write: ['promtool', 'check', 'config', ...LINT],
   route: ['amtool', 'check-config'],
   scrape_configs: ['promtool', 'check', 'config', ...LINT],
   tls_server_config: ['promtool', 'check', 'web-config'],
@@ -72,7 +89,10 @@ await describeReal('the programs for which the pages show YAML', {
         writeFileSync(join(folder, 'exporter.key'), pair.key);
         const files = OTHERS.filter((each) => each.key === key).map(({ block }, index) => {
           const file = join(folder, `${index}.yaml`);
-          writeFileSync(file, block.replace('$2y$10$...', hashSync('a password', 4)));
+          writeFileSync(
+            file,
+            key === 'receivers' ? receivedBy(block) : block.replace('$2y$10$...', hashSync('a password', 4)),
+          );
           return file;
         });
         expect(await run(program(tool), [...args, ...files])).toMatchObject({ status: 0 });
