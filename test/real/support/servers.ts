@@ -73,6 +73,15 @@ export async function startPrometheus(program: RealProgram, given: ServerFiles):
   return { ...server, api, query, some };
 }
 
+/** Starts Prometheus as an agent, which scrapes and sends, and waits until it is ready. */
+export function startAgent(program: RealProgram, given: ServerFiles): Promise<RunningServer> {
+  return startServer(program, given, (folder) => [
+    program.version.startsWith('2.') ? '--enable-feature=agent' : '--agent',
+    `--config.file=${folder}/config.yml`,
+    `--storage.agent.path=${folder}/data`,
+  ]);
+}
+
 /** Starts Alertmanager, without clustering, on a free loopback port and waits until it is ready. */
 export function startAlertmanager(program: RealProgram, given: ServerFiles): Promise<RunningServer> {
   return startServer(program, given, (folder) => [
