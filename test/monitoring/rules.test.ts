@@ -1,6 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { dashboards } from '../../monitoring/dashboards/src/dashboards.ts';
 import { HOME } from '../../src/cli/version.ts';
 import { REST_ONLY } from '../real/incidents/fleet.ts';
 import { unknownNames } from './names.ts';
@@ -21,6 +23,11 @@ const ofServices = alerts.filter(({ expr }) =>
   /newrelic_(application|host|key_transaction)_(?!transactions_total)/.test(expr),
 );
 const runbook = readFileSync(resolve(ROOT, 'docs/alerts.md'), 'utf8');
+
+const dashboardFile = z.object({
+  uid: z.string(),
+  templating: z.object({ list: z.array(z.object({ name: z.string() })) }),
+});
 
 const namesOf = (rules: readonly Rule[]): string[] => rules.flatMap(({ record }) => record ?? []);
 /** The names of the rules that do not hold. */
@@ -76,26 +83,72 @@ describe('alerts', () => {
 
   test('say how bad it is, what it is, and what to do', () => {
     const wrong = offenders(shipped, ({ alert, labels, annotations }) => {
-      const { summary = '', description = '', runbook_url } = annotations;
+      const { summary = '', description = '', dashboard_url, runbook_url, ...others } = annotations;
       const page = `${HOME}/blob/main/docs/alerts.md#${alert.toLowerCase()}`;
       const isGraded =
         Object.keys(labels).join() === 'severity' && /^(critical|warning)$/.test(labels['severity'] ?? '');
-      return isGraded && summary.endsWith('.') && description.endsWith('.') && runbook_url === page;
+      const isTold = /[^.]$/.test(summary) && /[.?]$/.test(description) && Object.keys(others).length === 0;
+      return isGraded && isTold && dashboard_url !== undefined && runbook_url === page;
     });
     expect(wrong).toEqual([]);
     const sections = [...runbook.matchAll(/^### (NewRelic\w+)$/gm)].map(([, name]) => name);
     expect(sections).toEqual([...new Set(shipped.map(({ alert }) => alert))]);
   });
 
-  test('name in their summary what they are about: application and account, account, or exporter', () => {
-    const wrong = offenders(alerts, ({ alert, annotations: { summary = '' } }) => {
+  test('name in their summary what they are about: application, account and id, or account, or exporter', () => {
+    const wrong = offenders([...alerts, ...alertsAmong(slo)], ({ alert, annotations: { summary = '' } }) => {
       if (alert === 'NewRelicExporterAbsent') return true;
-      const labels = /^NewRelic(Application(?!Vanished)|Host|KeyTransaction)/.test(alert)
-        ? ['app', 'account']
+      const labels = /^NewRelic(Application(?!Vanished)|Host|KeyTransaction|ErrorBudget)/.test(alert)
+        ? ['app', 'account', 'app_id']
         : /^NewRelicAccountList/.test(alert)
           ? ['entry']
           : [/^NewRelic(Exporter|Config|Series)/.test(alert) ? 'instance' : 'account'];
       return labels.every((label) => summary.includes(`{{ $labels.${label} }}`));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('have their value in the summary, where it is more than yes or no', () => {
+    const silent = offenders(shipped, ({ annotations: { summary = '' } }) => summary.includes('$value'));
+    const isYesOrNo = ({ expr }: Rule): boolean =>
+      /\)+ == 0\n|^up\{.* == 0$|^absent|paused_until_timestamp_seconds/m.test(expr.split('unless')[0] ?? '');
+    expect(silent).toEqual(shipped.filter(isYesOrNo).map(({ alert }) => alert));
+  });
+
+  test('lead to a dashboard that there is, with what they are about chosen', () => {
+    const known = new Map(
+      dashboards().map(({ content }) => {
+        const { uid, templating } = dashboardFile.parse(JSON.parse(content));
+        return [uid, templating.list.map(({ name }) => name)];
+      }),
+    );
+    const wrong = offenders(shipped, ({ expr, annotations: { dashboard_url = '' } }) => {
+      const [path = '', query = ''] = dashboard_url.split('?');
+      const variables = known.get(path.replace('/d/', ''));
+      const chosen = query === '' ? [] : query.split('&').map((each) => each.split('=')[0]?.replace('var-', '') ?? '');
+      const isEscaped = !/\$labels\.(?:account|instance|host_id) \}\}/.test(dashboard_url);
+      return (
+        isEscaped &&
+        (chosen.length > 0 || expr.startsWith('absent')) &&
+        chosen.every((each) => variables?.includes(each))
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('claim no shorter and no longer time than they wait, with what they look back on', () => {
+    // The service itself takes ten minutes to call an application silent.
+    const before: Readonly<Record<string, number>> = {
+      NewRelicApplicationNotReporting: 10,
+      NewRelicExporterAbsent: 10,
+      NewRelicCollectionFailing: 10,
+    };
+    const wrong = offenders(shipped, ({ alert, for: duration = '', annotations: { summary, description } }) => {
+      const claimed = [...`${summary} ${description}`.matchAll(/(\d+) minutes or longer/g)].map(([, time]) =>
+        Number(time),
+      );
+      const waited = Number(/^(\d+)m$/.exec(duration)?.[1]) + (before[alert] ?? 0);
+      return claimed.every((time) => time === waited);
     });
     expect(wrong).toEqual([]);
   });

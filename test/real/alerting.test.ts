@@ -81,7 +81,12 @@ await describeReal('an incident upstream', {
         labels['alertname'] === ALERT && labels['app_id'] === String(APPLICATION);
       const firing = await hear((alert) => isOurs(alert) && alert.status === 'firing');
       expect(firing.labels).toMatchObject({ account: 'default', app: 'Storefront', severity: 'warning' });
-      expect(firing.annotations['description']).toContain('Storefront (default/1000001) fails 10%');
+      expect(firing.annotations['summary']).toMatch(
+        /^Storefront \(default, 1000001\): 10(?:\.\d+)? % of requests fail$/,
+      );
+      expect(firing.annotations['dashboard_url']).toBe(
+        `/d/newrelic-apm-application?var-account=default&var-app=${APPLICATION}`,
+      );
       expect(firing.annotations['runbook_url']).toMatch(/docs\/alerts\.md#newrelicapplicationerrorratiohigh$/);
       expect(heard.filter(isOurs).map(({ status }) => status)).not.toContain('resolved');
       // Quiet traffic from now on; the exporter sees it with its next window.
