@@ -6,7 +6,12 @@ import { dashboardExpressions, variableQueries } from '../../monitoring/dashboar
 import { unknownNames } from './names.ts';
 import { rulesOf } from './ruleFiles.ts';
 
-const target = z.object({ refId: z.string(), expr: z.string(), datasource: z.unknown() });
+const target = z.object({
+  refId: z.string(),
+  expr: z.string(),
+  legendFormat: z.string().optional(),
+  datasource: z.unknown(),
+});
 const panel = z.object({
   type: z.string(),
   title: z.string(),
@@ -14,7 +19,7 @@ const panel = z.object({
   datasource: z.unknown().optional(),
   gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
   targets: z.array(target).default([]),
-  fieldConfig: z.object({ defaults: z.object({ unit: z.string().optional() }) }).optional(),
+  fieldConfig: z.object({ defaults: z.object({ unit: z.string().optional() }), overrides: z.unknown() }).optional(),
 });
 const variable = z.object({
   name: z.string(),
@@ -162,6 +167,60 @@ test('the overview leads to an application, and the application to a host', () =
   expect(text('fleet')).toContain('var-app=${__data.fields.app_id}');
   expect(text('application')).toContain('/d/newrelic-apm-host?');
   expect(text('application')).toContain('var-host=${__data.fields.host_id}');
+});
+
+/** Families of the browser pack come from New Relic without the id. */
+const HAS_ID = (expr: string): boolean => !expr.includes('newrelic_browser_');
+
+test('every legend that names an application has its account and id, and so has every row of a table', () => {
+  const named = charts.flatMap(({ of, type, targets }) => targets.map((each) => ({ of, type, ...each })));
+  const legends = named.filter(({ legendFormat = '' }) => legendFormat.includes('{{app}}'));
+  expect(legends.length).toBeGreaterThan(5);
+  const vague = legends.filter(({ expr, legendFormat = '' }) =>
+    HAS_ID(expr)
+      ? !legendFormat.startsWith('{{app}} ({{account}}, {{app_id}})')
+      : !legendFormat.includes('{{account}}'),
+  );
+  expect(vague.map(({ of }) => of)).toEqual([]);
+  const rows = named.filter(({ type, expr }) => type === 'table' && /by \([^)]*\bapp\b/.test(expr));
+  expect(rows.length).toBeGreaterThan(5);
+  expect(rows.filter(({ expr }) => !/by \([^)]*\bapp_id\b/.test(expr)).map(({ of }) => of)).toEqual([]);
+});
+
+test('an alert that fires leads to the section that its rule links to', () => {
+  const overrides = z.array(
+    z.object({
+      matcher: z.object({ options: z.string() }),
+      properties: z.array(z.object({ id: z.string(), value: z.unknown() })),
+    }),
+  );
+  const [table] = charts.filter(({ title }) => title === 'Current alerts');
+  const [column] = overrides
+    .parse(table?.fieldConfig?.overrides)
+    .filter(({ matcher }) => matcher.options === 'runbook');
+  const valueOf = (id: string): unknown => column?.properties.find((each) => each.id === id)?.value;
+  const [mapping] = z
+    .array(z.object({ options: z.record(z.string(), z.object({ text: z.string() })) }))
+    .parse(valueOf('mappings'));
+  const [link] = z.array(z.object({ url: z.string() })).parse(valueOf('links'));
+  const alerts = ['alerts.yaml', 'packs.yaml', 'slo.yaml'].flatMap(rulesOf).filter(({ alert }) => alert !== undefined);
+  const led = alerts.map(({ alert = '' }) =>
+    link?.url.replace('${__value.text}', mapping?.options[alert]?.text ?? '-'),
+  );
+  expect(led).toEqual(alerts.map(({ annotations }) => annotations['runbook_url']));
+});
+
+test('one application has percentiles and key transactions over time', () => {
+  const over = charts.filter(({ of, type }) => of.startsWith('New Relic APM / Application') && type === 'timeseries');
+  const families = over.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/newrelic_\w+/g) ?? []));
+  expect(families).toEqual(
+    expect.arrayContaining([
+      'newrelic_transaction_duration_seconds',
+      ...['response_time_seconds', 'requests_per_second', 'error_ratio', 'apdex_score'].map(
+        (family) => `newrelic_key_transaction_rolling_${family}`,
+      ),
+    ]),
+  );
 });
 
 test('the variables app and host show a name and hold an id, whatever is in the name', () => {

@@ -3,10 +3,13 @@ import { basename, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
+import { substitute, variableExpression, variableQueries } from '../../monitoring/dashboards/src/expressions.ts';
+import { testFile } from '../docs/pages.ts';
 import { exampleRatios } from '../monitoring/sloExamples.ts';
 import { inFolder } from '../support/folder.ts';
 import { run } from './support/processes.ts';
 import { BOTH_LINES, describeReal } from './support/realPrograms.ts';
+import { testRules } from './support/rules.ts';
 
 const MONITORING = resolve(import.meta.dirname, '../../monitoring');
 const LIMIT = 600_000;
@@ -54,6 +57,26 @@ await describeReal('the shipped rules and dashboards', {
         }),
       LIMIT,
     );
+
+    test('the variable for applications tells two of one name apart', async () => {
+      const [variable] = variableQueries().filter(({ variable }) => variable === 'app');
+      const applications = [
+        ['production', '101'],
+        ['production', '102'],
+        ['staging', '103'],
+      ] as const;
+      const series = applications.map(([account, id]) => ({
+        series: `newrelic_application_info{job="a", instance="b", account="${account}", app="Checkout (API)", app_id="${id}"}`,
+        values: '1x5',
+      }));
+      const exp_samples = applications.map(([account, id]) => ({
+        labels: `{app="Checkout (API) (${account}, ${id})", app_id="${id}"}`,
+        value: 1,
+      }));
+      const expr = variable === undefined ? '' : substitute(variableExpression(variable));
+      const file = testFile([], series, [{ expr, eval_time: '1m', exp_samples }]);
+      expect(await testRules(program('promtool'), [file])).toMatchObject({ status: 0 });
+    });
 
     // Those of the dashboards and their variables are queried: test/real/scrape.test.ts.
     test('every expression of the examples for Sloth and Pyrra is well typed', () =>

@@ -14,6 +14,8 @@ const KEY_IDS = ['key_transaction', 'key_transaction_id'];
 
 const host = (family: string): string => by(HOST_IDS, select(`newrelic_host_${family}`, APP));
 const key = (family: string): string => by(KEY_IDS, select(`newrelic_key_transaction_${family}`, APP));
+const KEY_NAME = '{{key_transaction}} ({{key_transaction_id}})';
+const ROLLING = 'Rolling value of each key transaction over 10 minutes.';
 
 /** Of one exporter: what the copies of a pair count differs. */
 const rate = (family: string, more = ''): string =>
@@ -55,6 +57,17 @@ export function applicationDashboard(): ClassicDashboard {
   for (const panel of charts('application')) dashboard.withPanel(panel);
 
   return dashboard
+    .withPanel(
+      lines(
+        {
+          title: 'Percentiles of web transactions',
+          description: 'Of the events that the agents kept. Empty without the query pack transactions.',
+          unit: 's',
+        },
+        [[by(['percentile'], select('newrelic_transaction_duration_seconds', APP)), '{{percentile}} % took at most']],
+        24,
+      ).min(0),
+    )
     .withRow(new RowBuilder('Hosts'))
     .withPanel(
       table({ title: 'Hosts', description: HOSTS_DESCRIPTION, unit: 'short' }, [
@@ -145,6 +158,28 @@ export function applicationDashboard(): ClassicDashboard {
         { title: 'Apdex', expression: key('rolling_apdex_score'), unit: 'short', display: APDEX_COLUMN },
         { title: 'Apdex target', expression: key('rolling_apdex_target_seconds'), unit: 's' },
       ]),
+    )
+    .withPanel(
+      lines({ title: 'Response time of key transactions', description: ROLLING, unit: 's' }, [
+        [key('rolling_response_time_seconds'), KEY_NAME],
+      ]).min(0),
+    )
+    .withPanel(
+      lines({ title: 'Throughput of key transactions', description: ROLLING, unit: 'reqps' }, [
+        [key('rolling_requests_per_second'), KEY_NAME],
+      ]).min(0),
+    )
+    .withPanel(
+      lines({ title: 'Error ratio of key transactions', description: ROLLING, unit: 'percentunit' }, [
+        [key('rolling_error_ratio'), KEY_NAME],
+      ]).min(0),
+    )
+    .withPanel(
+      lines({ title: 'Apdex of key transactions', description: ROLLING, unit: 'short' }, [
+        [key('rolling_apdex_score'), KEY_NAME],
+      ])
+        .min(0)
+        .max(1),
     )
     .withRow(new RowBuilder('Browser'))
     .withPanel(

@@ -2,13 +2,20 @@ import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { ClassicDashboard } from './frame.ts';
 import { APPLICATION_ADDRESS, frame } from './frame.ts';
 import { APDEX_COLUMN, ERROR_COLUMN, HEALTH_COLUMN, columnLink, lines, stat, steps, table } from './panels.ts';
+import { runbookColumn } from './runbooks.ts';
 import { APP, RECORDED, RECORDED_APP, by, healthRank, select } from './selectors.ts';
 import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const IDS = ['account', 'app', 'app_id'];
 /** What tells one alert from another; the table has no column for a label that none of them has. */
 const ALERT_LABELS = ['severity', 'alertname', 'account', 'app', 'app_id', 'key_transaction', 'host', 'group'];
-const NAME = '{{app}} ({{account}})';
+/** What the variable `app` shows: names may be equal. */
+const NAME = '{{app}} ({{account}}, {{app_id}})';
+
+/** When each alert that fires now began to, in milliseconds. */
+const FIRING_SINCE =
+  `1000 * ${by(ALERT_LABELS, 'ALERTS_FOR_STATE{alertname=~"NewRelic.+", account=~"$account|"}')} and ` +
+  by(ALERT_LABELS, 'ALERTS{alertname=~"NewRelic.+", alertstate="firing", account=~"$account|"}');
 
 const each = (family: string): string => by(IDS, select(`newrelic_application_${family}`, APP));
 /** A recording rule of each application, and one of each account. */
@@ -83,17 +90,19 @@ export function fleetDashboard(): ClassicDashboard {
         {
           title: 'Current alerts',
           description:
-            'Alerts of monitoring/rules that fire now, as the Prometheus behind the data source evaluates them. Empty while no alert fires.',
+            'Alerts of monitoring/rules that fire now, as the Prometheus behind the data source evaluates them; follow the runbook for what to do. Empty while no alert fires.',
           unit: 'short',
         },
         [
           {
             title: 'Since',
-            expression: `1000 * ${by(ALERT_LABELS, 'ALERTS_FOR_STATE{alertname=~"NewRelic.+", account=~"$account|"}')} and ${by(ALERT_LABELS, 'ALERTS{alertname=~"NewRelic.+", alertstate="firing", account=~"$account|"}')}`,
+            expression: `label_replace(${FIRING_SINCE}, "runbook", "$1", "alertname", "(.+)")`,
             unit: 'dateTimeFromNow',
           },
         ],
-      ).height(6),
+      )
+        .overrideByName('runbook', runbookColumn())
+        .height(6),
     )
     .withRow(new RowBuilder('Applications'))
     .withPanel(

@@ -12,6 +12,7 @@ const of = (family: string, ...labels: string[]): string => by(['account', ...la
 const empty = (pack: string): string => `Empty without the query pack ${pack}.`;
 /** The labels of an alert event. */
 const EVENT = ['priority', 'policy', 'condition', 'entity', 'muted'];
+const APP_NAME = '{{app}} ({{account}}, {{app_id}})';
 const WINDOW = 'In the window of the query.';
 
 const ALERT_EVENTS: Builder<Panel>[] = [
@@ -60,7 +61,7 @@ const TRANSACTIONS: Builder<Panel>[] = [
     [
       [
         by(['account', 'app', 'app_id'], select('newrelic_transaction_duration_seconds', ACCOUNT, 'percentile="95"')),
-        '{{app}} ({{account}})',
+        APP_NAME,
       ],
     ],
   ).min(0),
@@ -70,7 +71,7 @@ const TRANSACTIONS: Builder<Panel>[] = [
       description: `Agents keep only some of the events of a busy minute. ${WINDOW} ${empty('transactions')}`,
       unit: 'short',
     },
-    [[of('newrelic_transaction_sampled_events', 'app', 'app_id'), '{{app}} ({{account}})']],
+    [[of('newrelic_transaction_sampled_events', 'app', 'app_id'), APP_NAME]],
   ).min(0),
   table(
     {
@@ -79,8 +80,8 @@ const TRANSACTIONS: Builder<Panel>[] = [
       unit: 'short',
     },
     [
-      { title: 'Time', expression: of('newrelic_transaction_busy_seconds', 'app', 'transaction'), unit: 's' },
-      { title: 'Calls', expression: of('newrelic_transaction_calls', 'app', 'transaction'), unit: 'short' },
+      { title: 'Time', expression: of('newrelic_transaction_busy_seconds', 'app', 'app_id', 'transaction'), unit: 's' },
+      { title: 'Calls', expression: of('newrelic_transaction_calls', 'app', 'app_id', 'transaction'), unit: 'short' },
     ],
   ),
 ];
@@ -99,8 +100,8 @@ const BROWSER: Builder<Panel>[] = [
       unit: 's',
     },
     [
-      [of('newrelic_browser_largest_contentful_paint_seconds', 'app'), '{{app}} LCP'],
-      [of('newrelic_browser_interaction_to_next_paint_seconds', 'app'), '{{app}} INP'],
+      [of('newrelic_browser_largest_contentful_paint_seconds', 'app'), '{{app}} ({{account}}) LCP'],
+      [of('newrelic_browser_interaction_to_next_paint_seconds', 'app'), '{{app}} ({{account}}) INP'],
     ],
   ).min(0),
   lines(

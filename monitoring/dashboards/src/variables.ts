@@ -42,7 +42,10 @@ export function accountOfApplications(): QueryVariableBuilder {
 }
 
 export function application(choice: 'one' | 'several'): QueryVariableBuilder {
-  const applications = by(['app', 'app_id'], select('newrelic_application_info', ACCOUNT));
+  // Two applications of one name differ in account or id, which stand behind the name.
+  const place = 'label_join(' + select('newrelic_application_info', ACCOUNT) + ', "place", ", ", "account", "app_id")';
+  const named = `label_join(label_replace(${place}, "place", "($1)", "place", "(.*)"), "app", " ", "app", "place")`;
+  const applications = by(['app', 'app_id'], named);
   const variable = query('app', 'Application', `query_result(${applications})`).regex(
     '/app="(?<text>.*)", ?app_id="(?<value>\\d+)"/',
   );
