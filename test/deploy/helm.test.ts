@@ -49,6 +49,7 @@ describe('the chart', () => {
     ['a configuration without accounts', { config: {} }],
     ['a key of the configuration that there is not', { config: { accounts: [{}], collections: {} } }],
     ['a digest that is none', { image: { repository: 'a', digest: 'latest' } }],
+    ['an address of dashboards without a scheme', { links: { dashboardUrl: 'grafana.example' } }],
     ['a rule of egress that is none', { networkPolicy: { egress: [53] } }],
     ['a label without a text', { podLabels: { team: 1 } }],
   ])('refuses %s', (_, given) => {
@@ -199,6 +200,21 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       const annotations = { 'checksum/config': expect.stringMatching(/^[0-9a-f]{64}$/) as unknown, team: 'payments' };
       const template = { metadata: { labels, annotations } };
       expect(ofKind(resources, 'Deployment')).toMatchObject([{ spec: { template } }]);
+    });
+
+    test('leads from alerts to the Grafana and the runbooks of the values, and from dashboards to the runbooks', async () => {
+      const links = { dashboardUrl: 'https://grafana.example/g/', runbookUrl: 'https://wiki.example/alerts' };
+      const resources = await rendered({ ...EVERYTHING, links });
+      const rules = JSON.stringify(ofKind(resources, 'PrometheusRule'));
+      const alerts = rules.match(/"alert":/g)?.length ?? 0;
+      expect(alerts).toBeGreaterThan(30);
+      expect(rules.match(/"dashboard_url":"https:\/\/grafana\.example\/g\/d\/newrelic-apm-/g)).toHaveLength(alerts);
+      expect(rules.match(/"runbook_url":"https:\/\/wiki\.example\/alerts#newrelic/g)).toHaveLength(alerts);
+      expect(JSON.stringify(resources)).not.toContain('docs/alerts.md#');
+      expect(JSON.stringify(ofKind(resources, 'ConfigMap'))).toContain('https://wiki.example/alerts#');
+      expect(ofKind(await rendered({ ...NEEDED, links: null }), 'PrometheusRule')).toEqual(
+        ofKind(await rendered(NEEDED), 'PrometheusRule'),
+      );
     });
 
     test.each([

@@ -75,3 +75,11 @@ basicAuth:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
+
+{{- /* A file of rules or a dashboard whose links lead to the Grafana and to the runbooks of `links`. */ -}}
+{{- define "exporter.linked" -}}
+{{- $links := default dict .root.Values.links -}}
+{{- $dashboards := printf "dashboard_url: %s/d/" (default "" $links.dashboardUrl | trimSuffix "/") -}}
+{{- $ours := "https://github.com/newrelic-apm-exporter/newrelic-apm-exporter/blob/main/docs/alerts.md" -}}
+{{- .text | replace "dashboard_url: /d/" $dashboards | replace $ours (default $ours $links.runbookUrl) -}}
+{{- end -}}
