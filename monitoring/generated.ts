@@ -41,6 +41,7 @@ function mixinRules(): GeneratedFile {
   const rules = {
     alerts: [...groupsOf('alerts.yaml'), ...groupsOf('packs.yaml')],
     recording: groupsOf('recording.yaml'),
+    serviceLevels: groupsOf('slo.yaml'),
   };
   return { path: 'monitoring/mixin/rules.json', content: `${JSON.stringify(rules, null, 2)}\n` };
 }

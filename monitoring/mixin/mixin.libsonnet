@@ -10,11 +10,13 @@ local runbooks = 'https://github.com/newrelic-apm-exporter/newrelic-apm-exporter
     dashboardUrl: '',
     // The page with a section for each alert, whose name in lower case is the anchor.
     runbookUrl: runbooks,
+    // Whether the rules and alerts of service levels are there, for accounts with counters.
+    serviceLevels: false,
   },
 
   local dashboardUrl = std.rstripChars($._config.dashboardUrl, '/'),
   local withRunbooks(text) = std.strReplace(text, runbooks, $._config.runbookUrl),
-  local withLinks(rule) = rule {
+  local withLinks(rule) = rule + if std.objectHas(rule, 'record') then {} else {
     annotations+: {
       dashboard_url: dashboardUrl + super.dashboard_url,
       runbook_url: withRunbooks(super.runbook_url),
@@ -30,6 +32,7 @@ local runbooks = 'https://github.com/newrelic-apm-exporter/newrelic-apm-exporter
     'newrelic-apm-queries.json': import '../dashboards/queries.json',
     'newrelic-apm-exporter.json': import '../dashboards/exporter.json',
   },
-  prometheusAlerts+:: { groups+: [group { rules: std.map(withLinks, group.rules) } for group in rules.alerts] },
+  local alerts = rules.alerts + if $._config.serviceLevels then rules.serviceLevels else [],
+  prometheusAlerts+:: { groups+: [group { rules: std.map(withLinks, group.rules) } for group in alerts] },
   prometheusRules+:: { groups+: rules.recording },
 }

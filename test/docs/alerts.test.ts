@@ -1,11 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { unknownNames } from '../monitoring/names.ts';
 import { rulesOf } from '../monitoring/ruleFiles.ts';
+import { run, runCommand } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { testRules } from '../real/support/rules.ts';
 import { inFolder } from '../support/folder.ts';
-import { blocksOf, pageAt, ROOT, rowsOf, sectionOf, testFile } from './pages.ts';
+import { blocksOf, pageAt, ROOT, rowsOf, sectionOf, shellBlocks, testFile } from './pages.ts';
 
 const PAGE = pageAt('docs/alerts.md');
 const LIMITS = sectionOf(PAGE, '### Other limits for one application');
@@ -127,6 +129,70 @@ await describeReal('the rule of the page for muting windows', {
         const outcome = await testRules(program('promtool'), [file]);
         expect(outcome.stdout + outcome.stderr).toMatch(/SUCCESS/);
         expect(outcome.status).toBe(0);
+      }));
+  },
+});
+
+/** A runbook: what it says, and the queries that it gives to paste. */
+const RUNBOOKS = [...PAGE.text.matchAll(/^### (NewRelic\w+)\n([\s\S]*?)(?=^#{2,3} |$(?![\s\S]))/gm)].map(
+  ([, name = '', text = '']) => ({ name, text, queries: blocksOf(text, 'promql') }),
+);
+
+test.each(RUNBOOKS)(
+  'the runbook of $name says how soon it fires, what to look at and what to do',
+  ({ name, text, queries }) => {
+    const parts = [/\*\*Fires\*\*\s/, /\*\*Look\s+at\*\*\s/, /^```promql$/m, /\*\*Do\*\*: /].map((part) =>
+      text.search(part),
+    );
+    expect(parts).not.toContain(-1);
+    expect(parts).toEqual(parts.toSorted((one, other) => one - other));
+    const recorded = new Set(rulesOf('slo.yaml').flatMap(({ record }) => record ?? []));
+    expect(queries.flatMap((query) => unknownNames(query, recorded))).toEqual([]);
+    const rules = ['alerts.yaml', 'packs.yaml', 'slo.yaml'].flatMap(rulesOf).filter(({ alert }) => alert === name);
+    const waits = rules.map((rule) => Number(/^(\d+)m$/.exec(rule.for ?? '')?.[1] ?? 0));
+    const claims = rules.flatMap(({ annotations: { summary, description } }) =>
+      [...`${summary} ${description}`.matchAll(/(\d+) minutes or longer/g)].map(([, time]) => Number(time)),
+    );
+    const soonest = /\*\*Fires\*\*\s[^.]*?(\d+)\s(?:to|minutes\sand)\s\d+\s(?:minutes|hours)/.exec(text)?.[1];
+    if (soonest === undefined) expect(text).toMatch(/\*\*Fires\*\*\s[^.]*\bhours?\b/);
+    else expect(Number(soonest)).toBeGreaterThanOrEqual(Math.max(...waits, ...claims));
+  },
+);
+
+await describeReal('the runbooks and the links that the page shows', {
+  tools: ['promtool', 'jsonnet'],
+  define: (program) => {
+    test('have queries that Prometheus takes', () =>
+      inFolder(async (folder) => {
+        const rules = RUNBOOKS.flatMap(({ name, queries }) =>
+          queries.map((expr) => ({ record: `runbook:${name}`, expr })),
+        );
+        expect(rules).toHaveLength(RUNBOOKS.length);
+        writeFileSync(join(folder, 'queries.yaml'), JSON.stringify({ groups: [{ name: 'runbooks', rules }] }));
+        const checked = await run(program('promtool'), ['check', 'rules', join(folder, 'queries.yaml')]);
+        expect(checked).toMatchObject({ status: 0 });
+      }));
+
+    test('come from one command, which writes every alert with the addresses that it names', () =>
+      inFolder(async (folder) => {
+        const [command = ''] = shellBlocks(sectionOf(PAGE, '### Where links lead'));
+        const [jsonnet] = program('jsonnet').command;
+        symlinkSync(join(ROOT, 'monitoring'), join(folder, 'monitoring'));
+        const shell = `jsonnet() { ${jsonnet} "$@"; }\n${command}`;
+        expect(await runCommand(['sh', '-c', shell], { cwd: folder })).toMatchObject({ status: 0, stderr: '' });
+        const written = readFileSync(join(folder, 'alerts.yaml'), 'utf8');
+        expect(await run(program('promtool'), ['check', 'rules', join(folder, 'alerts.yaml')])).toMatchObject({
+          status: 0,
+        });
+        const alerts = ['alerts.yaml', 'packs.yaml', 'slo.yaml']
+          .flatMap(rulesOf)
+          .filter(({ alert }) => alert !== undefined);
+        expect(written.match(/"?dashboard_url"?: "https:\/\/grafana\.example\/d\/newrelic-apm-/g)).toHaveLength(
+          alerts.length,
+        );
+        expect(written.match(/"?runbook_url"?: "https:\/\/wiki\.example\/alerts#newrelic/g)).toHaveLength(
+          alerts.length,
+        );
       }));
   },
 });

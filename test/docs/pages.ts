@@ -48,6 +48,13 @@ export function yamlBlocks(text: string): readonly string[] {
   );
 }
 
+/** The blocks of commands of a page, also of those within a list, without their indentation. */
+export function shellBlocks(text: string): readonly string[] {
+  return [...text.matchAll(/^( *)```sh\n([\s\S]*?)^\1```$/gm)].map(([, indent = '', block = '']) =>
+    block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
 /** What stands between backticks within a line, blocks of code left out. */
 export function codeSpansOf(text: string): readonly string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, '');
