@@ -1,4 +1,4 @@
-import { fraction, incidentNear, SPAN_MINUTES } from './traffic.ts';
+import { fraction, incidentsNear } from './traffic.ts';
 import { silentFrom, type SimulatedApplication } from './worldEntities.ts';
 import type { World } from './world.ts';
 
@@ -30,9 +30,7 @@ export function* alertEvents(world: World, application: SimulatedApplication, fr
     fromMinute,
     toMinute,
   });
-  const incidents = [amendment.incident ?? []].flat();
-  for (let minute = from; minute < until; minute += SPAN_MINUTES)
-    incidents.push(...[incidentNear(seed, index, minute) ?? []].flat());
+  const incidents = [...[amendment.incident ?? []].flat(), ...incidentsNear(seed, application, from, until)];
   for (const { fromMinute, toMinute } of (archetype.web?.perMinute ?? 0) > 0 ? incidents : [])
     yield event(1, 'Slow or failing requests', fromMinute + NOTICED_AFTER, toMinute + NOTICED_AFTER);
   const silent = silentFrom(application);

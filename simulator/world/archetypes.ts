@@ -44,9 +44,14 @@ const PLAIN = {
 };
 
 /** The properties in which the applications of the world differ. */
-export type Archetype = Readonly<typeof PLAIN> & { readonly name: string; readonly language: string };
+export type Archetype = Readonly<typeof PLAIN> & {
+  readonly name: string;
+  readonly language: string;
+  /** What is different in a world without odd names. */
+  readonly plain?: Partial<Archetype>;
+};
 
-function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<typeof PLAIN>): Archetype {
+function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<Archetype>): Archetype {
   return { ...PLAIN, ...difference };
 }
 
@@ -72,6 +77,13 @@ export const ARCHETYPES: readonly Archetype[] = [
       { name: 'Custom/Queue/invoices/depth', mean: 3 },
       { name: 'Custom/Queue/with "quotes" and \\/depth', mean: 1 },
     ],
+    plain: {
+      tags: { team: ['shop', 'web'], Environment: ['production'], 'cost center': ['12'] },
+      customMetrics: [
+        { name: 'Custom/Queue/mail/depth', mean: 14 },
+        { name: 'Custom/Queue/invoices/depth', mean: 3 },
+      ],
+    },
   }),
   // Several datastore types at once, and a metric name list of several pages.
   archetype({
@@ -220,6 +232,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 55, seconds: 0.03 },
     apdexTarget: 0.1,
     components: { 'Datastore/Postgres/allWeb': [2, 0.6] },
+    plain: { name: 'Payments' },
   }),
   // Odd characters everywhere a name can have them.
   archetype({
@@ -229,6 +242,12 @@ export const ARCHETYPES: readonly Archetype[] = [
     components: { 'Datastore/Odd [store] 50%/allWeb': [3, 0.5] },
     transactions: [{ name: 'Expressjs/GET//a "b" [c]/100%', share: 1, slowness: 1 }],
     customMetrics: [{ name: 'Custom/Gauge[bytes|host] 100%/Größe', mean: 4096 }],
+    plain: {
+      name: 'Partner portal',
+      components: { 'Datastore/Redis/allWeb': [3, 0.5] },
+      transactions: [{ name: 'Expressjs/GET//orders', share: 1, slowness: 1 }],
+      customMetrics: [{ name: 'Custom/Uploads/bytes', mean: 4096 }],
+    },
   }),
   // Hardly any traffic: minutes without a request.
   archetype({
@@ -240,3 +259,6 @@ export const ARCHETYPES: readonly Archetype[] = [
     transactions: [{ name: 'MVC/Admin/Index', share: 1, slowness: 1 }],
   }),
 ];
+
+/** The same applications with names as most users give them. */
+export const PLAIN_ARCHETYPES: readonly Archetype[] = ARCHETYPES.map((each) => ({ ...each, ...each.plain }));

@@ -57,6 +57,30 @@ export function incidentNear(seed: number, application: number, minute: number):
   };
 }
 
+const HOUR_MINUTES = 60;
+const HOURLY_INCIDENT_MINUTES = 30;
+
+/** The incident of the hour that contains `minute`, of an application that has one in every hour. Hours begin with it. */
+function hourlyIncidentNear({ hourlyIncident }: SimulatedApplication, minute: number): Incident | undefined {
+  if (hourlyIncident === undefined) return undefined;
+  const fromMinute = hourlyIncident + HOUR_MINUTES * Math.floor((minute - hourlyIncident) / HOUR_MINUTES);
+  return { fromMinute, toMinute: fromMinute + HOURLY_INCIDENT_MINUTES, responseFactor: 4, errorRatio: 0.45 };
+}
+
+/** All incidents of an application that can touch these minutes (since 1970) unless changed by hand, and possibly others. */
+export function* incidentsNear(seed: number, application: SimulatedApplication, from: number, until: number) {
+  const kinds = [
+    { length: HOUR_MINUTES, near: (minute: number) => hourlyIncidentNear(application, minute) },
+    { length: SPAN_MINUTES, near: (minute: number) => incidentNear(seed, application.index, minute) },
+  ];
+  for (const { length, near } of kinds) {
+    for (let minute = from; minute < until + length; minute += length) {
+      const incident = near(minute);
+      if (incident !== undefined) yield incident;
+    }
+  }
+}
+
 /** The work of one instance in one minute; every metric of that minute is derived from it. Times are seconds. */
 export type InstanceMinute = Readonly<ReturnType<typeof instanceMinute>>;
 
@@ -79,9 +103,10 @@ function rhythm(minute: number, phase: number): number {
  */
 export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;
-  // An incident started by hand replaces a generated one.
+  // An incident started by hand replaces an hourly one, and both replace a generated one.
   const byHand = during(minute, amendment.incident);
-  const incident = byHand ?? during(minute, incidentNear(seed, index, minute));
+  const hourly = during(minute, hourlyIncidentNear(application, minute));
+  const incident = byHand ?? hourly ?? during(minute, incidentNear(seed, index, minute));
   const swing = 0.9 + 0.2 * fraction(seed, index, minute, 2);
   // An application without errors gets errors only from incidents started by hand.
   const mayFail = archetype.errorRatio > 0 || byHand !== undefined;

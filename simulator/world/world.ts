@@ -1,5 +1,6 @@
 import {
   type Amendment,
+  type HourlyIncident,
   INVISIBLE_APPLICATION_ID,
   isListed,
   isShown,
@@ -11,7 +12,7 @@ import {
   type SimulatedKeyTransaction,
 } from './worldEntities.ts';
 import { type MetricDefinition, metricDefinitions } from './agentMetrics.ts';
-import { type Archetype, ARCHETYPES } from './archetypes.ts';
+import { type Archetype, ARCHETYPES, PLAIN_ARCHETYPES } from './archetypes.ts';
 import { TimesliceSum } from './timesliceValues.ts';
 import { applicationMinute, arrivalMinute, instanceMinute } from './traffic.ts';
 
@@ -43,6 +44,9 @@ export interface WorldOptions {
   readonly applicationsBefore: number;
   /** The share, from 0 to 1, of the harvests (the report of one instance about one minute) that arrive one to eight minutes late. */
   readonly lateData: number;
+  /** Names with every character that a name can have; without, names as most users give them. */
+  readonly oddNames: boolean;
+  readonly hourlyIncident: HourlyIncident | undefined;
 }
 
 /** Ids are calculated from indexes, so that each is found without a table and stays the same when the world grows. */
@@ -63,9 +67,13 @@ const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>>
 const INVISIBLE_INDEX = 2;
 
 /** The archetype of an application by its index in the list, and the name that it has before any amendment. */
-function kindOf(index: number): { readonly archetype: Archetype; readonly name: string } | undefined {
-  const archetype = ARCHETYPES[index % ARCHETYPES.length];
-  const round = Math.floor(index / ARCHETYPES.length) + 1;
+function kindOf(
+  index: number,
+  { oddNames }: WorldOptions,
+): { readonly archetype: Archetype; readonly name: string } | undefined {
+  const archetypes = oddNames ? ARCHETYPES : PLAIN_ARCHETYPES;
+  const archetype = archetypes[index % archetypes.length];
+  const round = Math.floor(index / archetypes.length) + 1;
   return archetype && { archetype, name: round === 1 ? archetype.name : `${archetype.name} ${round}` };
 }
 
@@ -141,15 +149,17 @@ export class World {
   #identify(id: number): SimulatedApplication | undefined {
     const index = id - FIRST_APPLICATION_ID;
     const position = index - this.#firstIndex;
-    const kind = position >= 0 && position < this.options.applications ? kindOf(index) : undefined;
+    const kind = position >= 0 && position < this.options.applications ? kindOf(index, this.options) : undefined;
     if (kind === undefined) return undefined;
     const amendment = this.#amendments.get(id) ?? {};
+    const { hourlyIncident } = this.options;
     return {
       index,
       id,
       name: amendment.name ?? kind.name,
       archetype: kind.archetype,
       alertPolicyId: kind.archetype.alertPolicy ? FIRST_ALERT_POLICY_ID + index : undefined,
+      hourlyIncident: hourlyIncident?.application === index ? hourlyIncident.fromMinute : undefined,
       amendment,
     };
   }
@@ -192,7 +202,7 @@ export class World {
       if (parent === undefined || parent.application.amendment.removed === true || amendment.removed === true)
         return [];
       const { application, transaction } = parent;
-      const name = `${kindOf(application.index)?.name ?? ''}: ${transaction.name.split('/').slice(1).join('/')}`;
+      const name = `${kindOf(application.index, this.options)?.name ?? ''}: ${transaction.name.split('/').slice(1).join('/')}`;
       const numbered = index < parents.length ? name : `${name} (${Math.floor(index / parents.length) + 1})`;
       const owner = index === INVISIBLE_INDEX ? INVISIBLE_APPLICATION_ID : application.id;
       return [
@@ -308,6 +318,8 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
       accountId: 1_234_567,
       accountIndex: 0,
       lateData: 0,
+      oddNames: true,
+      hourlyIncident: undefined,
     },
     ...{ keyTransactions: Math.max(8, Math.floor(applications / 2)), applicationsBefore: applications },
     ...options,

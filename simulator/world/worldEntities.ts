@@ -11,6 +11,14 @@ export interface Incident {
   readonly errorRatio: number;
 }
 
+/** An incident that an application has again in every hour. */
+export interface HourlyIncident {
+  /** Index of the application. */
+  readonly application: number;
+  /** First minute of one of these incidents, in minutes since 1970. */
+  readonly fromMinute: number;
+}
+
 /**
  * The changes made by hand to one application or key transaction (`CHANGE` in changes.ts); the rest stays a function of seed and
  * time.
@@ -38,6 +46,8 @@ export interface SimulatedApplication {
   readonly name: string;
   readonly archetype: Archetype;
   readonly alertPolicyId: number | undefined;
+  /** First minute of one of the incidents that it has in every hour. */
+  readonly hourlyIncident: number | undefined;
   readonly amendment: Amendment;
 }
 

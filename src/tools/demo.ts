@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { loadConfig, type ConfigResult } from '../config/load.ts';
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { Simulator } from '../../simulator/simulator.ts';
+import { firstIncompleteMinute } from '../../simulator/world/worldEntities.ts';
 import { startDaemon, type Daemon } from '../cli/serve.ts';
 import { runService } from '../cli/service.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from '../cli/configuration.ts';
@@ -10,16 +11,22 @@ import { readServeFlags, type ServeFlags, type CommonOptions } from '../cli/flag
 import type { SimulatorFlags } from './simulatorFlags.ts';
 import { startOrExit } from './simulate.ts';
 
+/** How old the incident is when the demo starts: old enough for the first values to show it. */
+const INCIDENT_AGE = 5;
+
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { LISTEN_FDS, LISTEN_PID } = process.env;
   const { logger, secrets, droppedLines } = openLog(options);
-  const { service, stopping, end } = await runService(
+  await runService(
     logger,
     async () => {
       checkWebConfigOrExit(flags.webConfigFile);
-      const simulator = await startOrExit(options);
+      const simulator = await startOrExit(options, {
+        application: 1 % options.applications,
+        fromMinute: firstIncompleteMinute(Date.now()) - INCIDENT_AGE,
+      });
       try {
         const config = await demoConfig(simulator, options, flags);
         const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
@@ -33,11 +40,12 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
           // The demo ignores the environment but for the sockets that systemd hands over.
           environment: { LISTEN_FDS, LISTEN_PID },
         });
+        introduce(daemon, simulator, flags);
         const stop = async (): Promise<void> => {
           await daemon.stop();
           await simulator.close();
         };
-        return { daemon, simulator, stop, reload: () => daemon.reload() };
+        return { stop, reload: () => daemon.reload() };
       } catch (error) {
         await simulator.close();
         throw error;
@@ -45,12 +53,6 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
     },
     'reload',
   );
-  try {
-    await introduce(service, flags, stopping);
-  } catch (error) {
-    await end();
-    throw error;
-  }
 }
 
 /** The two simulated accounts, with the part `collection` of a configuration file if one is named. */
@@ -72,19 +74,15 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
       query_packs: ['transactions', 'alert_events'],
     },
   ];
-  const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts }) }, {});
+  const loaded = loadConfig({ path: 'demo', text: JSON.stringify({ accounts, collection: { background: true } }) }, {});
   if ('diagnostics' in loaded) throw new Error(loaded.diagnostics.map(({ message }) => message).join('; '));
   if (flags.configFile === undefined) return loaded.config;
   const { config } = await loadOrExit({ configFile: flags.configFile, once: true });
-  return { ...loaded.config, collection: config.collection };
+  return { ...loaded.config, collection: { ...config.collection, background: true } };
 }
 
-/** Prints the addresses, and has metric data read, so that the status page shows them. */
-async function introduce(
-  { daemon: { servers }, simulator }: { readonly daemon: Daemon; readonly simulator: Simulator },
-  flags: ServeFlags,
-  signal: AbortSignal,
-): Promise<void> {
+/** Prints where everything is. */
+function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): void {
   const prefix = flags.routePrefix.replace(/\/$/, '');
   const [address = ''] = servers.addresses;
   const base = `${servers.scheme}://${reachable(address)}${prefix}`;
@@ -97,13 +95,6 @@ async function introduce(
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-  // With TLS or basic auth the demo has no credentials, and a Unix socket has no port.
-  if (flags.webConfigFile !== undefined || !/:\d+$/.test(address)) return;
-  try {
-    await (await fetch(`${base}${flags.telemetryPath}`, { signal })).text();
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }
 
 /** The address to use from this machine: the host's name when the server listens on all network interfaces. */

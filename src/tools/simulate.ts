@@ -1,13 +1,14 @@
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
+import type { HourlyIncident } from '../../simulator/world/worldEntities.ts';
 import { simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
 /** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
-export async function startOrExit(flags: SimulatorFlags): Promise<Simulator> {
-  const options = simulatorOptions(flags);
+export async function startOrExit(flags: SimulatorFlags, hourlyIncident?: HourlyIncident): Promise<Simulator> {
+  const options = { ...simulatorOptions(flags), hourlyIncident };
   const { host, port } = flags.listenAddress;
   try {
     return await startSimulator(options);

@@ -20,7 +20,7 @@ const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' }
 /** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
-  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'now' | 'accounts'
+  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'now' | 'accounts' | 'hourlyIncident'
 > &
   Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
     readonly listenAddress: { readonly host: string; readonly port: number };
@@ -100,6 +100,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       parsed(parseRatio),
       0,
     )
+    .option('--odd-names', 'names with every character that New Relic lets names have', false)
     .option('--fault <rule>', 'a fault from the start, in the form below; repeatable', parsedEach(parseFault))
     .option('--no-control', 'do not serve /control/... on the loopback interface')
     .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);

@@ -1,8 +1,39 @@
-import { describe, expect, it } from 'vitest';
-import { runProgram } from '../e2e/support/program.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runProgram, startExporter } from '../e2e/support/program.ts';
 import { runInProcess } from '../support/inProcess.ts';
+import { spedUp } from '../support/spedUp.ts';
 
 const PORTS = ['--web.listen-address=127.0.0.1:0'];
+
+/** Half an hour of the program, and more on a slow machine. */
+const WITHIN = { timeout: 200_000, interval: 200 };
+
+/** What the test reads of `/api/status`. */
+interface Status {
+  readonly now: number;
+  readonly verdict: string;
+  readonly verdict_text: string;
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly groups: readonly {
+      readonly group: string;
+      readonly last_success: number | null;
+      readonly effective_interval_seconds: number;
+      readonly entities: { readonly stale: number; readonly missing: number };
+    }[];
+  }[];
+}
+
+/** Names the groups that were not read for two intervals, or have values that are stale or missing. */
+function findOldReads({ now, accounts }: Status): readonly string[] {
+  return accounts.flatMap(({ name, groups }) =>
+    groups
+      .filter(({ last_success: last, effective_interval_seconds: interval, entities: { stale, missing } }) => {
+        return now - (last ?? 0) > 2 * interval || stale + missing > 0;
+      })
+      .map(({ group }) => `${name}: ${group}`),
+  );
+}
 
 describe('demo', () => {
   it('needs no account, looks at no config.yaml and no environment variable, and stops cleanly on ctrl-C', async () => {
@@ -53,5 +84,33 @@ describe('demo', () => {
       stdout: '',
       stderr: 'config.yaml:1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?\n',
     });
+  });
+
+  it('goes on as it began while nobody scrapes: an incident is there at once, ends, and comes again', async () => {
+    const demo = await startExporter({
+      args: ['demo', '--listen-address=127.0.0.1:0', '--applications=3', '--hosts-per-application=1'],
+      ...spedUp(40),
+    });
+    onTestFinished(async () => void (await demo.stop()));
+    const readStatus = async () => JSON.parse(await demo.text('/api/status')) as Status;
+    /** Waits until the verdict names the application with the incident, or until it no longer does. */
+    const untilNamed = (isNamed: boolean) =>
+      vi.waitFor(async () => {
+        const status = await readStatus();
+        // A read that fails, as on a busy machine, has a verdict that names no application.
+        expect(['well', 'trouble']).toContain(status.verdict);
+        expect(status.verdict_text.includes('Checkout API (')).toBe(isNamed);
+        return status;
+      }, WITHIN);
+    const first = await untilNamed(true);
+    expect(first.verdict).toBe('trouble');
+    await untilNamed(false);
+    const last = await untilNamed(true);
+    expect(last.now - first.now).toBeGreaterThan(50 * 60);
+    await vi.waitFor(async () => expect(findOldReads(await readStatus())).toEqual([]), WITHIN);
+    const found = await demo.text('/metrics');
+    for (const account of ['demo', 'demo-nerdgraph']) {
+      expect(found).toContain(`\nnewrelic_application_response_time_seconds{account="${account}",`);
+    }
   });
 });

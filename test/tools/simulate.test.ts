@@ -41,6 +41,7 @@ describe('the flags of the simulator', () => {
       nrqlPerMinute: 3000,
       nrqlSnapping: false,
       lateData: 0,
+      oddNames: false,
       control: true,
     });
   });
@@ -49,7 +50,7 @@ describe('the flags of the simulator', () => {
     const args =
       '--listen-address [::1]:0 --seed 7 --applications 450 --hosts-per-application 5 --key-transactions 230';
     const more =
-      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --accounts 2 --nrql-per-minute 10 --nrql-snapping --late-data 0.05 --inclusive-to --no-metrics-found';
+      '--host-metrics all --latency 2s --api-key a --api-key b --no-rounding --calls-per-minute 1000 --no-control --account-id 42 --accounts 2 --nrql-per-minute 10 --nrql-snapping --late-data 0.05 --inclusive-to --no-metrics-found --odd-names';
     expect(await options(...`${args} ${more} --fault hang --fault status=503,times=2`.split(' '))).toEqual({
       host: '::1',
       port: 0,
@@ -72,6 +73,7 @@ describe('the flags of the simulator', () => {
       nrqlPerMinute: 10,
       nrqlSnapping: true,
       lateData: 0.05,
+      oddNames: true,
       control: false,
       faults: [{ effect: 'hang' }, { effect: 'status', status: 503, times: 2, headers: {}, body: '{}' }],
     });

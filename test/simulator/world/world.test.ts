@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { alertEvents } from '../../../simulator/world/alertEvents.ts';
 import { incidentNear } from '../../../simulator/world/traffic.ts';
 import { type WorldScope, type World, createWorld } from '../../../simulator/world/world.ts';
 import { isReporting, MINUTE } from '../../../simulator/world/worldEntities.ts';
@@ -94,6 +95,84 @@ describe('a world', () => {
     expect(during!.total / during!.count).toBeGreaterThan((1.5 * before!.total) / before!.count);
     expect(errors!.count / during!.count).toBeGreaterThan(0.05);
     expect(earlier!.count / before!.count).toBeLessThan(0.03);
+  });
+});
+
+describe('the names of a world', () => {
+  const namesOf = (oddNames: boolean) => {
+    const world = createWorld({ applications: 32, keyTransactions: 32, oddNames });
+    return {
+      applications: world.applications().map(({ name }) => name),
+      others: world.applications().flatMap(({ id, archetype }) => {
+        const metrics = world.metrics(scope(world, { application: id })).map(({ name }) => name);
+        return [...metrics, ...Object.entries(archetype.tags).flat(2)];
+      }),
+      keyTransactions: world.keyTransactions().map(({ name }) => name),
+    };
+  };
+
+  it('are plain, and no application has the name of another, unless odd names are asked for', () => {
+    const { applications, others, keyTransactions } = namesOf(false);
+    expect(applications.filter((name) => !/^[A-Za-z0-9 ]+$/.test(name))).toEqual([]);
+    expect(new Set(applications).size).toBe(applications.length);
+    expect([...others, ...keyTransactions].filter((name) => /["\\%|[\]{}]|[^ -~]/.test(name))).toEqual([]);
+  });
+
+  it('have every character, and one name is there twice, with odd names', () => {
+    const { applications, others } = namesOf(true);
+    expect(applications).toContain('Quote " back\\slash {brace} [bracket] 100% & <tag> Übergröße 日本');
+    expect(new Set(applications).size).toBeLessThan(applications.length);
+    expect(others).toContain('Custom/Gauge[bytes|host] 100%/Größe');
+  });
+});
+
+describe('an hourly incident', () => {
+  const world = createWorld({ hourlyIncident: { application: 1, fromMinute: MINUTE_NOW } });
+  const errorRatio = (id: number, from: number, to: number) => {
+    const where = scope(world, { application: id });
+    return count(world, where, 'Errors/all', from, to) / count(world, where, 'HttpDispatcher', from, to);
+  };
+
+  it.each([-60 * 24 * 8, -60, 0, 60, 60 * 24 * 365])(
+    'lasts the first half of the hour, %d minutes from now',
+    (hour) => {
+      const first = MINUTE_NOW + hour;
+      for (const minute of [0, 29])
+        expect(errorRatio(FIRST + 1, first + minute, first + minute + 1)).toBeGreaterThan(0.4);
+      for (const minute of [-1, 30])
+        expect(errorRatio(FIRST + 1, first + minute, first + minute + 1)).toBeLessThan(0.4);
+    },
+  );
+
+  it('leaves the other applications as they are', () => {
+    const calm = createWorld();
+    for (const { id } of world.applications().filter(({ index }) => index !== 1)) {
+      const [here, there] = [world, calm].map((each) => {
+        const where = scope(each, { application: id });
+        return each.sum(where, each.metrics(where).slice(0, 20), MINUTE_NOW, MINUTE_NOW + 10);
+      });
+      expect(here).toEqual(there);
+    }
+  });
+
+  it('gives way to an incident ordered by hand', () => {
+    const incident = { fromMinute: MINUTE_NOW, toMinute: MINUTE_NOW + 5, responseFactor: 1, errorRatio: 0.9 };
+    const amended = world.amend(FIRST + 1, { incident });
+    const where = scope(amended, { application: FIRST + 1 });
+    const [errors, requests] = ['Errors/all', 'HttpDispatcher'].map((name) => {
+      return count(amended, where, name, MINUTE_NOW, MINUTE_NOW + 5);
+    });
+    expect(errors! / requests!).toBeGreaterThan(0.8);
+  });
+
+  it('opens an alert event in every hour', () => {
+    const [from, until] = [MINUTE_NOW - 180, MINUTE_NOW + 60];
+    const application = world.application(FIRST + 1)!;
+    const begins = [...alertEvents(world, application, from, until)]
+      .filter(({ fromMinute, toMinute }) => toMinute - fromMinute === 30)
+      .map(({ fromMinute }) => fromMinute - MINUTE_NOW - 3);
+    for (const hour of [-180, -120, -60, 0]) expect(begins).toContain(hour);
+    expect(new Set(begins).size).toBe(begins.length);
   });
 });
 
