@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { NAME } from './version.ts';
+import { typedLine } from './typed.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
 import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
@@ -163,5 +163,5 @@ function parseUrl(text: string): URL {
 
 /** The examples in the help of a command; each is the flags after its name. */
 export function examples(command: string, ...flags: readonly string[]): string {
-  return ['', 'Examples:', ...flags.map((flag) => `  ${NAME} ${command} ${flag}`.trimEnd())].join('\n');
+  return ['', 'Examples:', ...flags.map((flag) => `  ${typedLine(command, flag)}`)].join('\n');
 }

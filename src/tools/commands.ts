@@ -11,6 +11,7 @@ import {
   parsedEach,
   wholeNumber,
 } from '../cli/flags.ts';
+import { typedLine } from '../cli/typed.ts';
 import { APIS } from '../api/upstreamReader.ts';
 import { REGIONS } from '../config/interfaces.ts';
 import { addSimulatorFlags, parseRatio } from './simulatorFlags.ts';
@@ -180,14 +181,14 @@ Times are ISO 8601 with a zone, how long ago (7d, 1h30m), or now.
 Examples:
   # The last week of every application the configuration serves, as the series of the scrape job, but for the hours that
   # Prometheus still has in its head block
-  newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om
+  ${typedLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om')}
   promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
 
   # One application and its hosts, a sample for each minute alone
-  newrelic-apm-exporter backfill --from=1d --app=Checkout --hosts --window=1m --output=checkout.om
+  ${typedLine('backfill', '--from=1d --app=Checkout --hosts --window=1m --output=checkout.om')}
 
   # After an interruption, with the same flags
-  newrelic-apm-exporter backfill --from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume`;
+  ${typedLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume')}`;
 
 function backfillCommand(): Command {
   const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
@@ -232,8 +233,8 @@ It reads the same applications over the same window through REST and through Ner
 tells what differs. What is expected to differ never makes it fail: docs/migrating.md says why.
 
 Examples:
-  newrelic-apm-exporter compare --account-id=1234567
-  newrelic-apm-exporter compare --account=production --app="Checkout API" --hosts --format=json`;
+  ${typedLine('compare', '--account-id=1234567')}
+  ${typedLine('compare', '--account=production --app="Checkout API" --hosts --format=json')}`;
 
 function simulateCommand(): Command {
   return addSimulatorFlags(

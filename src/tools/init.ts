@@ -14,6 +14,7 @@ import { counted } from '../text/wording.ts';
 import type { LoadedConfiguration } from '../cli/configuration.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
+import { typedLine } from '../cli/typed.ts';
 import { NAME } from '../cli/version.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import type { Group } from '../reads/reads.ts';
@@ -51,8 +52,9 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
     const text = configurationText({ ...identityOf(accounts, unread), ...account }, [first, ...others], types);
     writeFileSync(output, mask(text), { flag: force ? 'w' : 'wx' });
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
+    const next = typedLine('check', `--live${flag}`);
     const without = unread.length === 0 ? '' : `, without ${counted(unread.length, 'account')} that cannot be read`;
-    print(`${escapeUnsafe(`${output} is written: ${seen(read)}${without}. Next: ${NAME} check --live${flag}`)}\n`);
+    print(`${escapeUnsafe(`${output} is written: ${seen(read)}${without}. Next: ${next}`)}\n`);
   });
 }
 
@@ -179,7 +181,9 @@ export function configurationText(
       const calls = Math.ceil(count / ENTITIES_PER_QUERY) + 0.2;
       return `#  - type: ${escapeUnsafe(type)} # ${counted(count, 'entity', 'entities')}: from ${calls.toFixed(1)} calls a minute`;
     }),
-    ...(types.length > SHOWN_TYPES ? [`# ${types.length - SHOWN_TYPES} more types: ${NAME} discover --entities`] : []),
+    ...(types.length > SHOWN_TYPES
+      ? [`# ${types.length - SHOWN_TYPES} more types: ${typedLine('discover', '--entities')}`]
+      : []),
   ];
   return [
     `# Made by "${NAME} init". docs/configuration.md says what else can stand here.`,
