@@ -24,6 +24,8 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   /** Milliseconds since 1970; default the system's clock. */
   readonly now?: () => number;
   readonly faults?: readonly FaultRuleInput[];
+  /** The newest calls that the log keeps as entries; default 100,000. */
+  readonly loggedRequests?: number;
   /** Serves `/control/...` on the loopback interface; default on. */
   readonly control?: boolean;
 }
@@ -80,7 +82,12 @@ async function serve(
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', tls } = options;
   const scheme = tls === undefined ? 'http' : 'https';
-  const state = new SimulatorState(createWorld(options), options.now ?? Date.now, options.accounts);
+  const state = new SimulatorState(
+    createWorld(options),
+    options.now ?? Date.now,
+    options.accounts,
+    options.loggedRequests,
+  );
   for (const rule of options.faults ?? []) state.faults.add(rule);
   // The GraphQL library is loaded only when a simulator starts.
   const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');

@@ -62,10 +62,9 @@ export interface LoggedOperation {
   error?: string;
 }
 
-const KEPT = 100_000;
-
-/** The received calls, for tests and rehearsals: the newest 100,000 as entries, all of them in the counts. */
+/** The received calls, for tests and rehearsals: the newest ones as entries, all of them in the counts. */
 export class RequestLog {
+  readonly #limit: number;
   #entries: LoggedRequest[] = [];
   byKind: Record<string, number> = {};
   /** The number of responses with each status; `none` for connections that ended before one. */
@@ -74,11 +73,16 @@ export class RequestLog {
   running = 0;
   maxConcurrency = 0;
 
+  /** Keeps at least this many entries, and less than twice as many. */
+  constructor(limit = 100_000) {
+    this.#limit = limit;
+  }
+
   /** Records a call. The returned function must be called once at its end, with the sent status if there was one. */
   begin(request: Omit<LoggedRequest, 'concurrent'>): (status?: number | 'none') => void {
     this.running += 1;
     this.maxConcurrency = Math.max(this.maxConcurrency, this.running);
-    if (this.#entries.length >= 2 * KEPT) this.#entries = this.#entries.slice(-KEPT);
+    if (this.#entries.length >= 2 * this.#limit) this.#entries = this.#entries.slice(-this.#limit);
     this.#entries.push({ ...request, concurrent: this.running });
     const kind = request.kind ?? 'other';
     this.byKind[kind] = (this.byKind[kind] ?? 0) + 1;
@@ -90,8 +94,8 @@ export class RequestLog {
 
   /** The calls, oldest first; of one kind when given. */
   all(kind?: CallKind): readonly LoggedRequest[] {
-    const kept = this.#entries.slice(-KEPT);
-    return kind === undefined ? kept : kept.filter((entry) => entry.kind === kind);
+    const newest = this.#entries.slice(-this.#limit);
+    return kind === undefined ? newest : newest.filter((entry) => entry.kind === kind);
   }
 
   /** The number of calls; of one kind when given. */
@@ -136,7 +140,7 @@ export class RequestLog {
 /** The state of a running simulator: the world as each interface shows it, the faults, the log of calls. */
 export class SimulatorState {
   readonly faults = new FaultBook();
-  readonly requests = new RequestLog();
+  readonly requests: RequestLog;
   readonly now: () => number;
   /** The account that REST shows. */
   readonly #worlds: Record<(typeof INTERFACES)[number], World>;
@@ -145,7 +149,8 @@ export class SimulatorState {
   /** The number of accounts that there ever were. */
   #count = 1;
 
-  constructor(world: World, now: () => number, accounts?: readonly AccountOptions[]) {
+  constructor(world: World, now: () => number, accounts?: readonly AccountOptions[], loggedRequests?: number) {
+    this.requests = new RequestLog(loggedRequests);
     this.#worlds = { rest: world, nerdgraph: world };
     this.now = now;
     for (const account of accounts ?? [{ id: world.options.accountId, name: 'Simulator' }]) this.addAccount(account);

@@ -14,6 +14,9 @@ import { startOrExit } from './simulate.ts';
 /** How old the incident is when the demo starts: old enough for the first values to show it. */
 const INCIDENT_AGE = 5;
 
+/** So few that a day takes no more memory than an hour. */
+const LOGGED_REQUESTS = 2_000;
+
 /** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
@@ -23,9 +26,10 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
     logger,
     async () => {
       checkWebConfigOrExit(flags.webConfigFile);
+      const fromMinute = firstIncompleteMinute(Date.now()) - INCIDENT_AGE;
       const simulator = await startOrExit(options, {
-        application: 1 % options.applications,
-        fromMinute: firstIncompleteMinute(Date.now()) - INCIDENT_AGE,
+        hourlyIncident: { application: 1 % options.applications, fromMinute },
+        loggedRequests: LOGGED_REQUESTS,
       });
       try {
         const config = await demoConfig(simulator, options, flags);

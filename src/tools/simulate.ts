@@ -1,14 +1,16 @@
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
-import { startSimulator, type Simulator } from '../../simulator/simulator.ts';
-import type { HourlyIncident } from '../../simulator/world/worldEntities.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import { simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
 /** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
-export async function startOrExit(flags: SimulatorFlags, hourlyIncident?: HourlyIncident): Promise<Simulator> {
-  const options = { ...simulatorOptions(flags), hourlyIncident };
+export async function startOrExit(
+  flags: SimulatorFlags,
+  more: Pick<SimulatorOptions, 'hourlyIncident' | 'loggedRequests'> = {},
+): Promise<Simulator> {
+  const options = { ...simulatorOptions(flags), ...more };
   const { host, port } = flags.listenAddress;
   try {
     return await startSimulator(options);

@@ -20,7 +20,16 @@ const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' }
 /** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
-  'host' | 'port' | 'latencyMs' | 'apiKeys' | 'tls' | 'faults' | 'now' | 'accounts' | 'hourlyIncident'
+  | 'host'
+  | 'port'
+  | 'latencyMs'
+  | 'apiKeys'
+  | 'tls'
+  | 'faults'
+  | 'now'
+  | 'accounts'
+  | 'hourlyIncident'
+  | 'loggedRequests'
 > &
   Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
     readonly listenAddress: { readonly host: string; readonly port: number };

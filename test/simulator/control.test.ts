@@ -151,13 +151,24 @@ describe('the log of calls', () => {
     expect([log.count(), log.all()]).toEqual([0, []]);
   });
 
+  const anyCall = {
+    ...{ at: 0, method: 'GET', path: '/', query: '' },
+    ...{ kind: undefined, applicationId: undefined, keyHeader: undefined, keyValid: true },
+  };
+
+  it.each([1, 3, 100])('keeps the newest %d calls as entries where that is its limit, and counts them all', (limit) => {
+    const log = new RequestLog(limit);
+    for (let elapsed = 1; elapsed <= 1_000; elapsed += 1) {
+      log.begin({ ...anyCall, elapsed })(200);
+      expect(log.all().length).toBe(Math.min(limit, elapsed));
+      expect(log.all().at(-1)?.elapsed).toBe(elapsed);
+    }
+    expect(log.count()).toBe(1_000);
+  });
+
   it('finds the busiest minute wherever it begins', () => {
     const log = new RequestLog();
-    for (const elapsed of [0, 1, 2, 59_999, 60_000, 60_001, 200_000]) {
-      const unknown = { kind: undefined, applicationId: undefined };
-      const call = { ...unknown, method: 'GET', path: '/', query: '', keyHeader: undefined, keyValid: true };
-      log.begin({ ...call, at: 0, elapsed })(200);
-    }
+    for (const elapsed of [0, 1, 2, 59_999, 60_000, 60_001, 200_000]) log.begin({ ...anyCall, elapsed })(200);
     expect(log.busiest()).toBe(4);
     expect(log.busiest(3)).toBe(3);
     expect(log.count('other')).toBe(7);
