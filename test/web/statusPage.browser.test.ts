@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { REMEDIES } from '../../src/api/upstreamError.ts';
 import type { AccountStatus } from '../../src/collect/accountStatus.ts';
 import { skippedName } from '../real/support/skipMark.ts';
+import { startExporter } from '../e2e/support/program.ts';
+import { eventually } from '../support/eventually.ts';
 import { entitiesOnly, faulty, fleet, large, organisation, REFUSED, shop, unread } from './statusPage/fleet.ts';
 import { serve, testApp } from './support/app.ts';
 import { accountStatus, task, TEST_NOW } from './support/collector.ts';
@@ -135,8 +137,15 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     },
   );
 
-  test('the picture of README is of the newest page', async () => {
-    const { page } = await open({ viewport: { width: 1_400, height: 1_000 } }, shop('production', true));
+  test('the picture of README is what the demo shows', async () => {
+    const demo = await startExporter({ args: ['demo', '--listen-address=127.0.0.1:0'] });
+    onTestFinished(async () => void (await demo.stop()));
+    const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
+    await eventually(async () => {
+      await page.goto(demo.url);
+      expect(await page.title()).toMatch(/^\(\d+\) trouble/);
+      expect(await page.textContent('body')).toMatch(/ in trouble: .*Checkout API \(health red, errors \d/);
+    });
     await page.screenshot({ path: process.env.PICTURE ?? `${OUTPUT}status-page.png` });
     await page.close();
   });
