@@ -1,9 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync } from 'node:fs';
-import { delimiter, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Start, typedLine } from '../../src/cli/typed.ts';
-import { temporaryFolders } from '../config/folder.ts';
 
 const CLONE = '/home/ada/exporter';
 const BIN = '/usr/local/bin';
@@ -86,34 +82,5 @@ describe('a command line is the one that the user types', () => {
     const start = started(`${CLONE}/dist/main.js`, demoScript);
     expect(typedLine('demo', '', start)).toBe('npm run demo');
     expect(typedLine('demo', '--seed=2', start)).toBe('npm run demo -- --seed=2');
-  });
-});
-
-describe('the built program', () => {
-  const main = resolve(import.meta.dirname, '../../dist/main.js');
-  const newFolder = temporaryFolders();
-
-  it.each<
-    [string, (folder: string) => { cwd: string; file: string; args: string[]; env?: Record<string, string> }, string]
-  >([
-    ['a clone', () => ({ cwd: resolve(main, '../..'), file: 'node', args: ['dist/main.js'] }), 'node dist/main.js'],
-    [
-      'a command that npm has linked',
-      (folder) => {
-        mkdirSync(join(folder, 'bin'));
-        symlinkSync(main, join(folder, 'bin/newrelic-apm-exporter'));
-        const args = ['newrelic-apm-exporter'];
-        return { cwd: join(folder, 'bin'), file: 'node', args, env: { PATH: join(folder, 'bin') } };
-      },
-      'newrelic-apm-exporter',
-    ],
-  ])('of %s shows examples that can be typed', (_, prepare, program) => {
-    const { cwd, file, args, env } = prepare(newFolder());
-    const path = [env?.PATH, process.env.PATH].filter(Boolean).join(delimiter);
-    const run = (...more: string[]) =>
-      execFileSync(file, [...args, ...more], { cwd, env: { PATH: path }, encoding: 'utf8' });
-    for (const command of ['check', 'backfill', 'compare']) {
-      expect(run(command, '--help').split('Examples:\n')[1]).toContain(`  ${program} ${command} -`);
-    }
   });
 });
