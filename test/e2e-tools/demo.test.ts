@@ -93,7 +93,9 @@ describe('demo', () => {
       args: ['demo', '--listen-address=127.0.0.1:0', '--applications=3', '--hosts-per-application=1'],
       ...spedUp(40),
     });
-    onTestFinished(async () => void (await demo.stop()));
+    onTestFinished(async () => {
+      await demo.stop();
+    });
     const readStatus = async () => JSON.parse(await demo.text('/api/status')) as Status;
     /** Waits for a verdict that names the application with the incident, or that does not, and is not older than this. */
     const untilNamed = (isNamed: boolean, since = 0) =>

@@ -139,7 +139,9 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
 
   test('the picture of README is what the demo shows', async () => {
     const demo = await startExporter({ args: ['demo', '--listen-address=127.0.0.1:0'] });
-    onTestFinished(async () => void (await demo.stop()));
+    onTestFinished(async () => {
+      await demo.stop();
+    });
     const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
     await eventually(async () => {
       await page.goto(demo.url);
