@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../support/eventually.ts';
 import { runProgram, startProgram } from './support/program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -89,8 +90,10 @@ describe('the package', () => {
     const demo = startProgram({ main, cwd: folder, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
     try {
       const [, address] = await demo.said(/(http:\/\/127\.0\.0\.1:\d+)\/metrics/);
-      const metrics = await (await fetch(`${address}/metrics`)).text();
-      expect(metrics).toContain('newrelic_up{account="demo"} 1');
+      await eventually(async () => {
+        const metrics = await (await fetch(`${address}/metrics`)).text();
+        expect(metrics).toContain('newrelic_up{account="demo"} 1');
+      });
     } finally {
       demo.signal('SIGTERM');
       await demo.ended;
