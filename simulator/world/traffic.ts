@@ -35,7 +35,7 @@ export function sequence(start: number): () => number {
 const wholeNumber = (mean: number, chance: number): number => Math.floor(mean + chance);
 
 /** In each span of this length an application has at most one generated incident. */
-export const SPAN_MINUTES = 8 * 60;
+const SPAN_MINUTES = 8 * 60;
 const SHARE_OF_SPANS = 0.4;
 
 /** The incident, if it lasts in this minute. */
