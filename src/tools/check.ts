@@ -8,9 +8,10 @@ import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/accountS
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import { unmatchedExclusions } from '../collect/accountWarnings.ts';
 import { groupFailures, type FailureGroup } from '../collect/failureGroups.ts';
-import { describeEnd, type AccountConfig } from '../config/config.ts';
+import { describeEnd, type AccountConfig, type CollectionConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, printError, withColours } from '../cli/process.ts';
+import { scannedInShort, scannedMinutes } from './scannedMinutes.ts';
 import { paint } from './terminal.ts';
 import { accountsOf, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
@@ -61,7 +62,7 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       for (const id of customExamples(account)) await collector.probe(name, id, Infinity, signal);
     }
     signal.throwIfAborted();
-    const reports = await Promise.all(accountsOf(collector).map((each) => report(...each, signal)));
+    const reports = await Promise.all(accountsOf(collector).map((each) => report(...each, config.collection, signal)));
     const all = [...collector.entries().map((entry) => reportEntry(entry, collectors)), ...reports];
     print(all.map(({ text }) => `${text}\n`).join('\n'));
     if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
@@ -107,7 +108,12 @@ function warningLines(warnings: readonly string[], missingMetrics: readonly stri
   return warnings.map((text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`);
 }
 
-async function report(status: AccountStatus, collector: AccountCollector, signal: AbortSignal) {
+async function report(
+  status: AccountStatus,
+  collector: AccountCollector,
+  collection: CollectionConfig,
+  signal: AbortSignal,
+) {
   const { context, schedule, limiter } = collector;
   const { account } = context;
   const { name, region, base_url } = account;
@@ -119,7 +125,8 @@ async function report(status: AccountStatus, collector: AccountCollector, signal
   const { plan } = status;
   const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
   const cost = `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
-  const others = [...entityLines(status), ...queryLines(status), cost, ...emptyQueries(status)];
+  const scanned = scannedInShort(scannedMinutes(account, collection, plan)) ?? [];
+  const others = [...entityLines(status), ...queryLines(status), cost].concat(scanned, emptyQueries(status));
   others.push(...warnings);
   const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
   if (!account.applications.read) return reported(heading, 'no applications are read', others, hasFailed);

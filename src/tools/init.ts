@@ -175,7 +175,9 @@ export function configurationText(
           `counters: false # for rate() and service levels: ${callsOf('counters')} more`,
           ...(account['api'] === 'rest' ? ['#instances: true # a call for each application every 5 minutes'] : []),
         ]),
-    '#query_packs: [alert_events] # a call a minute for each query; docs/queries.md lists the packs',
+    '# Alert events that are open in New Relic (docs/queries.md lists the packs): a call every 5 minutes. It reads 30 days:',
+    '# 8,640 minutes of data per minute, which compute pricing bills.',
+    '#query_packs: [alert_events]',
     ...(types.length === 0 ? [] : ['# Golden metrics of other entities (docs/entities.md):', '#entities:']),
     ...types.slice(0, SHOWN_TYPES).map(({ type, count }) => {
       const calls = Math.ceil(count / ENTITIES_PER_QUERY) + 0.2;

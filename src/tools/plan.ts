@@ -3,10 +3,8 @@ import type { AccountStatus } from '../collect/accountStatus.ts';
 import type { AccountCollector } from '../collect/accountCollector.ts';
 import type { AccountContext } from '../collect/selection.ts';
 import { AccountSnapshot } from '../collect/accountSnapshot.ts';
-import type { Plan } from '../collect/due.ts';
 import type { ApplicationData } from '../collect/records.ts';
-import type { AccountConfig, CollectionConfig } from '../config/config.ts';
-import { MINUTE_MS } from '../formulas/units.ts';
+import type { CollectionConfig } from '../config/config.ts';
 import { COUNTED } from '../metrics/counterFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
@@ -16,7 +14,8 @@ import { counted } from '../text/wording.ts';
 import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
-import { grouped, sumOf } from './grouping.ts';
+import { sumOf } from './grouping.ts';
+import { scannedInWords, scannedMinutes } from './scannedMinutes.ts';
 import { accountsOf, reportUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { jsonText, paint, table, wrapped } from './terminal.ts';
@@ -142,71 +141,12 @@ function asTable(plan: ReturnType<typeof planOf>): string {
   ].join('\n');
 }
 
-function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
-  const [dearest] = scanned.toSorted((a, b) => b.minutes - a.minutes);
-  if (dearest === undefined) return [];
-  const minutesOf = (rows: typeof scanned): number => sumOf(rows, ({ minutes }) => minutes);
-  const total = minutesOf(scanned);
-  const groups = Array.from(
-    grouped(scanned, ({ group }) => groupInWords(group)),
-    ([group, rows]) => `${group} ${minutesOf(rows).toFixed(1)}`,
-  ).join(', ');
-  const name = [groupInWords(dearest.group), ...(dearest.name === undefined ? [] : [dearest.name])].join(' ');
-  return [
-    `Data read: ${total.toFixed(1)} minutes of data per minute (${groups}), which price plans by compute bill.`,
-    `The dearest: ${name}, ${dearest.minutes.toFixed(1)} (${percent(dearest.minutes / total)}).`,
-  ];
-}
-
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }
 
 function duration(seconds: number): string {
   return formatDuration(Math.round(seconds) * 1000);
-}
-
-/** The minutes of data that a refresh of a group reads, by the window and the interval in minutes (docs/nerdgraph.md). */
-const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: number) => number>>> = {
-  applications: () => 4,
-  key_transactions: () => 10,
-  application_metrics: (window) => window,
-  // The list reads an hour, the rolling values 4 minutes.
-  hosts: () => 64,
-  host_metrics: (window) => window,
-  custom_metrics: () => 1_440,
-  // The time since the last refresh, and again the minutes before it, for data that arrived late.
-  counters: (_, interval) => interval + 10,
-};
-
-/** The minutes of data that a group, or one query or type of entities of it, reads per minute. */
-interface ScannedMinutes {
-  readonly group: Group;
-  readonly name?: string;
-  readonly minutes: number;
-}
-
-/**
- * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge
- * for each. Over REST only golden metrics and queries read data this way. Effective intervals of the plan are milliseconds.
- */
-export function scannedMinutes(
-  { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
-  { window }: Pick<CollectionConfig, 'window'>,
-  { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
-): readonly ScannedMinutes[] {
-  const minutesOf = (each: { readonly window?: number | undefined; readonly interval: number }): number =>
-    (each.window ?? window) / Math.max(MINUTE_MS, each.interval * slowdown);
-  return groups.flatMap(({ group, effectiveInterval }): readonly ScannedMinutes[] => {
-    if (group === 'queries') return queries.map((each) => ({ group, name: each.name, minutes: minutesOf(each) }));
-    if (group === 'golden_metrics') {
-      return entities.map((each) => ({ group, name: each.type, minutes: minutesOf(each) }));
-    }
-    if (api === 'rest') return [];
-    const interval = Math.max(MINUTE_MS, effectiveInterval) / MINUTE_MS;
-    const read = READ_MINUTES[group]?.(window / MINUTE_MS, interval);
-    return read === undefined ? [] : [{ group, minutes: read / interval }];
-  });
 }
 
 const LISTS = new Set(GROUPS.filter((group) => FIRST_OF[group].gives === 'list'));

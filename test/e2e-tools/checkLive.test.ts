@@ -58,6 +58,18 @@ describe('check --live', () => {
     expect(result.status).toBe(0);
   });
 
+  it('says how much data is read, and what reads more than half of it', async () => {
+    const few = { applications: false, key_transactions: false, counters: false };
+    const { status, stdout } = await runOnService(
+      { applications: 1 },
+      { api: 'nerdgraph', query_packs: ['alert_events'], ...few },
+    );
+    expect(stdout).toMatch(
+      /^ {2}data read: 8,\d+ minutes of data per minute, most of it by queries alert_events\/open, 8,640 \(\d+(\.\d)? %\)$/m,
+    );
+    expect(status).toBe(0);
+  });
+
   it('warns of a custom metric whose value name New Relic does not have', async () => {
     const { status, stdout } = await checkLive({ custom_metrics: [{ ...DEPTH, value: 'averge_value' }] });
     expect(stdout).toMatch(
@@ -153,6 +165,7 @@ describe('check --live', () => {
       '  applications: 2 visible, 2 exported, 2 of them reporting',
       '  key transactions: 8 visible, 8 exported',
       expect.stringMatching(/^ {2}plan: \d+\.\d of 600 calls per minute, every group keeps its interval$/),
+      '  data read: 36.8 minutes of data per minute',
       '',
     ]);
     expect(status).toBe(0);

@@ -55,8 +55,11 @@ it('config.example.yaml reads something with each of its lines, and check --live
   });
 });
 
-it('config.minimal.yaml is about a dozen lines, of which check --live has no complaint', async () => {
-  const text = readFileSync('config.minimal.yaml', 'utf8');
+it.each([
+  ['as it is', (text: string) => text],
+  ['with what it has commented out', (text: string) => text.replace(/^( *)#(?=\w+:)/gm, '$1')],
+])('config.minimal.yaml is about a dozen lines, of which check --live has no complaint: %s', async (_, change) => {
+  const text = change(readFileSync('config.minimal.yaml', 'utf8'));
   expect(text.split('\n').length).toBeLessThan(18);
   const simulator = await simulatorForTest({});
   const config = text

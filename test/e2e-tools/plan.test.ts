@@ -101,10 +101,10 @@ describe('plan', () => {
     );
     const short = await read('5m');
     expect(short).toContain('Data read: 36.8 minutes of data per minute');
-    expect(short).toContain('\nThe dearest: hosts, 12.8 (34.8%).\n');
+    expect(short).toContain('\nMost expensive: hosts, 12.8 (34.8 %).\n');
     const custom = { custom_metrics: [DEPTH], query_packs: ['limits', 'alert_events'] };
     expect(await read('5m', custom)).toMatch(
-      /^Data read: .*, custom_metrics \(names\) 4\.0.*\nThe dearest: queries alert_events\/open, 8640\.0 \(99\.\d%\)\.$/m,
+      /^Data read: .*, custom_metrics \(names\) 4\.0.*\nMost expensive: queries alert_events\/open, 8,640 \(99\.\d %\)\.$/m,
     );
   });
 

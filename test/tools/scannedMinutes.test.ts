@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { scannedMinutes } from '../../src/tools/plan.ts';
+import { readQueries } from '../../src/config/queries.ts';
+import { Secrets } from '../../src/log/secrets.ts';
+import { scannedInShort, scannedMinutes } from '../../src/tools/scannedMinutes.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { accountConfig } from '../collect/support/config.ts';
 
@@ -60,4 +63,42 @@ test('a plan that does not fit reads less often', () => {
     { name: 'a', minutes: 72 },
     { name: 'b', minutes: 15 },
   ]);
+});
+
+test.each([
+  [[], undefined],
+  [
+    [{ group: 'queries', name: 'a', minutes: 0.04 }],
+    'data read: 0.0 minutes of data per minute, most of it by queries a, 0.0 (100 %)',
+  ],
+  [
+    [
+      { group: 'hosts', minutes: 12.8 },
+      { group: 'queries', name: 'alert_events/open', minutes: 8_640 },
+    ],
+    'data read: 8,653 minutes of data per minute, most of it by queries alert_events/open, 8,640 (99.9 %)',
+  ],
+  [
+    [
+      { group: 'hosts', minutes: 12 },
+      { group: 'queries', name: 'a', minutes: 12 },
+    ],
+    'data read: 24.0 minutes of data per minute',
+  ],
+] as const)('names what reads more than half of the data: %j', (scanned, words) => {
+  expect(scannedInShort(scanned)).toBe(words);
+});
+
+test('files to copy leave the pack alert_events commented out, with what it costs', () => {
+  const { further } = readQueries({ accounts: [{ query_packs: ['alert_events'] }] }, '', new Secrets());
+  const queries = further[0] ?? [];
+  const [row, ...others] = scannedMinutes({ ...account, queries }, { window: MINUTE }, plan({ queries: 1 }));
+  expect([row?.minutes, others, queries[0]?.interval]).toEqual([8_640, [], 5 * MINUTE]);
+  for (const file of ['config.minimal.yaml', 'docs/configuration.md', 'src/tools/init.ts']) {
+    const text = readFileSync(file, 'utf8');
+    const [, comment] = /^(.*\n.*\n).*#query_packs: \[alert_events\]/m.exec(text) ?? [];
+    expect(comment, file).toMatch(/5 minutes/);
+    expect(comment, file).toContain('8,640 minutes of data per minute');
+    expect(text).not.toMatch(/^ *query_packs: \[alert_events\]/m);
+  }
 });
