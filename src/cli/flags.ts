@@ -4,7 +4,7 @@ import { typedLine } from './typed.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
 import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
-import { parseDuration } from '../config/duration.ts';
+import { durationAdvice, parseDuration } from '../config/duration.ts';
 
 /** Makes a parser of a flag for commander, which puts the flag before the message of an error that `parse` throws. */
 export function parsed<T>(parse: (text: string) => T): (text: string) => T {
@@ -36,8 +36,9 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
 export function duration(words: string, isValid: (milliseconds: number) => boolean): (text: string) => number {
   return parsed((text) => {
     const milliseconds = parseDuration(text);
-    if (milliseconds === undefined || !isValid(milliseconds)) throw new Error(`It must be a duration ${words}.`);
-    return milliseconds;
+    if (milliseconds !== undefined && isValid(milliseconds)) return milliseconds;
+    const advice = milliseconds === undefined ? durationAdvice(text) : '';
+    throw new Error(`It must be a duration ${words}${advice === '' ? '' : ` (${advice})`}.`);
   });
 }
 

@@ -30,9 +30,12 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** The path as a diagnostic shows it: keys that may be secrets are hidden. */
-export function showPath(path: Path): string {
-  return formatPath(path.map((step) => (typeof step === 'string' && mayBeSecret(step) ? HIDDEN : step)));
+/** The path as a diagnostic shows it: keys that may be secrets are hidden, but not the last one where it `endsInName`. */
+export function showPath(path: Path, endsInName = false): string {
+  const isShown = (index: number): boolean => endsInName && index === path.length - 1;
+  return formatPath(
+    path.map((step, index) => (typeof step === 'string' && !isShown(index) && mayBeSecret(step) ? HIDDEN : step)),
+  );
 }
 
 /** A diagnostic before its position in the file is known. */
@@ -42,6 +45,8 @@ export interface Issue {
   readonly message: string;
   /** True when text was expected but another type found: the text of a placeholder may look like a number. */
   readonly wantsText?: boolean;
+  /** True where the last key is known to be no secret, although it looks like one. */
+  readonly isName?: boolean | undefined;
 }
 
 export function issue(path: Path, message: string, at: Issue['at'] = 'value'): Issue {

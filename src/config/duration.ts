@@ -29,3 +29,29 @@ export function formatDuration(milliseconds: number): string {
   }
   return text === '' ? '0s' : text;
 }
+
+/** Other words for the units, by the one that is meant. */
+const UNIT_WORDS: readonly (readonly [word: RegExp, unit: string])[] = [
+  [/^(?:ms|msecs?|millis|milliseconds?)$/, 'milliseconds are "ms"'],
+  [/^(?:s|secs?|seconds?)$/, 'seconds are "s"'],
+  [/^(?:m|mins?|minutes?)$/, 'minutes are "m"'],
+  [/^(?:h|hrs?|hours?)$/, 'hours are "h"'],
+  [/^(?:d|days?)$/, 'days are "d"'],
+  [/^(?:w|wks?|weeks?)$/, 'weeks are written in days ("d")'],
+];
+
+/** What to change in a text that is likely meant as a duration, without the text; empty where that is not known. */
+export function durationAdvice(text: string): string {
+  const written = text.trim().toLowerCase();
+  if (!/^[0-9][0-9a-z.\s]*$/.test(written)) return '';
+  if (written.includes('.')) return 'its numbers must be whole, in a smaller unit where need be';
+  if (/[0-9]$/.test(written)) return 'a number has no unit';
+  const words = [...written.matchAll(/[a-z]+/g)].map(([word]) => word);
+  const meant = words.map((word) => UNIT_WORDS.find(([known]) => known.test(word))?.[1]);
+  if (meant.includes(undefined)) return '';
+  const other = words.findIndex((word) => !UNITS.some(([name]) => name === word));
+  if (other >= 0) return meant[other] ?? '';
+  const together = written.replaceAll(/\s/g, '');
+  if (parseDuration(together) === undefined) return 'the largest unit comes first, and each once';
+  return /\s/.test(text) ? 'remove the spaces' : 'units are small letters';
+}

@@ -11,12 +11,22 @@ const MAX_KEY_FILE_BYTES = 16_384;
 /** Keys that only send data: licence keys end in NRAL; keys for events, browsers and mobile apps have a prefix. */
 const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
 
+/** A key with what stands before it in an env-file, a shell or a header: `NEW_RELIC_API_KEY=`, `export API_KEY=`, `Api-Key: `. */
+const ASSIGNED = /^(?:export\s+|set\s+)?(?:[a-z]+[_-])+key\s*[=:]/i;
+
+/** A variable that nothing has replaced: `$NAME`, `$(NAME)`, `%NAME%`, `{{ name }}`, or only its name. */
+const UNREPLACED = /^(?:\$[A-Z]+(?:_[A-Z]+)+|\$\(.*\)|%\w+%|\{\{.*\}\}|NEW_?RELIC_[A-Z_]*KEY(?:_FILE)?)$/;
+
 /** The reason why a text cannot be sent as a key, as the end of a sentence, without the text; undefined when it can. */
 export function keyProblem(key: string): string | undefined {
   if (key === '') return 'must not be empty';
   if (isQuoted(key)) return 'has quotes around it, which became a part of the key: remove them';
   const invisible = findInvisible(key);
   if (invisible !== undefined) return `holds the invisible character ${invisible}: remove it`;
+  if (ASSIGNED.test(key)) return 'has a name and a separator before the key: keep what comes after them';
+  if (UNREPLACED.test(key)) {
+    return 'names a variable that nothing has replaced: write ${NAME} in a configuration file, elsewhere the key itself';
+  }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return 'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied';
   }

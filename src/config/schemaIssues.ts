@@ -121,10 +121,12 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[] {
   let root: JsonSchema | undefined;
   let owners: Owners | undefined;
-  const unknown = (key: string, path: Path): string => {
+  const unknown = (key: string, path: Path): Issue => {
     root ??= inputSchemaOf(schema);
     owners ??= ownersIn(withAlternatives([root]));
-    return unknownKey(key, path, root, owners);
+    const known = path.reduce(below, withAlternatives([root])).flatMap(keysOf);
+    const message = unknownKey(key, path, root, owners);
+    return { ...issue([...path, key], message, 'key'), isName: isNumbered(key, known) };
   };
   const all = flattenBelow(issues, unknown, []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
@@ -132,14 +134,14 @@ function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[
 
 function flattenBelow(
   issues: readonly z.core.$ZodIssue[],
-  unknown: (key: string, path: Path) => string,
+  unknown: (key: string, path: Path) => Issue,
   above: Path,
 ): Issue[] {
   return issues.flatMap((found): Issue[] => {
     const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
     switch (found.code) {
       case 'unrecognized_keys':
-        return found.keys.map((key) => issue([...path, key], unknown(key, path), 'key'));
+        return found.keys.map((key) => unknown(key, path));
       case 'invalid_key':
         return flattenBelow(found.issues, unknown, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
@@ -168,13 +170,34 @@ function unknownKey(key: string, path: Path, root: JsonSchema, ownersOf: Owners)
       ? `unknown key: put a space after the colon of "${meant}:"`
       : `unknown key: write "${meant}: ", with a colon and a space`;
   }
-  const near = mayBeSecret(key) || findInvisible(key) !== undefined ? '' : suggest(key, known);
+  const isName = !mayBeSecret(key) || isNumbered(key, known);
+  const near = !isName || findInvisible(key) !== undefined ? '' : suggest(key, known);
   const isOfChild = (): boolean => known.some((child) => below(here, child).flatMap(keysOf).includes(key));
   const places = ownersOf.get(key) ?? [];
   const owners = places.length > 0 && (near === '' || isOfChild()) ? places.map((place) => showPlace(place, path)) : [];
   if (owners.length > 0) return `unknown key here, it belongs to ${alternatives(owners)}: look at the indentation`;
-  if (!mayBeSecret(key)) return `unknown key${near}`;
+  if (isName) return `unknown key${near === '' ? suggestBelow(key, here, known) : near}`;
   return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+}
+
+/** True for a known key with digits behind it, which is no secret, although other words with digits may be one. */
+function isNumbered(key: string, known: readonly string[]): boolean {
+  return known.includes(key.replace(/_?[0-9]{1,2}$/, ''));
+}
+
+/** The suggestion of a key that stands one mapping further down: `limits.request_timeout`. */
+function suggestBelow(key: string, here: readonly JsonSchema[], known: readonly string[]): string {
+  const names = known.flatMap((child) =>
+    below(here, child)
+      .flatMap(keysOf)
+      .map((name) => ({ child, name })),
+  );
+  const suggestion = suggest(
+    key,
+    names.map(({ name }) => name),
+  );
+  const meant = names.find(({ name }) => suggestion.includes(`"${name}"`));
+  return meant === undefined ? '' : suggestion.replace(meant.name, `${meant.child}.${meant.name}`);
 }
 
 /** The places of the mappings that have a key, by key; `[]` is any position of a list. */

@@ -136,3 +136,28 @@ describe('the proxy variables', () => {
     ]);
   });
 });
+
+describe('a variable that is not set', () => {
+  const KEY = 'NRAK-ABCDEFGHIJKLMNOPQRSTUVWXYZ1';
+  const env = { NEW_RELIC_API_KEY: KEY, NEW_RELIC_API_KEY_FILE: '/run/key', HOME: '/root', PATH: '/bin' };
+
+  it.each([
+    ['NEWRELIC_API_KEY', 'NEW_RELIC_API_KEY'],
+    ['NEW_RELIC_APIKEY', 'NEW_RELIC_API_KEY'],
+    ['NEW_RELIC_API_KYE', 'NEW_RELIC_API_KEY'],
+    ['new_relic_api_key', 'NEW_RELIC_API_KEY'],
+    ['NEW_RELIC_KEY_FILE', 'NEW_RELIC_API_KEY_FILE'],
+    ['TEAM', undefined],
+    ['AWS_REGION', undefined],
+  ])('%s is told with the set one that was likely meant: %s', (name, meant) => {
+    const [fault, ...others] = faultsOf(`accounts:\n  - api_key: \${${name}}\n`, env);
+    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    const words = `the environment variable ${name} is not set: set it, or write \${${name}:-default}${hint}`;
+    expect([fault, others]).toEqual([`c.yaml:2:14: accounts[0].api_key: ${words}`, []]);
+  });
+
+  it('is told without the name of a set one that may be a key', () => {
+    const faults = faultsOf('accounts:\n  - api_key: ${NRAK_ABC}\n', { NRAK_ABCD: 'x' });
+    expect(faults.join()).not.toMatch(/NRAK/);
+  });
+});

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DURATION_PATTERN, formatDuration, parseDuration } from '../duration.ts';
+import { DURATION_PATTERN, durationAdvice, formatDuration, parseDuration } from '../duration.ts';
 import { typeMismatch } from '../schemaIssues.ts';
 
 /** Longest duration, because the timers of Node.js overflow after 24.8 days. */
@@ -14,7 +14,13 @@ export function duration(range: { readonly min: string; readonly wholeMinutes?: 
   const max = milliseconds(longest);
   const written = z
     .string({ error: ({ input }) => typeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })
-    .regex(DURATION_PATTERN, 'is not a duration: write whole numbers with units, such as 30s, 5m or 1h30m');
+    .regex(DURATION_PATTERN, {
+      error: ({ input }) => {
+        const advice = durationAdvice(String(input));
+        const hint = advice === '' ? '' : `${advice}; `;
+        return `is not a duration: ${hint}write whole numbers with units, such as 30s, 5m or 1h30m`;
+      },
+    });
   return z
     .codec(written, z.number(), { decode: milliseconds, encode: formatDuration })
     .superRefine((value, ctx) => {

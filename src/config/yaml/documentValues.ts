@@ -30,6 +30,8 @@ export interface YamlProblem {
   /** A function, because only the few problems that are shown need their path, and a long list is searched for it. */
   readonly path: () => Path;
   readonly message: string;
+  /** As of an issue. */
+  readonly isName?: boolean | undefined;
 }
 
 type Ancestors = readonly (Document | Node | Pair)[];

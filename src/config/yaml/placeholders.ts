@@ -1,4 +1,5 @@
 import { mayBeSecret } from '../diagnostic.ts';
+import { suggest } from '../../text/wording.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -29,14 +30,21 @@ function replacementOf(name: string | undefined, fallback: string | undefined, e
     return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
   }
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (value === undefined && fallback === undefined) return { problem: notSet(name) };
+  if (value === undefined && fallback === undefined) return { problem: notSet(name, env) };
   return value === undefined || value === '' ? (fallback ?? '') : value;
 }
 
-function notSet(name: string): string {
-  return mayBeSecret(name)
-    ? 'the environment variable of this name is not set: write the name of a variable between "${" and "}"'
-    : `the environment variable ${name} is not set: set it, or write \${${name}:-default}`;
+function notSet(name: string, env: Environment): string {
+  if (mayBeSecret(name)) {
+    return 'the environment variable of this name is not set: write the name of a variable between "${" and "}"';
+  }
+  const written = name.toLowerCase();
+  // Compared first, because a file may have 100,000 placeholders.
+  const alike = Object.keys(env).filter((known) => {
+    const other = known.toLowerCase();
+    return (other.startsWith(written.slice(0, 2)) || other.endsWith(written.slice(-4))) && !mayBeSecret(known);
+  });
+  return `the environment variable ${name} is not set: set it, or write \${${name}:-default}${suggest(name, alike)}`;
 }
 
 /** The reverse of expandPlaceholders: a text that expands to the given one. */

@@ -1,4 +1,4 @@
-import { Composer, type CST, type Document, Lexer, LineCounter, Parser, YAMLParseError } from 'yaml';
+import { Composer, type CST, type Document, Lexer, LineCounter, Parser, Scalar, visit, YAMLParseError } from 'yaml';
 import type { ScalarTag, YAMLError } from 'yaml';
 import { showPath, type Diagnostic, type Issue, type Path } from '../diagnostic.ts';
 import { DocumentValues, type YamlProblem } from './documentValues.ts';
@@ -26,16 +26,16 @@ export function readYaml(
   const lines = new LineCounter();
   const { values, problems } = valuesOf(text, lines, env, dialect);
   const whole = { file: name, line: undefined, column: undefined, path: '' };
-  const diagnosticAt = ({ offset, path, message }: YamlProblem): Diagnostic => {
+  const diagnosticAt = ({ offset, path, message, isName }: YamlProblem): Diagnostic => {
     const { line, col } = lines.linePos(offset);
-    return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path()), message };
+    return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path(), isName), message };
   };
   /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
-  const problemOf = ({ path, message, at }: Issue): YamlProblem => {
+  const problemOf = ({ path, message, at, isName }: Issue): YamlProblem => {
     const found = values?.on(path) ?? [];
     const nearest = found.at(-1);
     const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
-    return { offset: key ?? nearest?.offset ?? 0, path: () => path, message };
+    return { offset: key ?? nearest?.offset ?? 0, path: () => path, message, isName };
   };
   return {
     /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
@@ -92,7 +92,7 @@ function valuesOf(
   const document = parse(text, lines, dialect);
   if ('message' in document) return { problems: [document] };
   if (document.errors.length > 0) {
-    return { problems: syntaxProblems(document.errors, text, lines) };
+    return { problems: syntaxProblems(document, text, lines) };
   }
   const whole = documentProblem(document, text, dialect);
   if (whole !== undefined) return { problems: [{ offset: 0, path: top, message: whole }] };
@@ -170,13 +170,24 @@ const SYNTAX_MESSAGES: Partial<Record<YAMLError['code'], string>> = {
 
 const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 
+const NEVER_CLOSED = 'the quote that opens here is never closed: close it on its line';
+
 /** One problem per line, because further problems on a line mostly follow from the first. */
-function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineCounter): YamlProblem[] {
+function syntaxProblems(document: Document.Parsed, text: string, lines: LineCounter): YamlProblem[] {
   const byLine = new Map<number, YamlProblem>();
-  for (const { pos, code } of errors) {
-    const offset = Math.min(pos[0], text.length);
+  const quoted = quotedScalars(document, text);
+  for (const { pos, code } of document.errors) {
+    const found = Math.min(pos[0], text.length);
+    const unclosed =
+      code === 'MISSING_CHAR' ? quoted.find(({ end, isClosed }) => end === found && !isClosed) : undefined;
+    const offset = unclosed?.start ?? found;
     const { line } = lines.linePos(offset);
     if (byLine.has(line)) continue;
+    if (unclosed !== undefined) {
+      byLine.set(line, { offset, path: top, message: NEVER_CLOSED });
+      // What comes behind it is read as text, so that its faults are none.
+      break;
+    }
     const start = lines.lineStarts[line - 1] ?? 0;
     const lineText = text.slice(start, lines.lineStarts[line]);
     const isAtStart = offset < text.length && text.slice(start, offset).trim() === '';
@@ -184,7 +195,27 @@ function syntaxProblems(errors: readonly YAMLError[], text: string, lines: LineC
       code === 'MISSING_CHAR' && isAtStart ? LINE_TOO_EARLY : (SYNTAX_MESSAGES[code] ?? 'this is not valid YAML 1.2');
     // Inside brackets, YAML reads the braces of a placeholder as a mapping.
     const isInBrackets = /[[{,]/.test(lineText.slice(0, Math.max(0, lineText.lastIndexOf('${'))));
-    byLine.set(line, { offset, path: top, message: `${explanation}${isInBrackets ? PLACEHOLDER_HINT : ''}` });
+    const long = quoted.find((each) => each.start < start && each.end > start && each.end <= offset);
+    const quoteHint = long === undefined ? '' : longQuoteHint(lines.linePos(long.start).line);
+    const message = `${explanation}${isInBrackets ? PLACEHOLDER_HINT : ''}${quoteHint}`;
+    byLine.set(line, { offset, path: top, message });
   }
   return [...byLine.values()];
+}
+
+function longQuoteHint(line: number): string {
+  return `; the quote that opens in line ${line} ends only in this one: is it closed where it should be?`;
+}
+
+/** Where the values and keys in quotes begin and end, in their order. */
+function quotedScalars(document: Document.Parsed, text: string) {
+  const found: { readonly start: number; readonly end: number; readonly isClosed: boolean }[] = [];
+  visit(document, {
+    Scalar: (_, { range, type }) => {
+      if (!range || (type !== Scalar.QUOTE_DOUBLE && type !== Scalar.QUOTE_SINGLE)) return;
+      const [start, end] = range;
+      found.push({ start, end, isClosed: end - start > 1 && text[start] === text[end - 1] });
+    },
+  });
+  return found;
 }
