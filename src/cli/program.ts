@@ -72,12 +72,27 @@ function refuseMisspelt(commands: readonly Command[], args: readonly string[]): 
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
 }
 
-/** Adds a hint to the error for an argument that is most likely meant for the configuration file: a word, `--config` or `-c`. */
-function withConfigHint(error: string): string {
-  return error.replace(
-    /^(error: (?:too many arguments for |unknown option '(?:--config'|-c)|there is no command '.*\.ya?ml').*?)\.?$/m,
-    '$1. The configuration is named with --config.file=<path>.',
-  );
+/** Hints for what other programs call in another way, by the error for it. */
+const HINTS: readonly (readonly [error: RegExp, hint: string])[] = [
+  [
+    /too many arguments for |unknown option '(?:--config'|-c)|there is no command '.*\.ya?ml'/,
+    'The configuration is named with --config.file=<path>.',
+  ],
+  [
+    /unknown option '(?:--(?:web\.|http-|http\.)?(?:port|host|bind|listen|addr|address)'|-p)/,
+    'Commands that serve listen on --web.listen-address=<host:port>.',
+  ],
+  [
+    /unknown option '--(?:new-?relic-)?(?:api-?key|key|token|license-key|insights-key)'/,
+    'A key stands in no flag: set NEW_RELIC_API_KEY, or name a file with api_key_file.',
+  ],
+  [/unknown option '(?:-v|-V|--debug|--verbose)'/, 'What is logged is set with --log.level=debug.'],
+];
+
+/** Adds the hint for an error where there is one. */
+function withHint(error: string): string {
+  const hint = HINTS.find(([pattern]) => pattern.test(error))?.[1];
+  return hint === undefined ? error : error.replace(/^(error: .*?)\.?$/m, `$1. ${hint}`);
 }
 
 /** The command `serve`, with the flag that runs `check` of the other commands in its place. */
@@ -117,7 +132,7 @@ export function buildProgram(tools: readonly Command[]): Command {
     .exitOverride()
     // An argument that was refused may be a key in the wrong place.
     .configureOutput({
-      outputError: (text, write) => write(withColours(new Secrets().mask(withConfigHint(text)), process.stderr)),
+      outputError: (text, write) => write(withColours(new Secrets().mask(withHint(text)), process.stderr)),
     })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;

@@ -80,6 +80,13 @@ function fewApplications(account: AccountCollector): string[] {
   if (isWithoutApplications) return [];
   const listed = inventory.listedApplications?.length;
   if (listed === undefined || !account.up) return [];
+  const ids = onlyIds(account.context.account.applications);
+  // Only these are asked for: that none exists says nothing of the account, which may have others.
+  if (listed === 0 && ids !== undefined) {
+    return [
+      `applications.include: no application has ${ids.length === 1 ? 'the id' : 'one of the ids'} ${ids.join(', ')}: correct the entry or remove it`,
+    ];
+  }
   const largest = inventory.largestList();
   const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
   if (listed === 0) return [`the account lists no application: ${remedy}`];
@@ -168,7 +175,7 @@ function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyo
   const ofKeyTransactions = typeof key_transactions === 'boolean' ? {} : key_transactions;
   const unmatchedIn = (path: string, noun: string, entries: Entries, listed: readonly Matchable[] | undefined) =>
     keys.flatMap((key) =>
-      unmatched(entries[key], listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match)}`),
+      unmatched(entries[key], listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match, listed)}`),
     );
   const listedApplications = inAll(({ inventory }) => inventory.listedApplications);
   const listedKeyTransactions = inAll(({ inventory }) => inventory.listedKeyTransactions);

@@ -202,7 +202,7 @@ export class Collector {
     if (account === undefined) {
       // While the accounts of an entry are not known, it may be one of them.
       const unread = this.entries().filter(({ exported }) => exported === undefined || exported === 0);
-      if (!this.isIncomplete) return { kind: 'unknown_account' };
+      if (!this.isIncomplete) return { kind: 'unknown_account', known: this.accounts.map(({ name }) => name) };
       const notes = unread.map(
         ({ entry, problem }) => `list of accounts of ${entry}: ${problem ?? 'it leaves no account'}`,
       );

@@ -11,7 +11,7 @@ import type { AccountCollector } from './accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 
 export type ProbeResult =
-  | { readonly kind: 'unknown_account' }
+  | { readonly kind: 'unknown_account'; readonly known: readonly string[] }
   | { readonly kind: 'unknown_application' }
   /** The application list could not be read, so it is not known if the application exists; the notes give the reason. */
   | { readonly kind: 'unreadable'; readonly notes: readonly string[] }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Application, KeyTransaction } from '../api/types.ts';
 import type { MetricSelection, MonitoredEntity, UpstreamReader } from '../api/upstreamReader.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
-import { type EntityMatch, type Matchable, matches } from '../config/match.ts';
+import { globMatches, type EntityMatch, type Matchable, matches } from '../config/match.ts';
 import type { Clock } from '../eventLoop/clock.ts';
 import { COUNTER_METRICS } from '../metrics/counterFamilies.ts';
 import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
@@ -137,11 +137,15 @@ export function unmatched(
   return listed.length === 0 ? [] : entries.filter((match) => !listed.some((entity) => matches(match, entity)));
 }
 
-export function unmatchedWords({ id, name, tag, value }: EntityMatch): string {
+/** The words for an entry that matches nothing, with the first one listed that its name would match in another case. */
+export function unmatchedWords({ id, name, tag, value }: EntityMatch, listed: readonly Matchable[] = []): string {
   if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
   const ofTag = `the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`;
   const parts = [...(name === undefined ? [] : [`the name "${name}"`]), ...(tag === undefined ? [] : [ofTag])];
-  return `${parts.join(' and ')}: correct the entry or remove it`;
+  const pattern = name?.toLowerCase();
+  const other = listed.find((each) => pattern !== undefined && globMatches(pattern, each.name.toLowerCase()));
+  const hint = other === undefined ? '' : ` (case counts: there is ${JSON.stringify(other.name)})`;
+  return `${parts.join(' and ')}${hint}: correct the entry or remove it`;
 }
 
 /** The settings of an application: from the first matching entry of `applications.settings`, otherwise from the account. */

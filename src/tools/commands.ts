@@ -185,7 +185,7 @@ Examples:
   promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
 
   # One application and its hosts, a sample for each minute alone
-  ${typedLine('backfill', '--from=1d --app=Checkout --hosts --window=1m --output=checkout.om')}
+  ${typedLine('backfill', '--from=1d --to=3h --app=Checkout --hosts --window=1m --output=checkout.om')}
 
   # After an interruption, with the same flags
   ${typedLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume')}`;

@@ -76,7 +76,13 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window, del
   if (withQuery.length === 0) throw new UsageError(noQuery(name ?? '', config));
   const account = requireSingleAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
-  if (problem !== undefined) throw new UsageError(`the query, character ${problem.at + 1}: ${problem.message}`);
+  if (problem !== undefined) {
+    const isTime = nrql !== undefined && /^(?:since|until)\b/i.test(nrql.slice(problem.at));
+    const message = isTime
+      ? 'the time of a query is set by flags: remove it, and give --window and --delay'
+      : problem.message;
+    throw new UsageError(`the query, character ${problem.at + 1}: ${message}`);
+  }
   if (account.api === 'rest' && account.account_id === undefined) {
     throw new UsageError(`account ${account.name} needs account_id: queries are read through NerdGraph`);
   }

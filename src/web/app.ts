@@ -66,7 +66,9 @@ export function createApp(deps: WebDependencies): Express {
     readPage(prefix, page);
     read('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
   }
-  app.use((_request, response) => sendText(response, 404, 'Not found'));
+  const endpoints = new Set(['/', telemetryPath, ...Object.values(PATHS)]);
+  const known = Array.from(endpoints, (path) => prefix + path).join(', ');
+  app.use((_request, response) => sendText(response, 404, `Not found. There are ${known}`));
   return app;
 }
 
@@ -78,7 +80,7 @@ function literal(path: string): string {
 function methodNotAllowed(allowed: string) {
   return (_request: Request, response: Response): void => {
     response.setHeader('Allow', allowed);
-    sendText(response, 405, 'Method not allowed');
+    sendText(response, 405, `Method not allowed: use ${allowed.replace(', ', ' or ')}`);
   };
 }
 

@@ -29,6 +29,23 @@ describe('wrong usage', () => {
     [['-c', 'my.yaml'], "unknown option '-c'. The configuration is named with --config.file=<path>."],
     [['check', '--config=my.yaml'], "unknown option '--config'. The configuration is named with"],
     [['my.yaml'], "there is no command 'my.yaml'. The configuration is named with --config.file=<path>."],
+    [['--port=9999'], "unknown option '--port'. Commands that serve listen on --web.listen-address=<host:port>."],
+    [['--port', '9999'], "unknown option '--port'. Commands that serve listen on"],
+    [['-p', '9999'], "unknown option '-p'. Commands that serve listen on"],
+    [['serve', '--listen=:9999'], "unknown option '--listen'. Commands that serve listen on"],
+    [['demo', '--web.port=9999'], "unknown option '--web.port'. Commands that serve listen on"],
+    [['--api-key=NRAK-SECRET'], "unknown option '--api-key'. A key stands in no flag: set NEW_RELIC_API_KEY, or name"],
+    [['check', '--license-key', 'NRAK-SECRET'], "unknown option '--license-key'. A key stands in no flag"],
+    [['--verbose'], "unknown option '--verbose'. What is logged is set with --log.level=debug."],
+    [['-v'], "unknown option '-v'. What is logged is set with --log.level=debug."],
+    [
+      ['backfill', '--from=7d', '--window=30min'],
+      "option '--window <duration>' argument '30min' is invalid. It must be a duration of whole minutes",
+    ],
+    [
+      ['query', '--window=1.5h', 'SELECT'],
+      "option '--window <duration>' argument '1.5h' is invalid. It must be a duration",
+    ],
     [['discover', '--format=xml'], "option '--format <format>' argument 'xml' is invalid"],
     [['discover', '--app=1', '--entities'], "option '--entities [type]' cannot be used with option '--app"],
     [['metric-names'], "required option '--app <id or name>' not specified"],
@@ -67,6 +84,13 @@ describe('the help', () => {
     for (const name of ['API_KEY', 'API_KEY_FILE', 'REGION', 'API', 'ACCOUNT_ID']) {
       for (const { stdout } of [root, serve]) expect(stdout).toMatch(new RegExp(`\\bNEW_RELIC_${name}\\b`));
     }
+  });
+
+  it('of backfill has no example that ends at now, where it would meet what is scraped', async () => {
+    const { stdout } = await runInProcess(['backfill', '--help']);
+    const examples = stdout.split('Examples:\n')[1]?.match(/^ *newrelic-apm-exporter backfill.*/gm) ?? [];
+    expect(examples.length).toBeGreaterThan(2);
+    for (const example of examples) expect(example).toMatch(/ --to=\d+[hd] /);
   });
 
   it('of demo groups its flags and says what is true of it', async () => {

@@ -91,6 +91,37 @@ describe('check --live', () => {
     expect(stdout).not.toContain('warning: query good');
   });
 
+  it.each<[slip: string, settings: object, warning: string]>([
+    [
+      'a name in another case',
+      { applications: { include: [{ name: 'checkout*' }] } },
+      'applications.include: no application has the name "checkout*" (case counts: there is "Checkout API"): correct',
+    ],
+    [
+      'an entity in another case',
+      { entities: [{ type: 'EXT-SERVICE', include: [{ name: 'storeFront' }] }] },
+      'entities.include: no entity of EXT-SERVICE has the name "storeFront" (case counts: there is "storefront"): correct',
+    ],
+    [
+      'an id that no application has',
+      { applications: { include: [{ id: 77 }] } },
+      'applications.include: no application has the id 77: correct the entry or remove it',
+    ],
+    [
+      'a column that the query does not have',
+      {
+        queries: [
+          { name: 'q', nrql: 'SELECT count(*) AS n FROM Transaction', metrics: [{ name: 'test_q', value: 'm' }] },
+        ],
+      },
+      'queries: "q" has rows without a number in "m": the columns are "n"',
+    ],
+  ])('gives one warning for one slip: %s', async (_, settings, warning) => {
+    const { stdout } = await runOnService({ applications: 6 }, { ...OVER_NERDGRAPH, ...settings });
+    const warnings = stdout.split('\n').filter((line) => line.includes('warning:'));
+    expect(warnings).toEqual([expect.stringContaining(`  warning: ${warning}`)]);
+  });
+
   it('says which entries of key_transactions match nothing', async () => {
     const include = [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }];
     const key_transactions = { include, exclude: [{ name: 'old-*' }] };

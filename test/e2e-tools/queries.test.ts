@@ -116,6 +116,12 @@ describe('the command query', () => {
 
   it.each([
     [['SELECT count(*) FROM Transaction LIMIT 5'], 'character 34: LIMIT'],
+    [
+      ['SELECT count(*) FROM Transaction SINCE 1 hour ago'],
+      'character 34: the time of a query is set by flags: remove it, and give --window and --delay',
+    ],
+    [['SELECT count(*) FROM Transaction until now'], 'character 34: the time of a query is set by flags'],
+    [['SELECT count(*) FROM Transaction TIMESERIES'], 'character 34: remove TIMESERIES'],
     [[], ''],
     [['--name=alert_events/opn'], '"alert_events/open"?'],
     [

@@ -11,13 +11,20 @@ import { eventually } from '../support/eventually.ts';
 
 const REFUSED = accountStatus({ up: false, refused: 'the key was refused (401)', applications: undefined });
 
+const NOT_FOUND =
+  'Not found. There are /, /metrics, /probe, /sd, /api/status, /config, /-/healthy, /-/ready, /-/reload\n';
+
 describe('methods and paths', () => {
   test.each(
     READ_PATHS.flatMap((path) => ['POST', 'DELETE', 'OPTIONS', 'PATCH', 'PROPFIND'].map((method) => [method, path])),
   )('%s %s is not allowed', async (method = '', path = '') => {
     const { origin } = await served();
     const got = await get(`${origin}${path}`, { method });
-    expect([got.status, got.headers.allow, got.text]).toEqual([405, 'GET, HEAD', 'Method not allowed\n']);
+    expect([got.status, got.headers.allow, got.text]).toEqual([
+      405,
+      'GET, HEAD',
+      'Method not allowed: use GET or HEAD\n',
+    ]);
     expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
   });
 
@@ -35,7 +42,7 @@ describe('methods and paths', () => {
       const { origin } = await served();
       for (const method of ['GET', 'POST']) {
         const got = await get(`${origin}${path}`, { method });
-        expect([got.status, got.text]).toEqual([404, 'Not found\n']);
+        expect([got.status, got.text]).toEqual([404, NOT_FOUND]);
         expect(got.headers['content-type']).toBe('text/plain; charset=utf-8');
       }
     },
@@ -163,7 +170,11 @@ describe('/-/reload', () => {
       expect([got.status, got.text]).toEqual([403, expect.stringContaining('--web.enable-lifecycle')]);
     }
     const got = await get(`${origin}/-/reload`);
-    expect([got.status, got.headers.allow]).toEqual([405, 'POST, PUT']);
+    expect([got.status, got.headers.allow, got.text]).toEqual([
+      405,
+      'POST, PUT',
+      'Method not allowed: use POST or PUT\n',
+    ]);
   });
 
   test('gets 500 with the faults', async () => {

@@ -104,7 +104,8 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const { gone } = slot;
     const result = await unlessGone(deps.collector().probe(account, applicationId, waitMs, gone), gone);
     if (result.kind === 'unknown_account') {
-      throw new HttpError(404, 'There is no such account in the configuration.');
+      const known = deps.mask.text(accountsInWords(result.known));
+      throw new HttpError(404, `There is no such account in the configuration${known}.`);
     }
     if (result.kind === 'unknown_application') {
       throw new HttpError(404, `The account has no application ${applicationId} among those that are exported.`);
@@ -125,6 +126,15 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const isTaken = await sendExposition(response, form, render, slot);
     if (isTaken && request.method === 'GET' && !debug) lastWrite = deps.monotonic() - writingFrom;
   };
+}
+
+const SHOWN_ACCOUNTS = 10;
+
+/** The names of accounts behind a sentence that ends with the configuration. */
+function accountsInWords(names: readonly string[]): string {
+  if (names.length === 0) return '';
+  const more = names.length > SHOWN_ACCOUNTS ? ` and ${names.length - SHOWN_ACCOUNTS} more` : '';
+  return `, which has ${names.slice(0, SHOWN_ACCOUNTS).map(quote).join(', ')}${more}`;
 }
 
 function outcome(success: boolean, seconds: number): OwnFamily[] {

@@ -6,7 +6,8 @@ import { breakdownBlock } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 
 const PROBE = '/probe?account=production&app_id=7';
-const NO_ACCOUNT = 'There is no such account in the configuration.\n';
+const NO_ACCOUNT = 'There is no such account in the configuration';
+const MANY = Array.from({ length: 12 }, (_, index) => `shop ${index}`);
 const NO_APPLICATION = 'The account has no application 7 among those that are exported.\n';
 const RESULT = { kind: 'result', success: true, blocks: [], cut: [], notes: [] } as const;
 
@@ -60,7 +61,19 @@ describe('/probe', () => {
   test.each<[what: string, result: ProbeResult, status: number, text: string]>([
     ['something failed', { ...RESULT, success: false }, 200, '\nprobe_success 0\n'],
     ['no list can be read', { kind: 'unreadable', notes: ['503'] }, 200, '\nprobe_success 0\n'],
-    ['there is no such account', { kind: 'unknown_account' }, 404, NO_ACCOUNT],
+    ['there is no account', { kind: 'unknown_account', known: [] }, 404, `${NO_ACCOUNT}.\n`],
+    [
+      'there is no such account',
+      { kind: 'unknown_account', known: ['production', 'a "b" NRAK-0'] },
+      404,
+      `${NO_ACCOUNT}, which has "production", "a \\"b\\" <secret>".\n`,
+    ],
+    [
+      'there is no such account among many',
+      { kind: 'unknown_account', known: MANY },
+      404,
+      `${NO_ACCOUNT}, which has "shop 0", "shop 1", "shop 2", "shop 3", "shop 4", "shop 5", "shop 6", "shop 7", "shop 8", "shop 9" and 2 more.\n`,
+    ],
     ['there is no such application', { kind: 'unknown_application' }, 404, NO_APPLICATION],
   ])('when %s, tells so with the right status', async (_, result, status, text) => {
     const got = await probed(result);
