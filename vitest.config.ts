@@ -10,11 +10,16 @@ const PROGRAMS = [
 ];
 const OUTSIDE = ['test/soak/**'];
 
-/** Programs first: those tests wait a lot, and the quick ones fill what time is left at the end. */
+/** Pure parts, which need no program, no socket and no seconds, but for the files `*.long.test.ts` of their folders. */
+const QUICK = [
+  'test/{formulas,metrics,nrql,config,exposition,log,eventLoop,collect,monitoring,cli}/**/!(*.long).test.ts',
+];
+
+/** Programs first: those tests wait a lot, and the others fill what time is left at the end. */
 class ProgramsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isQuick = ({ project }: TestSpecification): number => Number(project.name === 'quick');
+    const isQuick = ({ project }: TestSpecification): number => Number(project.name !== 'programs');
     return sorted.toSorted((a, b) => isQuick(a) - isQuick(b));
   }
 }
@@ -33,13 +38,10 @@ export default defineConfig({
     maxWorkers: 4,
     coverage: { provider: 'v8', include: ['{src,simulator}/**/*.ts'], reportsDirectory: 'coverage' },
     projects: [
+      { extends: true, test: { name: 'quick', include: QUICK } },
       {
         extends: true,
-        test: {
-          name: 'quick',
-          include: ['test/**/*.test.ts'],
-          exclude: [...OUTSIDE, ...PROGRAMS],
-        },
+        test: { name: 'others', include: ['test/**/*.test.ts'], exclude: [...OUTSIDE, ...PROGRAMS, ...QUICK] },
       },
       { extends: true, test: { name: 'programs', include: PROGRAMS, exclude: OUTSIDE } },
     ],

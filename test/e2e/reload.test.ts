@@ -111,7 +111,7 @@ test('a refused account heals when its key file changes; a file that vanishes is
   }
 });
 
-// What other files can be: test/config/files.test.ts and test/config/loadFaults.test.ts.
+// What other files can be: test/config/files.test.ts and test/config/loadFaults.long.test.ts.
 test('SIGHUP reloads without --web.enable-lifecycle, a POST does not; lists in lists, 400,000 deep, neither hang nor kill it', async () => {
   const simulator = await simulatorForTest({ applications: 1 });
   const exporter = await exporterForTest({
