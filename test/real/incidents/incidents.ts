@@ -35,8 +35,8 @@ export const INCIDENTS: readonly Incident[] = [
       return undefined;
     },
   }),
-  incident('An application fails 60% of its requests', { change: failing(0.6) }),
-  incident('An application fails 10% of its requests', { change: failing(0.1) }),
+  incident('An application fails 60 % of its requests', { change: failing(0.6) }),
+  incident('An application fails 10 % of its requests', { change: failing(0.1) }),
   incident('An application is so slow that hardly a user is satisfied', {
     change: checkout({ response_time_seconds: 4, apdex_score: 0.2, rolling_apdex_score: 0.2 }),
   }),
