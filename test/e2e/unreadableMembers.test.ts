@@ -13,12 +13,14 @@ import { scrapeUntil } from './support/states.ts';
 async function startBefore({ url }: Simulator): Promise<{ url: string; change: (members: unknown[]) => void }> {
   const server = createServer((request, response) => {
     void buffer(request).then(async (sent) => {
-      const { host: _, connection: __, 'accept-encoding': ___, ...headers } = request.headers;
+      // Fetch states the length itself: with a second statement it fails, once another test has loaded the package undici.
+      const skipped = ['host', 'connection', 'accept-encoding', 'content-length'];
+      const headers = Object.entries(request.headers).filter(([name]) => !skipped.includes(name));
       const { method } = request;
       const body = sent.length === 0 ? null : new Uint8Array(sent);
       const good = await fetch(url + request.url!, {
         method: method!,
-        headers: headers as Record<string, string>,
+        headers: Object.fromEntries(headers) as Record<string, string>,
         body,
       });
       const text = await good.text();
