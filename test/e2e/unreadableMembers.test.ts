@@ -39,7 +39,10 @@ async function startBefore({ url }: Simulator): Promise<{ url: string; change: (
   };
   const { port, close } = await listen(server);
   onTestFinished(close);
-  const before = { url: `http://127.0.0.1:${port}`, change: (_members: unknown[]): void => undefined };
+  const before: Awaited<ReturnType<typeof startBefore>> = {
+    url: `http://127.0.0.1:${port}`,
+    change: () => undefined,
+  };
   return before;
 }
 
