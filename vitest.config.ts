@@ -15,12 +15,33 @@ const QUICK = [
   'test/{formulas,metrics,nrql,config,exposition,log,eventLoop,collect,monitoring,cli}/**/!(*.long).test.ts',
 ];
 
-/** Programs first: those tests wait a lot, and the others fill what time is left at the end. */
+/** Those that take from half a minute to two, the longest first: started late, one of them would run alone at the end. */
+const LONGEST = [
+  'test/real/image.test.ts',
+  'test/web/statusPage.browser.test.ts',
+  'test/real/silentNameServer.test.ts',
+  'test/e2e-tools/demo.test.ts',
+  'test/e2e/figuresOfClients.test.ts',
+  'test/e2e/hostileClients.test.ts',
+  'test/e2e/signals.test.ts',
+  'test/real/rules.test.ts',
+  'test/real/scrape.test.ts',
+  'test/real/shards.test.ts',
+];
+
+/**
+ * The longest first, then the other programs: those tests wait a lot, and the rest fills what time is left at the end. Vitest
+ * itself knows how long a file takes only once it has run here.
+ */
 class ProgramsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isQuick = ({ project }: TestSpecification): number => Number(project.name !== 'programs');
-    return sorted.toSorted((a, b) => isQuick(a) - isQuick(b));
+    const rank = ({ moduleId, project }: TestSpecification): number => {
+      const place = LONGEST.findIndex((path) => moduleId.endsWith(`/${path}`));
+      if (place >= 0) return place;
+      return project.name === 'programs' ? LONGEST.length : LONGEST.length + 1;
+    };
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
