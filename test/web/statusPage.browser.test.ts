@@ -13,6 +13,8 @@ import { accountStatus, task, TEST_NOW } from './support/collector.ts';
 
 const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const OUTPUT = fileURLToPath(new URL('../../test-output/', import.meta.url));
+/** A picture of each page at each width and colour costs a quarter of the time, so only who wants to look at them has them. */
+const { PICTURE = `${OUTPUT}status-page.png`, PICTURES } = process.env;
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -46,16 +48,28 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     await browser.close();
   });
 
-  /** Opens the page of a large fleet; everything the browser complains about is collected. */
+  interface Over {
+    readonly background?: boolean;
+    readonly reloadFailure?: ReturnType<typeof testApp>['reloadFailure'];
+    /** The milliseconds since the last scrape; without them, there was none. */
+    readonly scrapedBefore?: number;
+  }
+
+  /** Opens a page of a fleet; everything the browser complains about is collected. */
   async function open(
     options: Parameters<Browser['newPage']>[0],
-    shown = fleet(),
-    over: { readonly background?: boolean; readonly reloadFailure?: ReturnType<typeof testApp>['reloadFailure'] } = {},
+    path: string,
+    shown: ReturnType<typeof fleet>,
+    over: Over = {},
   ) {
     const app = testApp({ background: over.background ?? true });
     app.reloadFailure = over.reloadFailure;
     Object.assign(app.collector, shown);
     const { origin } = await serve(app.app);
+    if (over.scrapedBefore !== undefined) {
+      await fetch(`${origin}/metrics`);
+      app.clock += over.scrapedBefore;
+    }
     const page = await browser.newPage(options);
     const complaints: string[] = [];
     page.on('console', (message) => void complaints.push(message.text()));
@@ -67,8 +81,8 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     page.on('request', (request) => {
       if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) complaints.push(request.url());
     });
-    await page.goto(`${origin}/`);
-    return { app, page, complaints, origin };
+    await page.goto(`${origin}${path}`);
+    return { page, complaints };
   }
 
   const reloadFailure = {
@@ -88,14 +102,14 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
   const partly = shop().accounts[0]?.groups.map((group) => ({ ...group, tasks: { fresh: 5, stale: 3, missing: 4 } }));
   const paused = { configured: 600, inForce: 300, lastMinute: 12, inFlight: 0, pausedUntil: TEST_NOW + 42 };
 
-  test.each<[name: string, shown: ReturnType<typeof fleet>, verdict: RegExp, over?: Parameters<typeof open>[2]]>([
+  test.each<[name: string, shown: ReturnType<typeof fleet>, verdict: RegExp, over?: Over]>([
     ['nothing-read', unread(), /^nothing read/, { background: false }],
     ['all-well', shop(), /^well/],
     [
       'not-scraped',
       { ...shop(), blocks: [], accounts: [accountStatus(outOfUse)] },
       /^not scraped/,
-      { background: false },
+      { background: false, scrapedBefore: 421_000 },
     ],
     ['burning', shop('production', true), /^\(2\) trouble/],
     ['red-entity', entitiesOnly('red'), /^\(1\) trouble/],
@@ -113,20 +127,16 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
   ])(
     '%s: no overflow, enough contrast and no complaint at three widths and in both colours',
     async (name, shown, verdict, over) => {
-      const { app, page, complaints, origin } = await open({}, shown, over);
-      if (name === 'not-scraped') {
-        await fetch(`${origin}/metrics`);
-        app.clock += 421_000;
-      }
       // On a busy machine the looks take longer than the page stays.
-      await page.goto(`${origin}/?refresh=0&open=1`);
+      const { page, complaints } = await open({}, '/?refresh=0&open=1', shown, over);
       expect(await page.title()).toMatch(verdict);
       await page.evaluate(AXE);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         for (const width of [400, 900, 1_400]) {
           await page.setViewportSize({ width, height: 1_800 });
-          await page.screenshot({ path: `${OUTPUT}status-page-${name}-${width}-${colorScheme}.png` });
+          if (PICTURES !== undefined)
+            await page.screenshot({ path: `${PICTURES}/status-page-${name}-${width}-${colorScheme}.png` });
           expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
           // Colours depend on the scheme, not on the width.
           if (width === 900) expect(await page.evaluate<string[]>(CONTRAST_FAULTS)).toEqual([]);
@@ -148,12 +158,12 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
       expect(await page.title()).toMatch(/^\(\d+\) trouble/);
       expect(await page.textContent('body')).toMatch(/ in trouble: .*Checkout API \(health red, errors \d/);
     });
-    await page.screenshot({ path: process.env.PICTURE ?? `${OUTPUT}status-page.png` });
+    await page.screenshot({ path: PICTURE });
     await page.close();
   });
 
   test.each([1_100, 900, 1_280, 1_300])('no word of a table is broken at %d pixels', async (width) => {
-    const { page } = await open({ viewport: { width, height: 900 } }, faulty());
+    const { page, complaints } = await open({ viewport: { width, height: 900 } }, '/', faulty());
     // A cell of one word is as high as a line.
     const broken = await page.evaluate<
       string[]
@@ -173,6 +183,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     })`);
     expect(broken).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    expect(complaints).toEqual([]);
     await page.close();
   });
 });
