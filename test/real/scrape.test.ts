@@ -212,15 +212,15 @@ await describeReal('a real Prometheus that does not wait for a collection', {
     }) => {
       const clock = clockForTest({ standsStill: true }, onTestFinished);
       const simulator = await simulatorForTest({ applications: 16, now: clock.now }, onTestFinished);
-      simulator.faults.add({ effect: 'delay', milliseconds: 1500, times: 40 });
+      simulator.faults.add({ effect: 'delay', milliseconds: 1000, times: 40 });
       const exporter = await exporterForTest(
         {
           ...clock.program,
-          config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '9s' } },
+          config: { accounts: [accountBy('rest', simulator)], collection: { scrape_timeout_offset: '6s' } },
         },
         onTestFinished,
       );
-      const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '12s') });
+      const server = await startPrometheus(program('prometheus'), { config: configOf(exporter.port, '8s') });
       onTestFinished(server.stop);
       await server.some('newrelic_application_info{app_id="1000003"}');
       // A call in flight would seem to last a minute, and the exporter would slow down for such calls.
