@@ -138,8 +138,7 @@ export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'
 }
 
 /**
- * An exposition ready to be sent: the collected families, then the exporter's own. Rejects with the reason of the signal once that
- * is aborted.
+ * An exposition ready to be sent: the collected families, then the exporter's own. Ends and rejects as {@link bodyOf}.
  */
 export async function writeExposition(
   families: ReadonlyMap<string, FamilySeries>,
@@ -147,8 +146,9 @@ export async function writeExposition(
   { format, gzip }: ExpositionForm,
   mask: SeriesMask,
   signal?: AbortSignal,
+  limit?: number,
 ): Promise<readonly Buffer[]> {
-  return await bodyOf(textOf(families, own, format, mask), gzip, signal);
+  return await bodyOf(textOf(families, own, format, mask), gzip, signal, limit);
 }
 
 /** Characters of text that become one piece of a body. */
@@ -219,16 +219,32 @@ export function* ownText(
 const GZIP = { level: constants.Z_BEST_SPEED, windowBits: 13, chunkSize: 64 * 1024, writableHighWaterMark: 4 * PIECE };
 
 /**
- * The body of a response: its text in pieces. Where `gzip`, the thread pool compresses a piece while the next one is joined. Rejects
- * once the signal is aborted.
+ * The body of a response: its text in pieces. Where `gzip`, the thread pool compresses a piece while the next one is joined. A body
+ * that exceeds `limit` bytes ends soon after them, incomplete. Rejects once the signal is aborted.
  */
-export async function bodyOf(parts: Iterable<string>, gzip: boolean, signal?: AbortSignal): Promise<readonly Buffer[]> {
+export async function bodyOf(
+  parts: Iterable<string>,
+  gzip: boolean,
+  signal?: AbortSignal,
+  limit = Infinity,
+): Promise<readonly Buffer[]> {
   const body: Buffer[] = [];
-  const collect = async (pieces: AsyncIterable<Buffer>): Promise<void> => {
-    for await (const piece of pieces) body.push(piece);
+  let bytes = 0;
+  const add = (piece: Buffer): void => {
+    body.push(piece);
+    bytes += piece.length;
   };
-  if (gzip) await pipeline(joinPieces(parts), createGzip(GZIP), collect, { signal });
-  else await inSlices(joinPieces(parts), (piece) => body.push(Buffer.from(piece)), signal);
+  const pieces = function* (): Generator<string> {
+    for (const piece of joinPieces(parts)) {
+      yield piece;
+      if (bytes > limit) return;
+    }
+  };
+  const collect = async (compressed: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const piece of compressed) add(piece);
+  };
+  if (gzip) await pipeline(pieces(), createGzip(GZIP), collect, { signal });
+  else await inSlices(pieces(), (piece) => add(Buffer.from(piece)), signal);
   return body;
 }
 

@@ -9,6 +9,9 @@ import { SharedWork } from './sharedWork.ts';
 /** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
 const TAKE_LIMIT_MS = 30_000;
 
+/** Gives the pieces of an answer; one that exceeds the limit, in bytes, ends soon after it. */
+export type Render = (limit: number) => Promise<readonly Buffer[]>;
+
 /** Bytes of the largest answer that needs no place. */
 const SMALL = 64 * 1024;
 
@@ -53,7 +56,8 @@ export function pageSender(mask: (text: string) => string) {
       const escape = (text: string) => (contentType.startsWith('text/html') ? text.replaceAll(MASKED, ESCAPED) : text);
       for (const part of parts()) yield escape(mask(part));
     };
-    const render = () => pages.of(`${gzip} ${key}`, slot, (abandoned) => bodyOf(masked(), gzip, abandoned));
+    const render = (limit: number) =>
+      pages.of(`${gzip} ${limit} ${key}`, slot, (abandoned) => bodyOf(masked(), gzip, abandoned, limit));
     await sendRendered(response, { contentType, gzip, vary: 'Accept-Encoding' }, render, slot);
   };
 }
@@ -62,46 +66,43 @@ export function pageSender(mask: (text: string) => string) {
 export async function sendExposition(
   response: ServerResponse,
   form: { readonly contentType: string; readonly gzip: boolean },
-  render: () => Promise<readonly Buffer[]>,
+  render: Render,
   slot: Pick<RequestSlot, 'arrival' | 'gone' | 'places'>,
 ): Promise<boolean> {
   return await sendRendered(response, { ...form, vary: 'Accept, Accept-Encoding' }, render, slot);
 }
 
 /**
- * Sends what `render` gives. A large answer needs a place; one that has to wait for it is rendered in its turn, so that answers
- * that wait hold no memory. Resolves to false, with the connection closed, when the client did not take the answer. Rejects with
- * what `render` throws, or with a {@link ClientGoneError}, with nothing sent.
+ * Sends what `render` gives. A large answer needs a place before it is rendered, so that answers that wait hold no memory; one
+ * without a place ends where it turns out to be large, and is rendered again in its turn. Resolves to false, with the connection
+ * closed, when the client did not take the answer. Rejects with what `render` throws, or with a {@link ClientGoneError}, with
+ * nothing sent.
  */
 async function sendRendered(
   response: ServerResponse,
   { contentType, gzip, vary }: { readonly contentType: string; readonly gzip: boolean; readonly vary: string },
-  render: () => Promise<readonly Buffer[]>,
+  render: Render,
   slot: Pick<RequestSlot, 'arrival' | 'gone' | 'places'>,
 ): Promise<boolean> {
   const { gone, places } = slot;
   const { url = '', method } = response.req;
   const isLarge = (bytes: number): boolean => bytes > SMALL && method !== 'HEAD';
-  const expected = places.expectedBytes(url);
-  let place = isLarge(expected) ? await places.enter(response, expected, slot) : undefined;
-  try {
-    let pieces: readonly Buffer[] | undefined = await render();
-    const bytes = lengthOf(pieces);
-    places.expect(url, bytes);
-    if (place === undefined && isLarge(bytes)) {
-      if (!places.hasRoom(bytes)) pieces = undefined;
-      place = await places.enter(response, bytes, slot);
-      pieces ??= await render();
+  for (;;) {
+    const expected = places.expectedBytes(url);
+    const place = isLarge(expected) ? await places.enter(response, expected, slot) : undefined;
+    try {
+      const pieces = await render(place === undefined && method !== 'HEAD' ? SMALL : Infinity);
+      const length = lengthOf(pieces);
+      places.expect(url, length);
+      if (place === undefined ? isLarge(length) : !places.resize(place, length)) continue;
+      response.setHeader('Content-Type', contentType);
+      response.setHeader('Vary', vary);
+      if (gzip) response.setHeader('Content-Encoding', 'gzip');
+      response.setHeader('Content-Length', length);
+      return await sendPieces(response, pieces, gone, () => place && places.noteProgress(place));
+    } finally {
+      if (place !== undefined) places.leave(place);
     }
-    const length = lengthOf(pieces);
-    if (place !== undefined) place.bytes = length;
-    response.setHeader('Content-Type', contentType);
-    response.setHeader('Vary', vary);
-    if (gzip) response.setHeader('Content-Encoding', 'gzip');
-    response.setHeader('Content-Length', length);
-    return await sendPieces(response, pieces, gone, () => place && places.noteProgress(place));
-  } finally {
-    if (place !== undefined) places.leave(place);
   }
 }
 

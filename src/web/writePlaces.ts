@@ -55,9 +55,18 @@ export class WritePlaces {
   /** True if an answer of this size can be written now. */
   hasRoom(bytes: number): boolean {
     if (this.#writing.size === 0) return true;
+    return this.#writing.size < MAX_ANSWERS && this.#bytesBesideOldest() + bytes <= MAX_BYTES;
+  }
+
+  #bytesBesideOldest(): number {
     const [, ...others] = this.#writing;
-    const used = others.reduce((sum, place) => sum + place.bytes, 0);
-    return this.#writing.size < MAX_ANSWERS && used + bytes <= MAX_BYTES;
+    return others.reduce((sum, place) => sum + place.bytes, 0);
+  }
+
+  /** Notes the bytes of a rendered answer. False if they do not fit: it must leave, and wait for its turn again. */
+  resize(place: Place, bytes: number): boolean {
+    place.bytes = bytes;
+    return this.#bytesBesideOldest() <= MAX_BYTES;
   }
 
   /** Takes a place once one is free, until `leave`. Rejects with a {@link ClientGoneError} as soon as the client has left. */

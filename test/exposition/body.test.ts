@@ -26,6 +26,18 @@ describe('a body', () => {
     expect(made).toBeGreaterThan(0);
   });
 
+  it.each([false, true])('ends soon after its limit, which its length shows, compressed: %s', async (gzip) => {
+    let made = 0;
+    const endless = (function* () {
+      for (;;) yield String((made += 1));
+    })();
+    const bytes = Buffer.concat(await bodyOf(endless, gzip, undefined, 65_536)).length;
+    expect(bytes).toBeGreaterThan(65_536);
+    expect(bytes).toBeLessThan(1_000_000);
+    const whole = Buffer.concat(await bodyOf(PARTS, gzip));
+    expect(Buffer.concat(await bodyOf(PARTS, gzip, undefined, whole.length)).equals(whole)).toBe(true);
+  });
+
   it.each([false, true])('fails with the reason why its parts cannot be made, compressed: %s', async (gzip) => {
     const failing = (function* () {
       yield* PARTS;

@@ -14,7 +14,7 @@ const LARGE = Buffer.alloc(16_000_000, 'x');
 const FORM = { contentType: 'text/plain', gzip: false };
 
 /** A server with a large and a small answer, and the clients that read nothing of the large one. */
-async function serveAnswers(deafClients: number) {
+async function serveAnswers(deafClients: number, target: (index: number) => string = () => '/large') {
   const state = { clock: 0, renders: 0, looks: 0 };
   const places = new WritePlaces(() => {
     state.looks += 1;
@@ -23,14 +23,16 @@ async function serveAnswers(deafClients: number) {
   const limiter = new RequestLimiter(0, places);
   const app = express();
   const sockets: Socket[] = [];
-  const answer = (path: string, render: () => Buffer): void => {
+  const answer = (path: string, render: (limit: number) => Buffer): void => {
     const handle = limiter.guard(async (request, response, slot) => {
       sockets.push(request.socket);
-      await sendExposition(response, FORM, () => Promise.resolve([render()]), slot);
+      await sendExposition(response, FORM, (limit) => Promise.resolve([render(limit)]), slot);
     });
     app.get(path, handle as never);
   };
-  answer('/large', () => {
+  answer('/large', (limit) => {
+    // An answer that ends at a limit holds nearly nothing.
+    if (limit < LARGE.length) return LARGE.subarray(0, limit + 1);
     state.renders += 1;
     return LARGE;
   });
@@ -38,7 +40,7 @@ async function serveAnswers(deafClients: number) {
   const { origin, port } = await serve(app);
   const deaf = await hostileClients(deafClients, port, { deaf: true });
   for (const [index, { socket }] of deaf.entries()) {
-    socket.write(requestText('/large'));
+    socket.write(requestText(target(index)));
     await eventually(() => expect(places.taken.writing + places.taken.waiting).toBe(index + 1));
   }
   /** Waits until the server can write no more to the clients that read nothing. */
@@ -65,8 +67,11 @@ describe('large answers', () => {
     await eventually(() => expect(places.taken).toEqual({ writing: 0, waiting: 0 }));
   });
 
-  test('are rendered when their turn comes, so that those that wait hold no memory', async () => {
-    const { deaf, places, state } = await serveAnswers(20);
+  test.each([
+    ['of one address', () => '/large'],
+    ['of an address of its own each, which says nothing of its size', (index: number) => `/large?${index}`],
+  ])('are rendered when their turn comes, so that those that wait hold no memory: %s', async (_, target) => {
+    const { deaf, places, state } = await serveAnswers(20, target);
     expect([places.taken, state.renders]).toEqual([{ writing: 8, waiting: 12 }, 8]);
     deaf.at(-1)?.socket.destroy();
     await eventually(() => expect(places.taken.waiting).toBe(11));
@@ -151,6 +156,13 @@ describe('room for an answer', () => {
     const places = new WritePlaces(() => 0);
     for (const each of written) await places.enter(response, each, client());
     expect(places.hasRoom(bytes)).toBe(hasRoom);
+  });
+
+  test('is lost by an answer that turned out too large beside others, but for the oldest', async () => {
+    const places = new WritePlaces(() => 0);
+    const [oldest, second] = [await places.enter(response, 1, client()), await places.enter(response, 1, client())];
+    expect(places.resize(oldest, 900 * MB)).toBe(true);
+    expect([places.resize(second, 128 * MB), places.resize(second, 128 * MB + 1)]).toEqual([true, false]);
   });
 
   test('is given to the request that arrived last, whichever asked first, and to none that has left', async () => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { familiesOf, writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
 import { ClientGoneError, unlessGone } from '../clientGone.ts';
-import { sendExposition } from '../sending.ts';
+import { sendExposition, type Render } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/probeResult.ts';
@@ -62,17 +62,18 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
       if (!isCounted) deps.scraped(complete ? 'complete' : 'partial');
       isCounted = true;
     };
-    const renderAll = async (abandoned: AbortSignal) => {
+    const renderAll = async (abandoned: AbortSignal, limit: number) => {
       const { blocks, complete, cut, accounts, entries } = await deps.collector().snapshot({ groups }, asOf, abandoned);
       // Before the exporter's own metrics are read, so that they include this scrape.
       count(complete);
       const { families, dropped } = await familiesOf(blocks, deps.collection().max_series, deps.mask, abandoned);
       deps.dropped([...cut, ...dropped]);
       const own = wantsOwn ? await deps.ownMetrics(accounts, entries, families) : [];
-      return { pieces: await writeExposition(families, own, form, deps.mask, abandoned), complete };
+      return { pieces: await writeExposition(families, own, form, deps.mask, abandoned, limit), complete };
     };
-    const render = async (): Promise<readonly Buffer[]> => {
-      const { pieces, complete } = await renders.of(`${selection} ${form.format} ${form.gzip}`, slot, renderAll);
+    const render: Render = async (limit) => {
+      const key = `${selection} ${form.format} ${form.gzip} ${limit}`;
+      const { pieces, complete } = await renders.of(key, slot, (abandoned) => renderAll(abandoned, limit));
       count(complete);
       return pieces;
     };
@@ -115,11 +116,11 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
     const writingFrom = deps.monotonic();
     const ofDebug = { format: 'text', contentType: 'text/plain; charset=utf-8', gzip: false } as const;
     const form = debug ? ofDebug : expositionFormOf(request);
-    const render = async (): Promise<readonly Buffer[]> => {
+    const render: Render = async (limit) => {
       const { families, dropped } = await unlessGone(familiesOf(blocks, collection.max_series, deps.mask, gone), gone);
       deps.dropped([...cut, ...dropped]);
       const own = outcome(result.kind === 'result' && result.success, seconds);
-      const pieces = await unlessGone(writeExposition(families, own, form, deps.mask, gone), gone);
+      const pieces = await unlessGone(writeExposition(families, own, form, deps.mask, gone, limit), gone);
       const words = debug ? deps.mask.text(inWords(account, applicationId, result, seconds)) : '';
       return [Buffer.from(words), ...pieces];
     };
