@@ -1,19 +1,26 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolders } from '../config/folder.ts';
+import { afterAll, expect, test } from 'vitest';
 import { until } from '../real/support/until.ts';
 import { configText } from './support/config.ts';
 
-const newFolder = temporaryFolders();
 const MAIN = resolve('dist/main.js');
 const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE', region: 'us' }] });
 /** Faults of a reload are lines with the name of the file: a long one fills the log soon. */
 const INVALID = Array.from({ length: 12 }, (_, index) => `unknown_${index}: 1\n`).join('');
 const RELOADS = 20;
+
+const root = mkdtempSync(join(tmpdir(), 'log-output-'));
+const started: ChildProcess[] = [];
+
+afterAll(() => {
+  for (const child of started) child.kill('SIGKILL');
+  rmSync(root, { recursive: true });
+});
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -26,14 +33,14 @@ async function freePort(): Promise<number> {
 
 /** A built exporter with this standard error, whose log is filled by reloads until lines are dropped. */
 async function overflowingExporter(stderr: 'pipe' | number) {
-  const folder = join(newFolder(), ...Array.from({ length: 10 }, () => 'f'.repeat(200)));
+  const folder = join(mkdtempSync(join(root, 'exporter-')), ...Array.from({ length: 10 }, () => 'f'.repeat(200)));
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'config.yaml');
   writeFileSync(file, VALID);
   const port = await freePort();
   const flags = ['serve', `--config.file=${file}`, `--web.listen-address=127.0.0.1:${port}`, '--web.enable-lifecycle'];
   const child = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'ignore', stderr] });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  started.push(child);
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
   const address = `http://127.0.0.1:${port}`;
   const get = async (path: string, method = 'GET'): Promise<string> =>
@@ -66,21 +73,24 @@ function memory(pid: number | undefined): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-test('a reader that stalls holds up neither answers nor SIGTERM, and what is lost is said once when it reads again', async () => {
-  const { child, ended, fill, dropped } = await overflowingExporter('pipe');
-  await fill();
-  expect(memory(child.pid)).toBeLessThan(300);
-  let log = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text));
-  await until('the loss to be said', () => log.includes('Lines of the log are lost'));
-  expect(log.match(/Lines of the log are lost.* lines=\d+\n/g)).toHaveLength(1);
-  expect(log).toContain(`lines=${await dropped()}\n`);
-  child.stderr?.pause();
-  child.kill('SIGTERM');
-  expect(await ended).toEqual([0, null]);
-});
+test.concurrent(
+  'a reader that stalls holds up neither answers nor SIGTERM, and what is lost is said once when it reads again',
+  async () => {
+    const { child, ended, fill, dropped } = await overflowingExporter('pipe');
+    await fill();
+    expect(memory(child.pid)).toBeLessThan(300);
+    let log = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text));
+    await until('the loss to be said', () => log.includes('Lines of the log are lost'));
+    expect(log.match(/Lines of the log are lost.* lines=\d+\n/g)).toHaveLength(1);
+    expect(log).toContain(`lines=${await dropped()}\n`);
+    child.stderr?.pause();
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  },
+);
 
-test('SIGTERM ends it with status 0 within 5 seconds while nobody reads', async () => {
+test.concurrent('SIGTERM ends it with status 0 within 5 seconds while nobody reads', async () => {
   const { child, ended, fill } = await overflowingExporter('pipe');
   await fill();
   const before = performance.now();
@@ -89,7 +99,7 @@ test('SIGTERM ends it with status 0 within 5 seconds while nobody reads', async 
   expect(performance.now() - before).toBeLessThan(5_000);
 });
 
-test('a full disk holds up nothing', async () => {
+test.concurrent('a full disk holds up nothing', async () => {
   const full = openSync('/dev/full', 'w');
   const { child, ended, fill } = await overflowingExporter(full);
   closeSync(full);
@@ -99,7 +109,7 @@ test('a full disk holds up nothing', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test('a closed pipe holds up nothing', async () => {
+test.concurrent('a closed pipe holds up nothing', async () => {
   const { child, ended, fill } = await overflowingExporter('pipe');
   child.stderr?.destroy();
   await fill();

@@ -1,8 +1,7 @@
-import { constants } from 'node:os';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { temporaryFolders } from '../config/folder.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { firstChild } from '../real/support/firstProcess.ts';
 import { findProgram } from '../real/support/realPrograms.ts';
 import { skippedName } from '../real/support/skipMark.ts';
@@ -11,7 +10,22 @@ import { configText } from './support/config.ts';
 import { NODE, runProgram, startProgram, type Program } from './support/program.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const newFolder = temporaryFolders();
+let folder: string;
+const started: Program[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'signals-'));
+  writeFileSync(
+    join(folder, 'config.yaml'),
+    configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE', base_url: 'http://127.0.0.1:9/graphql' }] }),
+  );
+});
+
+afterAll(async () => {
+  for (const program of started) program.signal('SIGKILL');
+  await Promise.all(started.map(({ ended }) => ended));
+  rmSync(folder, { recursive: true });
+});
 
 /** Rows of the table of signals in docs/operations.md: the signals, their effect, and their effect on PID 1. */
 const TABLE = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
@@ -42,11 +56,6 @@ const unshare = await findProgram('unshare', 'stable');
 
 /** Starts the exporter, as PID 1 of a namespace where `asFirst`; `pid` takes the signals. */
 async function startServing(asFirst: boolean, flags: readonly string[] = []) {
-  const folder = newFolder();
-  writeFileSync(
-    join(folder, 'config.yaml'),
-    configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE', base_url: 'http://127.0.0.1:9/graphql' }] }),
-  );
   const inNamespace = (path: string) => ({
     node: path,
     nodeArgs: ['--pid', '--fork', '--kill-child', '--mount-proc', NODE],
@@ -56,7 +65,7 @@ async function startServing(asFirst: boolean, flags: readonly string[] = []) {
     cwd: folder,
     ...(asFirst && 'program' in unshare ? inNamespace(unshare.program.path) : {}),
   });
-  onTestFinished(() => program.signal('SIGKILL'));
+  started.push(program);
   const pid = asFirst ? await firstChild(program.pid) : program.pid;
   return { ...program, pid };
 }
@@ -95,14 +104,20 @@ async function tryEffect(effect: string, name: string, exporter: Program): Promi
   return false;
 }
 
+/** Exporters that take the next signal of the table side by side: most of the time they start. */
+const SIDE_BY_SIDE = 4;
+
 async function tryRows(column: 'effect' | 'onFirst', asFirst: boolean): Promise<void> {
-  let exporter = await startServing(asFirst);
-  for (const { signals, ...row } of TABLE) {
-    for (const name of signals) {
+  const untried = TABLE.flatMap(({ signals, ...row }) => signals.map((name) => ({ name, effect: row[column] })));
+  const tryNext = async (): Promise<void> => {
+    let exporter: Program | undefined;
+    for (let next = untried.shift(); next !== undefined; next = untried.shift()) {
+      exporter ??= await startServing(asFirst);
       await exporter.said(/Listening/);
-      if (await tryEffect(row[column], name, exporter)) exporter = await startServing(asFirst);
+      if (await tryEffect(next.effect, next.name, exporter)) exporter = undefined;
     }
-  }
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, tryNext));
 }
 
 describe('signals', () => {
@@ -113,7 +128,7 @@ describe('signals', () => {
     );
   });
 
-  test('each signal has the effect that the documentation says', () => tryRows('effect', false));
+  test.concurrent('each signal has the effect that the documentation says', () => tryRows('effect', false));
 
   const asFirst = 'each signal has the effect on PID 1 that the documentation says';
   if ('problem' in unshare) {
@@ -121,7 +136,7 @@ describe('signals', () => {
     process.stderr.write(`"${asFirst}" is skipped: ${unshare.problem}\n`);
     describe.skip(skippedName(asFirst, unshare.problem), () => test(asFirst));
   } else {
-    test(asFirst, () => tryRows('onFirst', true));
+    test.concurrent(asFirst, () => tryRows('onFirst', true));
   }
 });
 

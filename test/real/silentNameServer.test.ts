@@ -40,6 +40,7 @@ const COMMANDS = [
   ['compare'],
 ];
 
+// The tests mostly wait for lookups, each in a network of its own: they wait together.
 await describeReal('with a name server that never answers', {
   tools: ['unshare', 'ip', 'node24'],
   define: (program) => {
@@ -57,7 +58,7 @@ await describeReal('with a name server that never answers', {
       };
     };
 
-    describe.each(Object.entries(RESOLVERS))('and the resolv.conf %s', (_, resolver) => {
+    describe.concurrent.each(Object.entries(RESOLVERS))('and the resolv.conf %s', (_, resolver) => {
       const stopped = (node: string, asFirst: boolean, twice: boolean) =>
         inFolder(async (folder) => {
           const exporter = startProgram({
@@ -94,15 +95,17 @@ await describeReal('with a name server that never answers', {
       });
     });
 
-    test.each(COMMANDS.map((args) => args.join(' ')))('%s ends with status 1 when it has given up', (command) =>
-      inFolder(async (folder) => {
-        const options = silenced(folder, RESOLVERS['of a pod'], NODE);
-        const { status, output } = await runProgram(command.split(' '), { ...options, limit: LIMIT });
-        expect([status, output]).toEqual([1, expect.stringContaining('no response within 1 s')]);
-      }),
+    test.concurrent.each(COMMANDS.map((args) => args.join(' ')))(
+      '%s ends with status 1 when it has given up',
+      (command) =>
+        inFolder(async (folder) => {
+          const options = silenced(folder, RESOLVERS['of a pod'], NODE);
+          const { status, output } = await runProgram(command.split(' '), { ...options, limit: LIMIT });
+          expect([status, output]).toEqual([1, expect.stringContaining('no response within 1 s')]);
+        }),
     );
 
-    test.each([false, true])('ctrl-C ends a command with status 130, also as PID 1: %s', (asFirst) =>
+    test.concurrent.each([false, true])('ctrl-C ends a command with status 130, also as PID 1: %s', (asFirst) =>
       inFolder(async (folder) => {
         const options = silenced(folder, RESOLVERS['of a pod'], NODE, asFirst);
         const command = startProgram({ ...options, args: ['discover', '--log.level=debug'] });
