@@ -64,19 +64,21 @@ export function findProblems({ accounts, entries, reloadFailure, now }: Situatio
   const paused = accounts.filter(({ budget }) => budget.pausedUntil !== undefined);
   return [
     ...unreadAccounts(accounts, now),
-    ...entries.flatMap(listProblem),
+    ...entries.filter((entry) => !isToldOfAccounts(entry, accounts)).flatMap(listProblem),
     ...accounts.flatMap(failingReads).sort((a, b) => b.tasks.length - a.tasks.length),
     ...(reloadFailure === undefined ? [] : [reloadProblem(reloadFailure)]),
     ...(paused.length === 0 ? [] : [pauseProblem(paused, now)]),
   ];
 }
 
+/** Only a key is refused without an attempt of the account itself. */
+const reasonOfAccount = ({ outage }: ShownAccount) => outage?.reason ?? 'auth';
+
 /** Returns a problem for each reason why accounts cannot be read. */
 function unreadAccounts(all: readonly ShownAccount[], now: number): readonly Problem[] {
   const alike = new Map<FailureGroup['reason'], ShownAccount[]>();
   for (const account of all.filter(isUnread)) {
-    // Only a key is refused without an attempt of the account itself.
-    const reason = account.outage?.reason ?? 'auth';
+    const reason = reasonOfAccount(account);
     alike.set(reason, [...(alike.get(reason) ?? []), account]);
   }
   return Array.from(alike, ([reason, accounts]) => {
@@ -97,22 +99,53 @@ function unreadAccounts(all: readonly ShownAccount[], now: number): readonly Pro
   });
 }
 
+/** True while the refused key of an entry is the problem of its accounts already. */
+function isToldOfAccounts({ entry, refused }: EntryStatus, accounts: readonly ShownAccount[]): boolean {
+  return refused !== undefined && accounts.some((account) => account.entry === entry && account.refused === refused);
+}
+
 function listProblem({ entry, problem, reason = 'other', remedy, since }: EntryStatus): readonly Problem[] {
   if (problem === undefined) return [];
   const headline = SENTENCES[reason](`${shorten(entry)}, the list of its accounts`);
   return [{ kind: 'list', headline, remedy, since, served: 'Its accounts stay as they were', raw: [problem] }];
 }
 
+/** Reasons that stop every read of an account alike: one problem, whichever reads it was found with. */
+const OF_ACCOUNT = new Set<FailureGroup['reason']>(['auth', 'network', 'redirect', 'server', 'timeout']);
+
+/** Returns the problems of an account beside the one why it cannot be read as a whole. */
 function failingReads(account: ShownAccount) {
-  const failures = account.failures.filter(({ problem }) => problem !== account.outage?.problem);
-  return failures.map(({ group, reason, problem, since, tasks }) => {
-    const [worst] = tasks;
-    const name = worst?.entity ?? worst?.query ?? worst?.host ?? worst?.application ?? worst?.entityType;
-    const more = tasks.length > 1 ? ` and ${withCommas(tasks.length - 1)} more` : '';
-    const subject = `${group}${name === undefined ? '' : ` of ${shorten(name)}`}${more} (${shorten(account.name)})`;
-    const [headline, remedy, served] = [SENTENCES[reason](subject), remedyFor(reason), servedInWords(tasks)];
-    return { kind: 'reads', headline, remedy, since, served, raw: [problem], accounts: [account], tasks } as const;
+  const { failures, outage, name } = account;
+  const reasonOfAll = isUnread(account) ? reasonOfAccount(account) : undefined;
+  const further = failures.filter(({ reason, problem }) =>
+    reason === reasonOfAll ? !OF_ACCOUNT.has(reason) && problem !== outage?.problem : true,
+  );
+  const alike = further.map((failure) => (failure.reason === 'auth' ? 'auth' : failure));
+  return [...new Set(alike)].map((key) => {
+    const together = further.filter((failure) => (key === 'auth' ? failure.reason === key : failure === key));
+    const tasks = together.flatMap((failure) => failure.tasks);
+    const reason = key === 'auth' ? key : key.reason;
+    const groups = [...new Set(together.map(({ group }) => group))];
+    const subject = groups.length > 1 ? inWords(groups) : nameReads(groups.join(''), tasks);
+    return {
+      kind: 'reads',
+      headline: SENTENCES[reason](`${subject} (${shorten(name)})`),
+      remedy: remedyFor(reason),
+      since: Math.min(...together.map(({ since }) => since)),
+      served: servedInWords(tasks),
+      raw: [...new Set(together.map(({ problem }) => problem))],
+      accounts: [account],
+      tasks,
+    } as const;
   });
+}
+
+/** Returns `host_metrics of web-01 and 3 more`. */
+function nameReads(group: string, tasks: readonly TaskStatus[]): string {
+  const [worst] = tasks;
+  const name = worst?.entity ?? worst?.query ?? worst?.host ?? worst?.application ?? worst?.entityType;
+  const more = tasks.length > 1 ? ` and ${withCommas(tasks.length - 1)} more` : '';
+  return `${group}${name === undefined ? '' : ` of ${shorten(name)}`}${more}`;
 }
 
 function servedInWords(tasks: readonly TaskStatus[]): string {
@@ -146,6 +179,11 @@ function nameAccounts(accounts: readonly ShownAccount[]): string {
   const names = accounts.slice(0, NAMED).map(({ name }) => shorten(name));
   const rest = accounts.length - NAMED;
   if (rest > 0) return `${counted(accounts.length, 'account')} (${names.join(', ')} and ${rest} more)`;
+  return inWords(names);
+}
+
+/** Returns `a`, `a and b`, or `a, b and c`. */
+function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((name) => name !== '').join(' and ');
 }
 

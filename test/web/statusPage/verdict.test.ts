@@ -213,6 +213,55 @@ test('accounts that cannot be read for one reason are one problem', async () => 
   expect((await states(no, no, no, no, no)).text).toContain('the key of 5 accounts (a0, a1, a2 and 2 more): nothing');
 });
 
+describe('reads that fail', () => {
+  type Failed = Parameters<typeof task>[0];
+  const refusedReads: Failed[] = (['applications', 'key_transactions', 'queries'] as const).map((group) => {
+    return { group, reason: 'auth', problem: `graphql:${group}: 401`, failures: 1, application: undefined };
+  });
+  const alike = (reason: 'network' | 'not_found'): Failed[] =>
+    refusedReads.map((each) => ({ ...each, reason, problem: `${each?.group}: no` }));
+  const since = 'nothing new since 2025-12-31 23:59:30 UTC';
+
+  test.each<[name: string, account: Partial<AccountStatus>, tasks: Failed[], headlines: string[]]>([
+    ['with a refused key', { up: false, refused: 'no' }, refusedReads, [`${REFUSED}: ${since}`]],
+    ['with a key refused from the start', { up: false, outage }, refusedReads, [`${REFUSED}: ${since}`]],
+    [
+      'without a network',
+      { up: false, outage: { ...outage, reason: 'network' } },
+      alike('network'),
+      [`New Relic cannot be reached for production: ${since}`],
+    ],
+    [
+      'for another reason than the account',
+      { up: false, outage },
+      [...refusedReads, { group: 'hosts', reason: 'too_large', problem: 'too much', failures: 1 }],
+      [`${REFUSED}: ${since}`, 'New Relic sends too much for hosts of checkout (production)'],
+    ],
+    [
+      'for reasons that concern one read each',
+      { up: false, outage: { ...outage, reason: 'not_found', problem: 'applications: no' } },
+      alike('not_found'),
+      [
+        `New Relic does not find production: ${since}`,
+        'New Relic does not find key_transactions (production)',
+        'New Relic does not find queries (production)',
+      ],
+    ],
+    [
+      'with a key that may read the list',
+      {},
+      refusedReads.slice(1),
+      ['New Relic refuses the key of key_transactions and queries (production)'],
+    ],
+  ])('%s are one problem for each cause', async (_name, account, tasks, headlines) => {
+    const { signal } = new AbortController();
+    const accounts = await joinAccounts([accountStatus({ ...account, tasks: tasks.map(task) })], [], signal);
+    const situation = { accounts, entries: [], rows: [], reloadFailure: undefined, now: TEST_NOW, silence: 12 };
+    const problems = findProblems({ ...situation, background: false, maxAge: 300, scraped: '/metrics' });
+    expect(problems.map(({ headline }) => headline)).toEqual(headlines);
+  });
+});
+
 test('a list of accounts that fails is a read that fails, also while there is no account', async () => {
   const list: EntryStatus = {
     ...{ entry: 'all of it', labels: {}, success: false, reason: 'server', problem: 'graphql:accounts: 503' },
@@ -224,6 +273,12 @@ test('a list of accounts that fails is a read that fails, also while there is no
     verdict: 'failing',
     text: 'New Relic itself fails for all of it, the list of its accounts',
   });
+  const refused = { ...list, reason: 'auth', refused: 'no' } as const;
+  const account = accountStatus({ name: 'a', entry: 'all of it', refused: 'no', tasks: [] });
+  expect((await judged([account], [], { entries: [refused] })).text).toBe(
+    'New Relic refuses the key of a: nothing new since 2025-12-31 23:59:30 UTC',
+  );
+  expect((await judged([], [], { entries: [refused] })).text).toContain('the list of its accounts');
   const waiting = { ...list, success: undefined, reason: undefined, problem: undefined };
   expect(await judged([], [], { entries: [waiting] })).toMatchObject({ verdict: 'nothing_read' });
 });
