@@ -47,7 +47,7 @@ const PLAIN = {
 export type Archetype = Readonly<typeof PLAIN> & {
   readonly name: string;
   readonly language: string;
-  /** What is different in a world without odd names. */
+  /** What is different in a world without odd names: there is traffic enough that one failure is no trouble. */
   readonly plain?: Partial<Archetype>;
 };
 
@@ -123,6 +123,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     apdexTarget: 2,
     components: { 'Datastore/JDBC/allWeb': [9, 0.6], 'Database/allWeb': [9, 0.6] },
     summaryCounts: 'hosts_and_instances',
+    plain: { web: { perMinute: 150, seconds: 1.3 }, errorRatio: 0.003 },
   }),
   // Ruby agent before 3.11.0: ActiveRecord counts, Database must not.
   archetype({
@@ -232,7 +233,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     web: { perMinute: 55, seconds: 0.03 },
     apdexTarget: 0.1,
     components: { 'Datastore/Postgres/allWeb': [2, 0.6] },
-    plain: { name: 'Payments' },
+    plain: { name: 'Payments', web: { perMinute: 300, seconds: 0.03 }, errorRatio: 0.003 },
   }),
   // Odd characters everywhere a name can have them.
   archetype({
@@ -244,6 +245,8 @@ export const ARCHETYPES: readonly Archetype[] = [
     customMetrics: [{ name: 'Custom/Gauge[bytes|host] 100%/Größe', mean: 4096 }],
     plain: {
       name: 'Partner portal',
+      web: { perMinute: 200, seconds: 0.3 },
+      errorRatio: 0.003,
       components: { 'Datastore/Redis/allWeb': [3, 0.5] },
       transactions: [{ name: 'Expressjs/GET//orders', share: 1, slowness: 1 }],
       customMetrics: [{ name: 'Custom/Uploads/bytes', mean: 4096 }],
@@ -257,6 +260,8 @@ export const ARCHETYPES: readonly Archetype[] = [
     errorRatio: 0.05,
     components: { 'Datastore/MSSQL/allWeb': [20, 0.5] },
     transactions: [{ name: 'MVC/Admin/Index', share: 1, slowness: 1 }],
+    // One failure of two requests would be an error ratio of 50 %.
+    plain: { errorRatio: 0 },
   }),
 ];
 

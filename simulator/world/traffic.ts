@@ -57,6 +57,10 @@ export function incidentNear(seed: number, application: number, minute: number):
   };
 }
 
+function chanceIncidentNear(seed: number, { index, hasChanceIncidents }: SimulatedApplication, minute: number) {
+  return hasChanceIncidents ? incidentNear(seed, index, minute) : undefined;
+}
+
 const HOUR_MINUTES = 60;
 const HOURLY_INCIDENT_MINUTES = 30;
 
@@ -71,7 +75,7 @@ function hourlyIncidentNear({ hourlyIncident }: SimulatedApplication, minute: nu
 export function* incidentsNear(seed: number, application: SimulatedApplication, from: number, until: number) {
   const kinds = [
     { length: HOUR_MINUTES, near: (minute: number) => hourlyIncidentNear(application, minute) },
-    { length: SPAN_MINUTES, near: (minute: number) => incidentNear(seed, application.index, minute) },
+    { length: SPAN_MINUTES, near: (minute: number) => chanceIncidentNear(seed, application, minute) },
   ];
   for (const { length, near } of kinds) {
     for (let minute = from; minute < until + length; minute += length) {
@@ -106,7 +110,7 @@ export function applicationMinute(seed: number, application: SimulatedApplicatio
   // An incident started by hand replaces an hourly one, and both replace a generated one.
   const byHand = during(minute, amendment.incident);
   const hourly = during(minute, hourlyIncidentNear(application, minute));
-  const incident = byHand ?? hourly ?? during(minute, incidentNear(seed, index, minute));
+  const incident = byHand ?? hourly ?? during(minute, chanceIncidentNear(seed, application, minute));
   const swing = 0.9 + 0.2 * fraction(seed, index, minute, 2);
   // An application without errors gets errors only from incidents started by hand.
   const mayFail = archetype.errorRatio > 0 || byHand !== undefined;

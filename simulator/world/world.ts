@@ -47,6 +47,8 @@ export interface WorldOptions {
   /** Names with every character that a name can have; without, names as most users give them. */
   readonly oddNames: boolean;
   readonly hourlyIncident: HourlyIncident | undefined;
+  /** Every application has incidents now and then, which follow from the seed. */
+  readonly chanceIncidents: boolean;
 }
 
 /** Ids are calculated from indexes, so that each is found without a table and stays the same when the world grows. */
@@ -152,7 +154,7 @@ export class World {
     const kind = position >= 0 && position < this.options.applications ? kindOf(index, this.options) : undefined;
     if (kind === undefined) return undefined;
     const amendment = this.#amendments.get(id) ?? {};
-    const { hourlyIncident } = this.options;
+    const { hourlyIncident, chanceIncidents } = this.options;
     return {
       index,
       id,
@@ -160,6 +162,7 @@ export class World {
       archetype: kind.archetype,
       alertPolicyId: kind.archetype.alertPolicy ? FIRST_ALERT_POLICY_ID + index : undefined,
       hourlyIncident: hourlyIncident?.application === index ? hourlyIncident.fromMinute : undefined,
+      hasChanceIncidents: chanceIncidents,
       amendment,
     };
   }
@@ -320,6 +323,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
       lateData: 0,
       oddNames: true,
       hourlyIncident: undefined,
+      chanceIncidents: true,
     },
     ...{ keyTransactions: Math.max(8, Math.floor(applications / 2)), applicationsBefore: applications },
     ...options,

@@ -48,6 +48,8 @@ export interface SimulatedApplication {
   readonly alertPolicyId: number | undefined;
   /** First minute of one of the incidents that it has in every hour. */
   readonly hourlyIncident: number | undefined;
+  /** True where it has incidents now and then, which follow from the seed. */
+  readonly hasChanceIncidents: boolean;
   readonly amendment: Amendment;
 }
 

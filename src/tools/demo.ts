@@ -29,6 +29,8 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
       const fromMinute = firstIncompleteMinute(Date.now()) - INCIDENT_AGE;
       const simulator = await startOrExit(options, {
         hourlyIncident: { application: 1 % options.applications, fromMinute },
+        // The page of a plain demo has one thing to find.
+        chanceIncidents: options.oddNames === true,
         loggedRequests: LOGGED_REQUESTS,
       });
       try {

@@ -8,7 +8,7 @@ import { openLog } from '../cli/configuration.ts';
 /** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
 export async function startOrExit(
   flags: SimulatorFlags,
-  more: Pick<SimulatorOptions, 'hourlyIncident' | 'loggedRequests'> = {},
+  more: Pick<SimulatorOptions, 'hourlyIncident' | 'chanceIncidents' | 'loggedRequests'> = {},
 ): Promise<Simulator> {
   const options = { ...simulatorOptions(flags), ...more };
   const { host, port } = flags.listenAddress;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { alertEvents } from '../../../simulator/world/alertEvents.ts';
+import { health, rollingSummary } from '../../../simulator/world/rollingFigures.ts';
 import { incidentNear } from '../../../simulator/world/traffic.ts';
 import { type WorldScope, type World, createWorld } from '../../../simulator/world/world.ts';
 import { isReporting, MINUTE } from '../../../simulator/world/worldEntities.ts';
@@ -96,6 +97,35 @@ describe('a world', () => {
     expect(errors!.count / during!.count).toBeGreaterThan(0.05);
     expect(earlier!.count / before!.count).toBeLessThan(0.03);
   });
+});
+
+describe('a plain world without incidents by chance', () => {
+  const trouble = (world: World, from: number, step: number): readonly string[] => {
+    const found = new Set<string>();
+    for (let minute = from; minute < from + 7 * MINUTES_PER_DAY; minute += step) {
+      for (const { id, name, archetype } of world.applications()) {
+        const where = scope(world, { application: id });
+        const now = minute * MINUTE;
+        for (const minutes of [4, 5]) {
+          const figures = rollingSummary(world, where, now, 'web', minutes);
+          const status = health(archetype.reporting, archetype.alertPolicy, figures);
+          if (['red', 'orange'].includes(status)) found.add(name);
+        }
+      }
+    }
+    return [...found];
+  };
+
+  it.each([1, 2, 3])(
+    'has nothing in trouble but the hourly incident, in any hour of the week, with seed %d',
+    (seed) => {
+      const options = { seed, oddNames: false, chanceIncidents: false };
+      expect(trouble(createWorld(options), MINUTE_NOW, 37)).toEqual([]);
+      const hourlyIncident = { application: 1, fromMinute: MINUTE_NOW };
+      expect(trouble(createWorld({ ...options, hourlyIncident }), MINUTE_NOW, 37)).toEqual(['Checkout API']);
+      expect(trouble(createWorld({ ...options, chanceIncidents: true }), MINUTE_NOW, 37).length).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe('the names of a world', () => {
