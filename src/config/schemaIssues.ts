@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnostic.ts';
 import { findInvisible, isQuoted } from '../text/invisible.ts';
-import { suggest } from '../text/wording.ts';
+import { suggest, withoutStyle } from '../text/wording.ts';
 
 /** The types of values in words, by their names in the schema library. */
 const EXPECTED: Readonly<Record<string, string>> = {
@@ -50,7 +50,7 @@ export function parseWritten<T extends z.ZodType>(
   const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
     try {
       const { data, error, success } = schema.safeParse(written, { error: explain });
-      return success ? { value: data } : { issues: flatten(error.issues, schema).map(withInvisible(written)) };
+      return success ? { value: data } : { issues: flatten(error.issues, schema, written).map(withInvisible(written)) };
     } catch (error) {
       // The library passes the issues of a list as arguments, for which the stack has too little room beyond 100,000.
       if (!(error instanceof RangeError)) throw error;
@@ -118,15 +118,17 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
  * The schema's issues, one per diagnostic: unknown keys one by one; for a union, the issues of the alternative that was meant;
  * for a number above two limits, that of the setting, which comes after that of whole numbers.
  */
-function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType): Issue[] {
+function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, written: unknown): Issue[] {
   let root: JsonSchema | undefined;
   let owners: Owners | undefined;
   const unknown = (key: string, path: Path): Issue => {
     root ??= inputSchemaOf(schema);
     owners ??= ownersIn(withAlternatives([root]));
     const known = path.reduce(below, withAlternatives([root])).flatMap(keysOf);
-    const message = unknownKey(key, path, root, owners);
-    return { ...issue([...path, key], message, 'key'), isName: isNumbered(key, known) };
+    const isMapping = kindOf(valueAt(written, [...path, key])) === 'a mapping';
+    const message = unknownKey({ key, path, isMapping }, root, owners);
+    const isName = isNumbered(key, known) || owners.has(withoutStyle(key));
+    return { ...issue([...path, key], message, 'key'), isName };
   };
   const all = flattenBelow(issues, unknown, []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
@@ -159,8 +161,18 @@ function flattenBelow(
   });
 }
 
+/** What others call a key. */
+const OTHER_WORDS: Readonly<Record<string, string>> = { query: 'nrql', sql: 'nrql', statement: 'nrql' };
+
+interface UnknownKey {
+  readonly key: string;
+  readonly path: Path;
+  /** True where its value is a mapping, which narrows what was meant. */
+  readonly isMapping: boolean;
+}
+
 /** The message for an unknown key, with the key or mappings that were likely meant. It never repeats a key that may be a secret. */
-function unknownKey(key: string, path: Path, root: JsonSchema, ownersOf: Owners): string {
+function unknownKey({ key, path, isMapping }: UnknownKey, root: JsonSchema, ownersOf: Owners): string {
   const here = path.reduce(below, withAlternatives([root]));
   const known = here.flatMap(keysOf);
   const typo = /^([a-z_]+)([:=])/.exec(key);
@@ -170,14 +182,39 @@ function unknownKey(key: string, path: Path, root: JsonSchema, ownersOf: Owners)
       ? `unknown key: put a space after the colon of "${meant}:"`
       : `unknown key: write "${meant}: ", with a colon and a space`;
   }
-  const isName = !mayBeSecret(key) || isNumbered(key, known);
+  const other = OTHER_WORDS[key.toLowerCase()] ?? '';
+  if (known.includes(other)) return `unknown key; did you mean "${other}"?`;
+  const places = ownersOf.get(withoutStyle(key)) ?? [];
+  const isName = !mayBeSecret(key) || isNumbered(key, known) || places.length > 0;
   const near = !isName || findInvisible(key) !== undefined ? '' : suggest(key, known);
   const isOfChild = (): boolean => known.some((child) => below(here, child).flatMap(keysOf).includes(key));
-  const places = ownersOf.get(key) ?? [];
-  const owners = places.length > 0 && (near === '' || isOfChild()) ? places.map((place) => showPlace(place, path)) : [];
-  if (owners.length > 0) return `unknown key here, it belongs to ${alternatives(owners)}: look at the indentation`;
-  if (isName) return `unknown key${near === '' ? suggestBelow(key, here, known) : near}`;
-  return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+  const fitting = places.filter(({ takesMapping }) => takesMapping || !isMapping);
+  if (fitting.length > 0 && (near === '' || isOfChild())) return `unknown key here, ${belongs(key, fitting, path)}`;
+  if (!isName)
+    return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+  const hint = near === '' ? suggestBelow(key, here, known) : near;
+  return `unknown key${hint === '' && isMapping ? suggestMapping(key, path, ownersOf) : hint}`;
+}
+
+/** `it belongs to accounts[0].limits: look at the indentation`; names the key where it was written in another style. */
+function belongs(key: string, owners: readonly Owner[], path: Path): string {
+  const names = [...new Set(owners.map(({ name }) => name))];
+  const subject = names.includes(key) ? 'it' : alternatives(names.map((name) => `"${name}"`));
+  return `${subject} belongs to ${showPlaces(owners, path)}: look at the indentation`;
+}
+
+function showPlaces(owners: readonly Owner[], path: Path): string {
+  return alternatives(owners.map(({ place }) => showPlace(place, path)));
+}
+
+/** The suggestion of a mapping that stands anywhere else: `limits` for `limit: {}` at the top of the file. */
+function suggestMapping(key: string, path: Path, ownersOf: Owners): string {
+  const mappings = [...ownersOf.values()].flat().filter(({ takesMapping }) => takesMapping);
+  const names = [...new Set(mappings.map(({ name }) => name))];
+  const suggestion = suggest(key, names);
+  const meant = mappings.filter(({ name }) => suggestion.includes(`"${name}"`));
+  const [first] = meant;
+  return first === undefined ? '' : ` here; did you mean "${first.name}" of ${showPlaces(meant, path)}?`;
 }
 
 /** True for a known key with digits behind it, which is no secret, although other words with digits may be one. */
@@ -200,17 +237,29 @@ function suggestBelow(key: string, here: readonly JsonSchema[], known: readonly 
   return meant === undefined ? '' : suggestion.replace(meant.name, `${meant.child}.${meant.name}`);
 }
 
-/** The places of the mappings that have a key, by key; `[]` is any position of a list. */
-type Owners = ReadonlyMap<string, readonly (readonly string[])[]>;
+/** A mapping that has a key: its place, where `[]` is any position of a list. */
+interface Owner {
+  readonly name: string;
+  readonly place: readonly string[];
+  /** True where the value of the key may be a mapping. */
+  readonly takesMapping: boolean;
+}
+
+/** The mappings that have a key, by the key without its style. */
+type Owners = ReadonlyMap<string, readonly Owner[]>;
 
 /** Collects the owners of every key once, because a file may have thousands of unknown keys. */
 function ownersIn(
   schemas: readonly JsonSchema[],
   place: readonly string[] = [],
-  owners = new Map<string, (readonly string[])[]>(),
+  owners = new Map<string, Owner[]>(),
 ): Owners {
   const names = schemas.flatMap(keysOf);
-  for (const name of new Set(names)) owners.set(name, [...(owners.get(name) ?? []), place]);
+  for (const name of new Set(names)) {
+    const takesMapping = below(schemas, name).some(({ type }) => type === 'object');
+    const key = withoutStyle(name);
+    owners.set(key, [...(owners.get(key) ?? []), { name, place, takesMapping }]);
+  }
   for (const name of names) ownersIn(below(schemas, name), [...place, name], owners);
   if (schemas.some(({ items }) => items !== undefined)) ownersIn(below(schemas, 0), [...place, '[]'], owners);
   return owners;

@@ -49,8 +49,15 @@ export function timeInWords(at: number): string {
   return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
+/** A name without what writers take for a matter of taste: `keyTransactions` and `key-transactions` are `key_transactions`. */
+export function withoutStyle(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '');
+}
+
 /** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none, or no single one, is nearest. */
 export function suggest(name: string, known: readonly string[]): string {
+  const [same, another] = known.filter((candidate) => withoutStyle(candidate) === withoutStyle(name));
+  if (same !== undefined && another === undefined) return `; did you mean "${same}"?`;
   const written = name.toLowerCase();
   const limit = Math.max(2, Math.floor(name.length / 3));
   const isNear = (candidate: string, distance: number): boolean => {
