@@ -100,7 +100,8 @@ export function configPath(flag: string | undefined, exists: (path: string) => b
 
 const NO_CONFIGURATION =
   'there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file ' +
-  '(config.example.yaml shows every key), name another with --config.file, or set one of the two';
+  '(the command init writes one of what a key sees, config.example.yaml shows every key), name another with --config.file, ' +
+  'or set one of the two; the command demo needs none of them';
 
 /**
  * Reads the configuration from a file or the environment, and judges the proxy variables. One that is read `once`, and not at

@@ -97,7 +97,13 @@ function loadOrExit(account: Written): LoadedConfiguration {
   const { config, issues } = checkConfig(values, '', accountFileIssues);
   const hasKey = (account['api_key'] ?? account['api_key_file']) !== undefined;
   const faults = hasKey
-    ? issues.map(({ path, message }) => `${formatPath(path).replace('accounts[0].', '')}: ${message}`)
+    ? issues.map(({ path, message }) => {
+        const place = formatPath(path).replace('accounts[0].', '');
+        // The address alone does not choose the interface.
+        const { base_url: address } = account;
+        const isRest = place === 'base_url' && typeof address === 'string' && /\/v2\/?$/.test(address);
+        return `${place}: ${message}${isRest ? '; for REST, give --api=rest too' : ''}`;
+      })
     : ['there is no key: set NEW_RELIC_API_KEY, or name a file that holds it with --api-key-file'];
   faults.forEach(printError);
   if (config === undefined || faults.length > 0) throw new ExitStatus(2);

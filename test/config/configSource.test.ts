@@ -25,7 +25,7 @@ describe('the place of the configuration', () => {
 
   it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
     expect(faultsOf(env)).toEqual([
-      'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (config.example.yaml shows every key), name another with --config.file, or set one of the two',
+      'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (the command init writes one of what a key sees, config.example.yaml shows every key), name another with --config.file, or set one of the two; the command demo needs none of them',
     ]);
   });
 

@@ -113,6 +113,8 @@ describe('init', () => {
     const without = await runInProcess(['init']);
     expect(without).toMatchObject({ status: 2, stdout: '' });
     expect(without.stderr).toContain('there is no key: set NEW_RELIC_API_KEY');
+    const rest = await init('--base-url=https://api.newrelic.com/v2');
+    expect(rest).toMatchObject({ status: 2, stderr: expect.stringContaining('give --api=rest too') as unknown });
     expect(existsSync(file)).toBe(false);
   });
 });

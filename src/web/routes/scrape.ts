@@ -187,7 +187,7 @@ function readProbeQuery(query: URLSearchParams): {
   readonly debug: boolean;
 } {
   const account = single(query, 'account', 'the name of an account of the configuration');
-  const id = single(query, 'app_id', 'the id of an application');
+  const id = single(query, 'app_id', 'the id of an application; /sd lists them');
   if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) {
     throw new HttpError(
       400,

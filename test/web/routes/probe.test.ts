@@ -84,7 +84,7 @@ describe('/probe', () => {
   test.each([
     ['', 'The parameter account is missing'],
     ['?account=&app_id=7', 'The parameter account is missing'],
-    ['?account=production', 'The parameter app_id is missing'],
+    ['?account=production', 'The parameter app_id is missing: it must be the id of an application; /sd lists them.'],
     ['?account=a&account=b&app_id=7', 'The parameter account must be given once'],
     ['?account=production&app_id=http://evil.example/', 'The parameter app_id must be the id'],
     ['?account=production&app_id=0', 'The parameter app_id must be the id'],
