@@ -3,6 +3,7 @@
  * `node --import tsx bench/responsesCase.ts <runs> <responses per run> <address>`; prints JSON.
  */
 import { Agent } from 'undici';
+import { AccountHealth } from '../src/api/accountHealth.ts';
 import type { RateLimiter } from '../src/api/upstreamReader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
 import { Secrets } from '../src/log/secrets.ts';
@@ -45,6 +46,7 @@ const reader = createRestReader({
     serviceMessage: ignore,
   },
   environment: {},
+  health: new AccountHealth(),
   now: Date.now,
   monotonic: () => performance.now(),
   refusedNamesMs: 3_600_000,

@@ -36,8 +36,10 @@ export class UpstreamError extends Error {
   readonly failure: {
     readonly reason: FailureReason;
     readonly status?: number | undefined;
-    /** True if New Relic itself calls the failure transient. */
-    readonly isTransient?: boolean | undefined;
+    /** True for New Relic's own refusal of what was requested, and for a response that cannot be read: the account does not fail. */
+    readonly isAnswer?: boolean | undefined;
+    /** True for a subject that is now read apart from others, once in its interval (docs/nerdgraph.md, "What breaks a batch"). */
+    readonly isSetApart?: boolean | undefined;
     /** True if New Relic reports that the request or its result is too big or too complex. */
     readonly isTooBig?: boolean | undefined;
     /** New Relic's code of the error in the body. */
@@ -58,8 +60,6 @@ export class CallFailure extends Error {
     /** True if the same call may succeed when it is repeated. */
     readonly retriable?: boolean;
     readonly overload?: Overload | undefined;
-    /** True for New Relic's own refusal of what was requested: the account does not fail. */
-    readonly isAnswer?: boolean;
     /** True for an overload that may last for hours, so that no caller waits for its end. */
     readonly isLasting?: boolean;
   };

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AccountHealth } from '../api/accountHealth.ts';
 import type { CallObserver, UpstreamReader } from '../api/upstreamReader.ts';
 import { createNerdGraphReader } from '../api/nerdgraph/nerdGraphReader.ts';
 import { RestMemory } from '../api/rest/restMemory.ts';
@@ -59,23 +60,28 @@ interface Surroundings {
 }
 
 /**
- * Opens the reader of an account, with the memory of its reader before a reload. Throws an Error whose message is a sentence when
+ * Opens the reader of an account, with what its reader before a reload learned. Throws an Error whose message is a sentence when
  * the key or a certificate file cannot be read.
  */
 export function openReader(
   account: AccountConfig,
   config: Config,
   surroundings: Surroundings,
-  before?: object,
+  before?: UpstreamReader,
 ): AccountReader {
-  const options = clientOptions(account, config, surroundings);
-  const reader = createReader(account, options, before);
+  const options = clientOptions(account, config, surroundings, before?.health);
+  const reader = createReader(account, options, before?.memory);
   // Distinguishes keys without revealing them.
   return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
 }
 
 /** The client options for the calls of an account. Throws as openReader does. */
-export function clientOptions(account: AccountConfig, config: Config, options: Surroundings): RestReaderOptions {
+export function clientOptions(
+  account: AccountConfig,
+  config: Config,
+  options: Surroundings,
+  health = new AccountHealth(),
+): RestReaderOptions {
   const key = openKey(account, {
     now: Date.now,
     onKey: (text) => options.secrets.add(text),
@@ -96,6 +102,7 @@ export function clientOptions(account: AccountConfig, config: Config, options: S
     refusedNamesMs: config.collection.intervals.metric_names,
     tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
     observer: options.observer(account.name),
+    health,
     environment: options.environment,
     now: Date.now,
     monotonic: () => performance.now(),
@@ -115,7 +122,12 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
     const ofOther = { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout };
     return createRestReader({ ...options, nerdgraph: createReader(other, ofOther, memory) }, before);
   }
-  const own = { accountId: account_id, isListed: origin !== undefined, detailsMs: options.refusedNamesMs };
+  const own = {
+    accountId: account_id,
+    isListed: origin !== undefined,
+    detailsMs: options.refusedNamesMs,
+    requestsPerMinute: account.limits.requests_per_minute,
+  };
   return createNerdGraphReader({ ...options, ...own }, before);
 }
 

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import type { AccountHealth } from '../api/accountHealth.ts';
 import type { FailureReason, UpstreamError } from '../api/upstreamError.ts';
 import type { Outcome } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
@@ -42,6 +43,8 @@ export class AccountCollector {
   /** Requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
+  /** True when no call of the last read of the application list was answered; without a list, of any last read. */
+  #isListUnanswered = false;
   /** When New Relic began to refuse the account, or to accept it again; earlier calls change nothing. */
   #refusalDecidedAt = -Infinity;
 
@@ -52,6 +55,7 @@ export class AccountCollector {
     this.#demand = new Demand(context.clock);
     this.inventory = new Inventory(context);
     this.limiter = new AccountLimiter(context.account.limits, context.clock, () => this.#pump());
+    this.limiter.health = context.reader.health;
     this.#kinds = new Kinds(context, this.inventory);
     this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
     this.#queue = new Queue(this.#kinds, this.schedule, this.limiter);
@@ -91,7 +95,7 @@ export class AccountCollector {
     const waited = refresh.wait(
       deadline,
       () =>
-        !this.#queue.isHeldBack(this.context.clock.monotonic()) &&
+        !this.context.reader.health.isFailing &&
         this.limiter.canEnd(this.schedule.callsFor(refresh.left), this.#queue.size, deadline),
       signal,
     );
@@ -107,6 +111,7 @@ export class AccountCollector {
     this.inventory.reconfigure(next);
     this.#kinds.reconfigure(next);
     this.limiter.resize(next.account.limits);
+    this.limiter.health = next.reader.health;
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
     for (const group of GROUPS) if (!next.enabled.has(group)) this.report.groupDisabled(group);
@@ -122,7 +127,7 @@ export class AccountCollector {
     if (keyMark === this.keyMark) return;
     this.keyMark = keyMark;
     for (const task of this.inventory.tasks()) task.retryAt = -Infinity;
-    this.#queue.forgetFailures();
+    this.context.reader.health.reset();
     this.#refusalDecidedAt = this.context.clock.monotonic();
     this.#setRefused(undefined);
   }
@@ -134,8 +139,7 @@ export class AccountCollector {
 
   /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
   progressing(): boolean {
-    if (this.#queue.running === 0 && (this.#queue.size === 0 || this.#queue.isHeldBack(this.context.clock.monotonic())))
-      return true;
+    if (this.#queue.running + this.#queue.size === 0) return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
@@ -254,11 +258,26 @@ export class AccountCollector {
       if (task.state === 'idle') this.report.queued(task, window.to);
       task.begin(startedAt);
     }
+    const { health } = this.context.reader;
+    const { answers } = health;
+    const isRepeat = tasks.some(({ failures }) => failures > 0);
     const outcomes = await planned.read({ signal: this.#stopping.signal, limiter: slot });
     this.#queue.ended(call, outcomes);
+    this.#noteHealth(tasks, health, health.answers > answers, isRepeat);
     if (this.#stopping.signal.aborted) return;
     this.#end(tasks, outcomes, window);
     this.#pump();
+  }
+
+  /**
+   * Counts a read of which no call was answered. One that repeats a failed read counts only while the application list is unanswered,
+   * too (without a list: the read of anything else), because one bad entity is no failure of the account.
+   */
+  #noteHealth(tasks: readonly Task[], health: AccountHealth, isAnswered: boolean, isRepeat: boolean): void {
+    const { applicationList } = this.inventory;
+    const readsList = this.context.enabled.has('applications');
+    if (!isAnswered && (!isRepeat || this.#isListUnanswered)) health.recordUnansweredRead();
+    if (!readsList || tasks.includes(applicationList)) this.#isListUnanswered = !isAnswered;
   }
 
   /** Ends tasks together: all tasks that they unlock are queued in one step, so that the next calls are full. */
@@ -270,7 +289,7 @@ export class AccountCollector {
       const isFirst = task.lastRead === undefined;
       const error = 'error' in outcome ? outcome.error : undefined;
       if ('value' in outcome) this.#succeed(task, outcome.value, window);
-      else this.#fail(task, { reason: outcome.error.failure.reason, text: outcome.error.message }, window);
+      else this.#fail(task, { ...outcome.error.failure, text: outcome.error.message }, window);
       if (task.gone) continue;
       if (error !== undefined) this.#noteRefusal(task, error);
       else if (task === this.inventory.applicationList) {
@@ -327,7 +346,11 @@ export class AccountCollector {
     this.#fail(task, partial, window);
   }
 
-  #fail(task: Task, { reason, text }: NonNullable<Task['partial']>, window: CurrentWindow): void {
+  #fail(
+    task: Task,
+    { reason, text, isSetApart = false }: NonNullable<Task['partial']> & Pick<UpstreamError['failure'], 'isSetApart'>,
+    window: CurrentWindow,
+  ): void {
     task.fail(reason, text, this.context.clock.monotonic());
     this.report.attemptFailed(task);
     this.report.paused(this.limiter.budget.lastPauseEnd);
@@ -335,7 +358,7 @@ export class AccountCollector {
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
     // New Relic would leave out rows of an earlier attempt, too.
     const isCut = reason === 'too_large' && task.kind === 'queries';
-    task.retryAt = this.schedule.nextAttempt(task, isRefused || isCut ? undefined : window);
+    task.retryAt = this.schedule.nextAttempt(task, isRefused || isCut || isSetApart ? undefined : window);
   }
 
   #ended(task: Task, failed: boolean): void {

@@ -25,7 +25,7 @@ export interface AccountsDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   /** Opens the reader of an account, with the learned state of the reader that it replaces. Throws when it cannot be opened. */
-  readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
+  readonly openReader: (account: AccountConfig, config: Config, before?: UpstreamReader) => AccountReader;
   /** True: plans and states count all tasks, requested or not. */
   readonly ignoreDemand?: boolean;
 }
@@ -140,7 +140,7 @@ export class Accounts {
     const contextOf = (account: AccountConfig, from: AccountContext | undefined): AccountContext => {
       if (from?.account === account && from.collection === collection) return from;
       const { name, account_ids, custom_metrics } = account;
-      const opened = openReader(account, config, from?.reader.memory);
+      const opened = openReader(account, config, from?.reader);
       readers.push(opened.reader);
       // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
       const isSame = JSON.stringify(from?.account.custom_metrics) === JSON.stringify(custom_metrics);

@@ -47,17 +47,12 @@ export class Budget {
     return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
+  /** When the last call started. */
+  lastStart = -Infinity;
+
   lastMinute(now: number): number {
     dropUntil(this.#starts, now - MINUTE_MS);
     return this.#starts.length;
-  }
-
-  /**
-   * The time when the last 60 seconds will have fewer than `calls` starts, if no call starts until then; `calls` is at least 1.
-   */
-  fewerStarts(calls: number, now: number): number {
-    const over = this.lastMinute(now) - calls;
-    return over < 0 ? now : (this.#starts[over] ?? now) + MINUTE_MS;
   }
 
   /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
@@ -85,6 +80,7 @@ export class Budget {
 
   start(now: number): void {
     this.inFlight += 1;
+    this.lastStart = now;
     // Starts that no one reads would pile up, so old ones are dropped here, too.
     dropUntil(this.#starts, now - MINUTE_MS);
     this.#starts.push(now);

@@ -1,6 +1,7 @@
 import type { RateLimiter } from '../api/upstreamReader.ts';
 import type { Overload } from '../api/upstreamError.ts';
 import type { AccountConfig } from '../config/config.ts';
+import type { AccountHealth } from '../api/accountHealth.ts';
 import { Budget } from './budget.ts';
 import { type Clock, abortReason } from '../eventLoop/clock.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
@@ -17,6 +18,9 @@ const SPREAD = 0.9;
 /** The weight of the newest read in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
+/** The least distance between two calls of an account that fails, in milliseconds. */
+const WHILE_FAILING = 5_000;
+
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
 
 type Release = (overload?: Overload) => void;
@@ -26,6 +30,13 @@ interface EndedCalls {
   count: number;
   ms: number;
   lastStart: number;
+}
+
+interface WaitingCall {
+  /** True for a repeat of what failed. */
+  readonly isRepeat: boolean;
+  /** Starts it if it may start now; false when it may not. */
+  readonly grant: (now: number) => boolean;
 }
 
 /** A slot that was reserved for a read: its first call uses it, later ones wait for theirs. */
@@ -42,9 +53,13 @@ export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
   readonly #clock: Clock;
   readonly #changed: () => void;
-  /** For each call that waits, a function that starts it if it may start now; false when it may not. */
-  readonly waiting: ((now: number) => boolean)[] = [];
+  /** The calls of started work that wait, in the order of their requests. */
+  #waiting: WaitingCall[] = [];
+  /** The number of repeats in flight. */
+  #repeats = 0;
   slots: number;
+  /** While the account fails, it makes one call at a time, at most one in 5 seconds. */
+  health: AccountHealth | undefined;
   #shared: SharedConcurrency | undefined;
   #cancelTimer: (() => void) | undefined;
   #averageCall: number | undefined;
@@ -111,32 +126,43 @@ export class AccountLimiter implements RateLimiter {
    */
   canEnd(calls: number, queued: number, deadline: number): boolean {
     const now = this.#clock.monotonic();
-    const waiting = Math.min(calls, queued + this.waiting.length);
+    const waiting = Math.min(calls, queued + this.#waiting.length);
     if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
     const rounds = Math.floor(calls / this.slots);
     return now + rounds * (this.#averageCall ?? 0) <= deadline;
   }
 
+  /** The number of calls of started work that wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Repeats of what failed take at most half of the slots, at least one. */
+  acquire(signal: AbortSignal, isRepeat = false): Promise<Release> {
+    return this.#acquire(signal, isRepeat);
+  }
+
   /** @param calls where the end of the call is counted */
-  acquire(signal: AbortSignal, calls?: EndedCalls): Promise<Release> {
+  #acquire(signal: AbortSignal, isRepeat: boolean, calls?: EndedCalls): Promise<Release> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(abortReason(signal));
         return;
       }
       const onAbort = (): void => {
-        this.waiting.splice(this.waiting.indexOf(grant), 1);
+        this.#waiting = this.#waiting.filter((each) => each !== call);
         reject(abortReason(signal));
       };
       const grant = (now: number): boolean => {
-        const release = this.#start(now, calls);
+        const release = this.#start(now, calls, isRepeat);
         if (release === undefined) return false;
         signal.removeEventListener('abort', onAbort);
         resolve(release);
         return true;
       };
+      const call = { isRepeat, grant };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.waiting.push(grant);
+      this.#waiting.push(call);
       this.drain();
     });
   }
@@ -150,17 +176,18 @@ export class AccountLimiter implements RateLimiter {
     const now = this.#clock.monotonic();
     const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
     const calls: EndedCalls = { count: 0, ms: 0, lastStart: 0 };
-    let taken = now >= earliest && this.waiting.length === 0 ? this.#start(now, calls) : undefined;
+    let taken =
+      now >= earliest && this.#waiting.every(({ isRepeat }) => isRepeat) ? this.#start(now, calls) : undefined;
     if (taken === undefined) {
       this.wakeLater(now, earliest);
       return undefined;
     }
     this.#lastReserved = now;
     return {
-      acquire: (signal) => {
+      acquire: (signal, isRepeat = false) => {
         const release = taken;
         taken = undefined;
-        return release === undefined ? this.acquire(signal, calls) : Promise.resolve(release);
+        return release === undefined ? this.#acquire(signal, isRepeat, calls) : Promise.resolve(release);
       },
       end: (isGood) => {
         if (taken !== undefined) {
@@ -182,7 +209,15 @@ export class AccountLimiter implements RateLimiter {
     // Both checks use the same time: if a pause ended between two clock reads, the calls would neither start nor be woken
     // later.
     const now = this.#clock.monotonic();
-    while (this.waiting[0]?.(now) === true) this.waiting.shift();
+    let isFull = false;
+    let isFullForRepeats = false;
+    this.#waiting = this.#waiting.filter(({ isRepeat, grant }) => {
+      if (isFull || (isRepeat && isFullForRepeats)) return true;
+      if (grant(now)) return false;
+      if (isRepeat) isFullForRepeats = true;
+      else isFull = true;
+      return true;
+    });
     this.wakeLater(now);
   }
 
@@ -197,11 +232,21 @@ export class AccountLimiter implements RateLimiter {
     this.#shared?.remove(this);
   }
 
+  #nextStart(now: number): number {
+    const next = this.budget.nextStart(now);
+    if (this.health?.isFailing !== true) return next;
+    if (this.budget.inFlight > 0) return Infinity;
+    const earliest = this.budget.lastStart + WHILE_FAILING;
+    return next > now || now >= earliest ? next : earliest;
+  }
+
   /** Starts a call if it may start now. The shared slots are last, because an account that gets none of them is woken later. */
-  #start(startAt: number, calls?: EndedCalls): Release | undefined {
-    if (this.budget.inFlight >= this.slots || this.budget.nextStart(startAt) !== startAt) return undefined;
+  #start(startAt: number, calls?: EndedCalls, isRepeat = false): Release | undefined {
+    if (isRepeat && this.#repeats >= Math.max(1, Math.floor(this.slots / 2))) return undefined;
+    if (this.budget.inFlight >= this.slots || this.#nextStart(startAt) !== startAt) return undefined;
     if (this.#shared?.take(this) === false) return undefined;
     this.budget.start(startAt);
+    if (isRepeat) this.#repeats += 1;
     this.#lastProgress = startAt;
     let ended = false;
     return (overload) => {
@@ -210,6 +255,7 @@ export class AccountLimiter implements RateLimiter {
       const now = this.#clock.monotonic();
       this.#lastProgress = now;
       this.budget.end(now);
+      if (isRepeat) this.#repeats -= 1;
       if (calls !== undefined) {
         calls.count += 1;
         calls.ms += now - startAt;
@@ -227,7 +273,7 @@ export class AccountLimiter implements RateLimiter {
    * earlier depends on it.
    */
   wakeLater(now: number, earliest = now): void {
-    const next = Math.max(this.budget.nextStart(now), earliest);
+    const next = Math.max(this.#nextStart(now), earliest);
     if (this.#closed || next <= now || next === Infinity) return;
     this.#cancelTimer?.();
     this.#cancelTimer = this.#clock.after(next - now, () => {

@@ -8,12 +8,6 @@ import type { Schedule } from './schedule.ts';
 /** The interval assumed for a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
-/** The number of completely failed reads in a row after which New Relic counts as failing, until a read succeeds. */
-const FAILING_AFTER = 3;
-
-/** The most calls per minute while New Relic fails, in relation to those of the plan. */
-const CALLS_WHILE_FAILING = 2;
-
 export interface Call {
   readonly planned: PlannedCall<Task, number>;
   readonly slot: Reservation;
@@ -46,22 +40,11 @@ export class Queue {
   #healthyRunning = 0;
   #trialsRunning = 0;
   #trialsSucceeded = 0;
-  /**
-   * The number of completely failed reads in a row. The circuit counts calls instead: it is closed by a 403, and by any good
-   * response within a read.
-   */
-  #failedInRow = 0;
 
   constructor(kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
     this.#kinds = kinds;
     this.#schedule = schedule;
     this.#limiter = limiter;
-  }
-
-  /** True while nothing but trials waits or runs, and New Relic has failed too often in the last minute to start another. */
-  isHeldBack(now: number): boolean {
-    if (this.size === 0 || this.#healthyRunning > 0 || this.#nextTry(now) <= now) return false;
-    return Object.values(this.#lanes).every(({ healthy }) => healthy.head() === undefined);
   }
 
   get size(): number {
@@ -104,11 +87,7 @@ export class Queue {
   take(now: number, fillers: (kind: Kind) => readonly Task[]): Call | undefined {
     if (this.size === 0) return undefined;
     const first = this.#first(now);
-    if (first === undefined) {
-      const nextTry = this.#nextTry(now);
-      if (nextTry > now) this.#limiter.wakeLater(now, nextTry);
-      return undefined;
-    }
+    if (first === undefined) return undefined;
     const { task, isTrial } = first;
     // When the budget cannot carry all tasks at their intervals, repeated reads are spread over the minute: after a burst at
     // its start, the remaining tasks would wait for the next minute, twice as long as promised.
@@ -138,23 +117,15 @@ export class Queue {
       this.#trialsRunning -= 1;
       this.#trialsSucceeded = outcomes.every(isSuccess) ? this.#trialsSucceeded + 1 : 0;
     } else this.#healthyRunning -= 1;
-    if (isGood) this.#failedInRow = 0;
-    else if (!outcomes.some((each) => 'error' in each && each.error.failure.reason === 'rate_limited'))
-      this.#failedInRow += 1;
-  }
-
-  forgetFailures(): void {
-    this.#failedInRow = 0;
   }
 
   /**
    * The task that is read next. Trials get at most half of the concurrent calls (at least one), so that healthy tasks find a slot.
-   * They get one more for each successful trial in a row, because calls do not hang after a recovery. While New Relic fails, they
-   * start only when the last minute had few calls: a few calls show a recovery as well as many.
+   * They get one more for each successful trial in a row, because calls do not hang after a recovery.
    */
   #first(now: number): QueuedTask | undefined {
     const mostTrials = Math.max(1, Math.floor(this.#limiter.slots / 2)) + this.#trialsSucceeded;
-    const mayTry = this.#trialsRunning < mostTrials && this.#nextTry(now) <= now;
+    const mayTry = this.#trialsRunning < mostTrials;
     let best: QueuedTask | undefined;
     let highest = -Infinity;
     let longestFailed: QueuedTask | undefined;
@@ -182,13 +153,6 @@ export class Queue {
 
   #overdue({ task, since }: QueuedTask, now: number): number {
     return (now - since) / (task.lastRead === undefined ? FIRST_READ_INTERVAL : this.#schedule.intervalOf(task));
-  }
-
-  /** Later than now only while New Relic fails, and enough calls were made in the last minute. */
-  #nextTry(now: number): number {
-    if (this.#failedInRow < FAILING_AFTER) return now;
-    const limit = Math.max(1, Math.floor(CALLS_WHILE_FAILING * this.#schedule.plan.callsPerMinute));
-    return this.#limiter.budget.fewerStarts(limit, now);
   }
 
   /**

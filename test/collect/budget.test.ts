@@ -31,16 +31,6 @@ describe('the budget', () => {
     expect(budget.lastMinute(T)).toBe(0);
   });
 
-  it('tells when fewer calls than a number will have started in the last minute', () => {
-    const budget = new Budget(100);
-    expect(budget.fewerStarts(1, T)).toBe(T);
-    for (const at of [T, T + 1_000, T + 2_000]) budget.start(at);
-    expect(budget.fewerStarts(4, T + 3_000)).toBe(T + 3_000);
-    expect(budget.fewerStarts(3, T + 3_000)).toBe(T + 60_000);
-    expect(budget.fewerStarts(1, T + 3_000)).toBe(T + 62_000);
-    expect(budget.fewerStarts(1, T + 62_000)).toBe(T + 62_000);
-  });
-
   it('keeps what was spent when its limit changes', () => {
     const budget = new Budget(5);
     spend(budget, 5, T);

@@ -1,3 +1,4 @@
+import { AccountHealth } from '../../src/api/accountHealth.ts';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/eventLoop/clock.ts';
 import { AccountLimiter, SharedConcurrency } from '../../src/collect/limiter.ts';
@@ -70,7 +71,7 @@ it.each(EARLY)('a call that waits for the end of a pause is let in when the time
   void limiter.acquire(signal).then(() => (entered = true));
   while (clock.ring());
   await Promise.resolve();
-  expect({ entered, waiting: limiter.waiting.length }).toEqual({ entered: true, waiting: 0 });
+  expect({ entered, waiting: limiter.waiting }).toEqual({ entered: true, waiting: 0 });
 });
 
 function limiterOf(places: number) {
@@ -88,7 +89,7 @@ describe('a call at the limiter', () => {
     const { limiter, budget } = limiterOf(1);
     const givenUp = AbortSignal.abort(new Error('the account was stopped'));
     await expect(limiter.acquire(givenUp)).rejects.toThrow('the account was stopped');
-    expect([limiter.waiting.length, budget.inFlight]).toEqual([0, 0]);
+    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
   });
 
   it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
@@ -99,12 +100,12 @@ describe('a call at the limiter', () => {
     const next = limiter.acquire(forEver());
     const last = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
-    expect(limiter.waiting).toHaveLength(2);
+    expect(limiter.waiting).toBe(2);
     await expect(givenUp).rejects.toThrow('the account was stopped');
     release();
     (await next)();
     (await last)();
-    expect([limiter.waiting.length, budget.inFlight]).toEqual([0, 0]);
+    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
   });
 
   it('that was let in is not ended by its signal, and gives its place back once', async () => {
@@ -114,7 +115,7 @@ describe('a call at the limiter', () => {
     const other = await limiter.acquire(forEver());
     const waits = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
-    expect([limiter.waiting.length, budget.inFlight]).toEqual([1, 2]);
+    expect([limiter.waiting, budget.inFlight]).toEqual([1, 2]);
     release();
     release();
     (await waits)();
@@ -204,5 +205,50 @@ describe('a limiter', () => {
     limiter.close();
     limiter.drain();
     expect(clock.timers).toBe(0);
+  });
+});
+
+describe('repeats of what failed', () => {
+  it.each([
+    [1, 1],
+    [5, 2],
+    [8, 4],
+  ])('take of %d places %d at most, and hold up no other call', async (places, most) => {
+    const { limiter, budget } = limiterOf(places);
+    const repeats = Array.from({ length: places + 1 }, () => limiter.acquire(forEver(), true));
+    expect(budget.inFlight).toBe(most);
+    for (let free = places - most; free > 0; free -= 1) await limiter.acquire(forEver());
+    expect([budget.inFlight, limiter.waiting]).toEqual([places, places + 1 - most]);
+    (await repeats[0]!)();
+    expect(budget.inFlight).toBe(places);
+  });
+
+  it('that wait leave the places that they may not take to new work', async () => {
+    const { limiter } = limiterOf(4);
+    for (let repeat = 0; repeat < 3; repeat += 1) void limiter.acquire(forEver(), true);
+    expect([limiter.waiting, limiter.reserve() === undefined]).toEqual([1, false]);
+  });
+});
+
+describe('an account that fails', () => {
+  it('makes one call at a time, at most one in five seconds, until one is answered', async () => {
+    const { clock, limiter, budget, told } = limiterOf(8);
+    const health = new AccountHealth();
+    for (let read = 0; read < 3; read += 1) health.recordUnansweredRead();
+    limiter.health = health;
+    const first = await limiter.acquire(forEver());
+    const second = limiter.acquire(forEver());
+    expect(budget.inFlight).toBe(1);
+    first();
+    expect(budget.inFlight).toBe(0);
+    await clock.advance(4_999);
+    expect(budget.inFlight).toBe(0);
+    await clock.advance(1);
+    expect(budget.inFlight).toBe(1);
+    (await second)();
+    expect(limiter.reserve()).toBeUndefined();
+    health.recordAnswer();
+    expect(limiter.reserve()).toBeDefined();
+    expect(told.times).toBeGreaterThan(0);
   });
 });

@@ -79,7 +79,8 @@ describe('in background mode', () => {
     for (; readyAfter < 7_200 && !world.collector.isReady; readyAfter += 10) await world.clock.advance(10_000);
     stop();
     expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(100);
-    expect(readyAfter).toBeLessThan(600);
+    // While only those are read that never answer, the account makes one call at a time.
+    expect(readyAfter).toBeLessThan(1_000);
   });
 
   it('the exporter is not ready before the last application was tried', async () => {

@@ -198,7 +198,7 @@ describe('a reload', () => {
   it('leaves alone what waits after a failure, and tries it at once only when the key is another one', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
-    await world.scrapeFor(50, 5);
+    await world.scrapeFor(45, 5);
     const before = world.reader.of('metric_data').length;
     world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
     await world.scrape();

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Secrets } from '../../log/secrets.ts';
-import type { FailureMemory } from './failureMemory.ts';
+import type { AccountHealth } from '../accountHealth.ts';
 import { backoff } from '../backoff.ts';
 import { UpstreamError, CallFailure, type Overload } from '../upstreamError.ts';
 import type { CallObserver, CallOptions } from '../upstreamReader.ts';
@@ -45,6 +45,8 @@ export interface ClientOptions extends DispatcherOptions {
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
   readonly observer: CallObserver;
+  /** What answered calls are recorded in; while the account fails, no call is repeated. */
+  readonly health: AccountHealth;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly now: () => number;
   /** Milliseconds of a monotonic clock, for durations. */
@@ -58,9 +60,7 @@ export interface ClientOptions extends DispatcherOptions {
 export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
-  /** The key that was read last, for comparison; empty before the first call. */
-  #key = '';
-  readonly #failures: FailureMemory;
+  readonly #health: AccountHealth;
   /** The HTTPS origin that New Relic once redirected a plain HTTP call to. */
   #upgraded: string | undefined;
   /** The number of responses that wait to be parsed. */
@@ -69,24 +69,24 @@ export class Client {
   readonly #saidTimes = new Map<string, number>();
 
   /** @throws Error when the proxy's address cannot be used */
-  constructor(options: ClientOptions, failures: FailureMemory) {
+  constructor(options: ClientOptions) {
     this.connections = new UpstreamConnections(options);
-    this.#failures = failures;
+    this.#health = options.health;
     this.#options = options;
   }
 
-  /** True after three failed calls in a row (`FailureMemory.isCircuitOpen`), but not for patient callers. */
-  isCircuitOpen({ patient }: CallOptions): boolean {
-    return patient !== true && this.#failures.isCircuitOpen(this.#key);
+  /** True while New Relic does not answer the account, but not for patient callers. */
+  isFailing({ patient }: CallOptions): boolean {
+    return patient !== true && this.#health.isFailing;
   }
 
   /** Reports a failure, and returns it as the error that callers get. */
   reportFailure(endpoint: string, failure: CallFailure): UpstreamError {
     const { reason, circumstances } = failure;
-    const { status, isTransient, isTooBig, code } = circumstances;
+    const { status, isTooBig, isAnswer, code } = circumstances;
     // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, status, isTransient, isTooBig, code });
+    return new UpstreamError(message, { reason, status, isTooBig, isAnswer, code });
   }
 
   /** Reports that a metric name was refused, and is left out. */
@@ -100,7 +100,12 @@ export class Client {
     try {
       return await read(discarded);
     } catch (error) {
-      throw error instanceof CallFailure ? this.reportFailure(endpoint, error) : error;
+      if (!(error instanceof CallFailure)) throw error;
+      // What cannot be read is an answer all the same.
+      throw this.reportFailure(
+        endpoint,
+        new CallFailure(error.reason, error.message, { ...error.circumstances, isAnswer: true }),
+      );
     } finally {
       for (const { reason, words } of discarded.summaries()) {
         const message = this.#report(endpoint, new CallFailure(reason, words));
@@ -141,15 +146,15 @@ export class Client {
     for (;;) {
       const result = await this.#attempt(endpoint, request, policy, call);
       if (!(result instanceof CallFailure)) {
-        this.#failures.recordCall(this.#key, true);
+        this.#health.recordAnswer();
         return result;
       }
       const failed = this.reportFailure(endpoint, result);
+      if (result.circumstances.isAnswer === true) this.#health.recordAnswer();
       let delay = 0;
       if (result.circumstances.overload === undefined) {
-        this.#failures.recordCall(this.#key, result.circumstances.isAnswer === true);
         const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
-        if (!mayRetry || this.isCircuitOpen(call)) throw failed;
+        if (!mayRetry || this.isFailing(call)) throw failed;
         delay = retryDelay(failures, random);
         failures += 1;
       } else {
@@ -159,8 +164,8 @@ export class Client {
         overloads += 1;
       }
       await sleep(delay, call.signal);
-      // Other calls may have opened the circuit during the wait.
-      if (this.isCircuitOpen(call)) throw failed;
+      // Other reads may have failed during the wait.
+      if (this.isFailing(call)) throw failed;
       observer.retried(endpoint, result.reason, delay);
     }
   }
@@ -193,7 +198,7 @@ export class Client {
     policy: ResponsePolicy,
     call: CallOptions,
   ): Promise<{ readonly redirectedTo: string } | { readonly response: Promise<JsonResponse> }> {
-    const release = await call.limiter.acquire(call.signal);
+    const release = await call.limiter.acquire(call.signal, call.isRepeat);
     let overload: Overload | undefined;
     let refused = false;
     let parsing: Promise<unknown> | undefined;
@@ -279,7 +284,7 @@ export class Client {
       throw new CallFailure('auth', 'the API key is empty or holds characters that no key has');
     }
     this.#options.secrets.add(key);
-    return (this.#key = key);
+    return key;
   }
 }
 
@@ -293,11 +298,10 @@ async function readLater(received: ReceivedResponse, policy: ResponsePolicy, dec
 }
 
 function isRetried(
-  { reason, circumstances: { retriable, isTransient } }: CallFailure,
+  { reason, circumstances: { retriable } }: CallFailure,
   { retries }: ResponsePolicy,
   { patient }: CallOptions,
 ): boolean {
-  if (retries === 'transient') return isTransient === true;
   if (retries === 'none' || retriable !== true) return false;
   return retries === 'all' || reason !== 'timeout' || patient === true;
 }

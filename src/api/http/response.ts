@@ -178,10 +178,9 @@ export interface ResponsePolicy {
   readonly mayBeOverload?: (text: string) => boolean;
   /**
    * Selects the failures that are retried. `all`: every retriable failure. `but_timeouts`: a timeout only for patient callers,
-   * because it holds a slot for a long time. `transient`: only failures that New Relic calls transient; after any other the
-   * caller requests less. `none`: the caller tries again later.
+   * because it holds a slot for a long time. `none`: the caller tries again later, or requests less.
    */
-  readonly retries: 'all' | 'but_timeouts' | 'transient' | 'none';
+  readonly retries: 'all' | 'but_timeouts' | 'none';
 }
 
 export interface ReceivedResponse extends RawResponse {

@@ -1,4 +1,5 @@
-import { FailureMemory, type SubjectId } from '../http/failureMemory.ts';
+import { Omissions } from '../http/omissions.ts';
+import { FailureMemory, type SubjectId } from './failureMemory.ts';
 import type { Application } from '../types.ts';
 import type { UpstreamError } from '../upstreamError.ts';
 import type { GoldenMetric } from '../upstreamReader.ts';
@@ -29,15 +30,14 @@ export interface EntityList {
   absences: ReadonlyMap<string, number>;
 }
 
-/** The most kinds of query and columns whose probes are counted; without its count, a probe begins with the first subject. */
-const MAX_PROBES = 1_000;
-
 /** Assumed number of hosts, datastore types and matching custom names of an application before they are read. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
 /** Facts learned about an account. A reload hands them to the next reader, with what the previous one still finishes. */
 export class AccountMemory {
   readonly failures: FailureMemory;
+  readonly omissions: Omissions;
+  readonly divisions = new Turns();
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
   /** Fields of key transactions that only their full entities have, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
@@ -48,7 +48,6 @@ export class AccountMemory {
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
   /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
   idListForm: 'mixed' | 'separate' | undefined;
-  readonly #probes = new Map<string, { count: number; isNext: boolean }>();
   /** True once an application list was not empty. */
   hasListed = false;
   /** The applications of the last list: the key cannot see others. */
@@ -58,6 +57,7 @@ export class AccountMemory {
 
   constructor(monotonic: () => number) {
     this.failures = new FailureMemory(monotonic);
+    this.omissions = new Omissions(monotonic);
   }
 
   /** @param type `DOMAIN-TYPE` */
@@ -68,17 +68,6 @@ export class AccountMemory {
     return list;
   }
 
-  /** Of a kind of query, or a column: the number of reads of one subject in place of all, and whether the next read begins so. */
-  probesOf(kind: string): { count: number; isNext: boolean } {
-    let probes = this.#probes.get(kind);
-    if (probes === undefined) {
-      const [oldest] = this.#probes.keys();
-      if (oldest !== undefined && this.#probes.size >= MAX_PROBES) this.#probes.delete(oldest);
-      this.#probes.set(kind, (probes = { count: 0, isNext: false }));
-    }
-    return probes;
-  }
-
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */
   listed(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
     this.applications = new Map(
@@ -86,7 +75,12 @@ export class AccountMemory {
     );
     this.hasListed ||= applications.length > 0;
     for (const id of this.#sizes.keys()) if (!this.applications.has(id)) this.#sizes.delete(id);
+    this.forgetOld();
+  }
+
+  forgetOld(): void {
     this.failures.forgetOld();
+    this.omissions.forgetOld();
   }
 
   get reporting(): readonly SubjectId[] {
@@ -105,5 +99,19 @@ export class AccountMemory {
 
   saw(id: SubjectId, sizes: Partial<typeof FIRST_SIZES>): void {
     this.#sizes.set(id, { ...this.#sizes.get(id), ...sizes });
+  }
+}
+
+/** Lets one piece of work run at a time, in the order in which they asked. */
+class Turns {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Waits for the end of all earlier work; the returned function ends this one. */
+  async begin(): Promise<() => void> {
+    const before = this.#last;
+    let end = (): void => undefined;
+    this.#last = new Promise((resolve) => (end = resolve));
+    await before;
+    return end;
   }
 }

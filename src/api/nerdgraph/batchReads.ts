@@ -65,7 +65,7 @@ export function rowsRead<S, V, R extends TimeRange = TimeRange>(
           return [kind, queriesOf(hostsJoined(parts), maxRows === undefined ? query : { ...query, maxRows }, range)];
         });
       // Several subjects need one query of each kind, so that thousands are counted without making any.
-      const isCounted = isOne || memory.failures.hasSuspects || kinds.has(ROLLING.keyTransaction);
+      const isCounted = isOne || !memory.failures.isEmpty || kinds.has(ROLLING.keyTransaction);
       const calls = isCounted ? queries().reduce((sum, [, each]) => sum + countQueries(memory, each), 0) : kinds.size;
       return {
         subjects: taken.map(({ subject }) => subject),

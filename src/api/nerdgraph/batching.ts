@@ -3,7 +3,7 @@ import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
 import { all, any, isIn } from './nrql.ts';
 import type { Kind } from '../../reads/reads.ts';
 import { MetricSelector } from './metricSelector.ts';
-import type { SubjectId } from '../http/failureMemory.ts';
+import type { ApartKey, SubjectId } from './failureMemory.ts';
 import { frameLength, idLength, literal, recordId, sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
 /** Limit for the characters of a query. New Relic has one, but no public page documents it. */
@@ -146,10 +146,8 @@ export function takeSubjects<S>(
     if (key !== undefined && ownKey !== undefined && ownKey !== key) break;
     key ??= ownKey;
     if (part !== undefined) {
-      if (first !== undefined && memory.failures.hasSuspects && !goTogether(first, part, memory)) {
-        if (mustBeAlone(first, memory)) break;
-        continue;
-      }
+      // What is apart shares no call with others, which would wait for it.
+      if (first !== undefined && isApart(first, memory) !== isApart(part, memory)) continue;
       const before = selectors.get(part.id);
       if (before !== undefined && before !== part.selector.condition) break;
       if (before === undefined) {
@@ -173,28 +171,50 @@ export function takeSubjects<S>(
   return { taken, first: head.subject, kinds, isOne: selectors.size === 1 };
 }
 
-/** A suspect is read alone, but hosts of an application that is a suspect as a whole are read together. */
-function goTogether(first: NeededPart, other: NeededPart, memory: AccountMemory): boolean {
-  if (!mustBeAlone(first, memory) && !mustBeAlone(other, memory)) return true;
-  const { failures } = memory;
-  const { read } = first.kind;
-  return (
-    first.id === other.id && failures.isSuspect(read, first.id) && !failures.isSuspect(read, other.id, other.hosts?.[0])
-  );
+function isApart({ id, hosts = [], kind: { read } }: NeededPart, { failures }: AccountMemory): boolean {
+  return failures.isApart(read, id) || hosts.some((host) => failures.isApart(read, id, host));
 }
 
-function mustBeAlone({ id, hosts = [], kind: { read } }: NeededPart, { failures }: AccountMemory): boolean {
-  return failures.isSuspect(read, id) || hosts.some((host) => failures.isSuspect(read, id, host));
+/** A batch that is read apart from all others: one subject, or a column of golden metrics of all that have it. */
+export interface ApartBatch {
+  readonly key: ApartKey;
+  readonly batch: Batch;
 }
 
-/** The batches in which the parts are read when nothing fails; parts that `failures` omits are in none. */
-export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
-  const { failures } = memory;
-  const isHealthy = !failures.hasSuspects && !failures.hasOmissions;
-  const [together, batches]: ReturnType<typeof separate> = isHealthy ? [parts, []] : separate(parts, memory, kind);
+/** The batches in which the parts are read when nothing fails, and what is apart; parts that are left out are in none. */
+export function planQueries(
+  parts: readonly QueryPart[],
+  memory: AccountMemory,
+  kind: QueryKind,
+): { readonly batches: Batch[]; readonly apart: readonly ApartBatch[] } {
+  const { failures, omissions } = memory;
+  if (failures.isEmpty && omissions.isEmpty) return { batches: packBatches(parts, memory, kind), apart: [] };
+  const present = parts.filter(({ id }) => !omissions.isOmitted(kind.read, id));
+  const [withoutColumns, apartColumns] = separateColumns(present, memory, kind);
+  const together: QueryPart[] = [];
+  const returning: Batch[] = [];
+  const apart: ApartBatch[] = [...apartColumns];
+  for (const part of withoutColumns) {
+    if (failures.isApart(kind.read, part.id)) {
+      for (const batch of divided([namingHosts(part, kind)], memory, kind))
+        apart.push({ key: { read: kind.read, id: part.id }, batch });
+      continue;
+    }
+    const [others, apartHosts] = separateHosts(part, memory, kind);
+    apart.push(...apartHosts);
+    if (others === undefined) continue;
+    if (omissions.isReturning(kind.read, part.id) && Size.of([others], memory, kind).fits) returning.push([others]);
+    else together.push(others);
+  }
+  return { batches: [...returning, ...packBatches(together, memory, kind)], apart };
+}
+
+/** Parts in as few batches as fit into queries. */
+export function packBatches(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
+  const batches: Batch[] = [];
   let batch: QueryPart[] = [];
   let size = new Size(memory, kind);
-  for (const part of together) {
+  for (const part of parts) {
     size.add(part);
     if (!size.fits) {
       const own = Size.of([part], memory, kind);
@@ -213,75 +233,50 @@ export function planQueries(parts: readonly QueryPart[], memory: AccountMemory, 
   return batches;
 }
 
-/** The parts that go together, and batches of the others: suspects, and what returns from an omission, are alone. */
-function separate(
-  parts: readonly QueryPart[],
-  memory: AccountMemory,
-  kind: QueryKind,
-): [together: readonly QueryPart[], apart: Batch[]] {
-  const { failures } = memory;
-  const together: QueryPart[] = [];
-  const present = parts.filter(({ id }) => !failures.isOmitted(kind.read, id));
-  const [known, batches] = separateColumns(present, memory, kind);
-  for (const part of known) {
-    const [healthy, suspects] = separateSuspects(part, memory, kind);
-    batches.push(...suspects.map((each) => [each]));
-    if (healthy === undefined) continue;
-    if (failures.isSuspect(kind.read, part.id)) batches.push(...divided([namingHosts(healthy, kind)], memory, kind));
-    else if (failures.isReturning(kind.read, part.id) && Size.of([healthy], memory, kind).fits) batches.push([healthy]);
-    else together.push(healthy);
-  }
-  return [together, batches];
-}
-
 function namingHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
   return { ...part, namesHosts: part.hosts !== undefined && groupBy === 'host' };
 }
 
-/**
- * The parts without suspect columns of golden metrics, and the queries of these: a column that failed for several entities is
- * read of all of them together, one that failed for an entity of that one, and so are its other columns.
- */
+/** The key of one subject, or of one host, under which its failures are remembered. */
+export function keyOf({ id, hosts }: QueryPart, { read }: QueryKind): ApartKey {
+  return { read, id, host: hosts?.length === 1 ? hosts[0] : undefined };
+}
+
+/** The key of a column of golden metrics, for all entities that have it. */
+export function columnKey({ golden }: QueryKind, column: string): ApartKey {
+  return { read: 'golden metric', id: golden === undefined ? column : `${sourceKey(golden)} ${column}` };
+}
+
+/** The parts without columns of golden metrics that are apart, and a batch for each of these columns. */
 function separateColumns(
   parts: readonly QueryPart[],
   { failures }: AccountMemory,
-  { golden }: QueryKind,
-): [readonly QueryPart[], Batch[]] {
-  if (golden === undefined || !failures.hasSuspects) return [parts, []];
-  const idOf = new Map(columnsOf(parts).map((column) => [column, columnId(golden, column)]));
-  const batches: Batch[] = [];
-  const alone = new Set<SubjectId>();
-  let left = parts;
-  for (const [column, key] of idOf) {
-    const having = (each: readonly QueryPart[]): readonly QueryPart[] =>
-      each.filter(({ selector }) => selector.names.includes(column));
-    const isWhole = failures.isSuspect(COLUMNS, key);
-    if (!isWhole && !failures.hasSuspectPart(COLUMNS, key)) continue;
-    const apart = having(left).filter(({ id }) => isWhole || failures.isSuspect(COLUMNS, key, String(id)));
-    const suspects = withColumns(apart, [column]);
-    if (!isWhole) for (const { id } of apart) alone.add(id);
-    batches.push(...(isWhole && suspects.length > 0 ? [suspects] : suspects.map((part) => [part])));
-    left = left.flatMap((part) => {
-      const others = part.selector.names.filter((name) => name !== column);
-      return apart.includes(part) ? withColumns([part], others) : [part];
-    });
-  }
-  batches.push(...left.filter(({ id }) => alone.has(id)).map((part) => [part]));
-  return [left.filter(({ id }) => !alone.has(id)), batches];
+  kind: QueryKind,
+): [readonly QueryPart[], readonly ApartBatch[]] {
+  if (kind.golden === undefined || failures.isEmpty) return [parts, []];
+  const columns = columnsOf(parts, kind);
+  const keys = new Map(columns.map((column) => [column, columnKey(kind, column)]));
+  const apart = [...keys].filter(([, { read, id }]) => failures.isApart(read, id));
+  if (apart.length === 0) return [parts, []];
+  const others = columns.filter((column) => !apart.some(([each]) => each === column));
+  return [withColumns(parts, others), apart.map(([column, key]) => ({ key, batch: withColumns(parts, [column]) }))];
 }
 
-/** The part without its suspect hosts, which then names its hosts, and a part for each suspect host. */
-function separateSuspects(
+/** The part without its hosts that are apart, which then names its hosts, and a batch for each of these. */
+function separateHosts(
   part: QueryPart,
   { failures }: AccountMemory,
-  { read }: QueryKind,
-): [QueryPart | undefined, QueryPart[]] {
+  kind: QueryKind,
+): [QueryPart | undefined, readonly ApartBatch[]] {
   const { id, hosts } = part;
-  const alone = hosts?.filter((host) => failures.isSuspect(read, id, host)) ?? [];
-  if (hosts === undefined) return [part, []];
-  if (alone.length === 0) return [failures.hasSuspectPart(read, id) ? { ...part, namesHosts: true } : part, []];
-  const others = hosts.filter((host) => !alone.includes(host));
-  const apart = alone.map((host) => ({ ...part, hosts: [host], namesHosts: true }));
+  if (hosts === undefined || !failures.hasApartHost(kind.read, id)) return [part, []];
+  const others = hosts.filter((host) => !failures.isApart(kind.read, id, host));
+  const apart = hosts
+    .filter((host) => failures.isApart(kind.read, id, host))
+    .map((host): ApartBatch => {
+      const alone = { ...part, hosts: [host], namesHosts: true };
+      return { key: keyOf(alone, kind), batch: [alone] };
+    });
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];
 }
 
@@ -310,8 +305,8 @@ export function halve(batch: Batch): readonly [Batch, Batch] | undefined {
 }
 
 /** Halves the columns of golden metrics; undefined for one column. */
-export function halveColumns(batch: Batch): readonly [Batch, Batch] | undefined {
-  const columns = columnsOf(batch);
+export function halveColumns(batch: Batch, kind: QueryKind): readonly [Batch, Batch] | undefined {
+  const columns = columnsOf(batch, kind);
   if (columns.length < 2) return undefined;
   const middle = Math.ceil(columns.length / 2);
   return [withColumns(batch, columns.slice(0, middle)), withColumns(batch, columns.slice(middle))];
@@ -332,46 +327,17 @@ export function withColumns(batch: Batch, columns: readonly string[]): Batch {
   });
 }
 
-/** The columns of golden metrics that a batch reads, each once. */
-export function columnsOf(batch: Batch): readonly string[] {
+/** The columns of golden metrics that a batch reads, each once; none of other data. */
+export function columnsOf(batch: Batch, { golden }: QueryKind): readonly string[] {
+  if (golden === undefined) return [];
   // Subjects share few selectors.
   const selectors = new Set(batch.map(({ selector }) => selector));
   return [...new Set([...selectors].flatMap(({ names }) => names))];
 }
 
-/** The kind under which failures of columns are remembered, by source and column; their parts are entities. */
-export const COLUMNS = 'golden metric';
-
-export function columnId(source: GoldenSource | undefined, column: string): string {
-  return source === undefined ? column : `${sourceKey(source)} ${column}`;
-}
-
-/** True for a batch of one column that is read apart, because it failed for several entities. */
-export function isSuspectColumn(batch: Batch, { failures }: AccountMemory, { golden }: QueryKind): boolean {
-  if (golden === undefined) return false;
-  const [column = '', ...others] = columnsOf(batch);
-  return others.length === 0 && failures.isSuspect(COLUMNS, columnId(golden, column));
-}
-
 /** True for a batch with several subjects: applications, hosts, key transactions or entities. */
 export function isShared(batch: Batch): boolean {
   return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
-}
-
-/** One subject of a batch (of several columns one of an entity) and the others (all). `at`: where, from 0 to below 1. */
-export function takeOne(batch: Batch, at: number, hasColumns: boolean): readonly [one: Batch, others: Batch] {
-  const index = Math.floor(at * batch.length);
-  const part = batch[index];
-  if (part === undefined) return [[], []];
-  const { hosts, selector } = part;
-  if (hasColumns) {
-    const column = Math.floor(at * selector.names.length);
-    return [withColumns([part], selector.names.slice(column, column + 1)), batch];
-  }
-  if (hosts === undefined || hosts.length < 2) return [[part], batch.toSpliced(index, 1)];
-  const host = Math.floor(at * hosts.length);
-  const having = (some: readonly string[]): QueryPart => ({ ...part, hosts: some, namesHosts: true });
-  return [[having(hosts.slice(host, host + 1))], batch.with(index, having(hosts.toSpliced(host, 1)))];
 }
 
 /** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */

@@ -53,7 +53,7 @@ export async function listEntities(
     `${type}: take the type out of "entities"`,
     searchEntities(account, GROUP, search, call),
   );
-  memory.failures.forgetOld();
+  memory.forgetOld();
   const entities = new Map<string, Json>();
   let unreadable = failure;
   return transport.parseReporting(GROUP, async (discarded) => {

@@ -122,10 +122,10 @@ export async function searchEntities<
       const variables = { search: query, cursor: cursor === '' ? null : cursor };
       const read = (limit: Json, options?: Parameters<Transport['read']>[4]) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
-      const isCircuitOpen = (): boolean => transport.http.isCircuitOpen(call);
+      const isFailing = (): boolean => transport.http.isFailing(call);
       const { found: parent, failed } = await (maxEntities === undefined
         ? read({})
-        : readFitting(list, read, isCircuitOpen));
+        : readFitting(list, read, isFailing));
       const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = hasMembers(results) ? results['entities'] : undefined;
@@ -193,7 +193,7 @@ export async function searchEntities<
   }
   // An entity that was left out because New Relic had no data of it is requested again once it reports.
   for (const [guid, { reporting, applicationId }] of found) {
-    if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.failures.readmit(applicationId ?? guid);
+    if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.omissions.readmit(applicationId ?? guid);
   }
   list.entities = found;
   if (unknown === 0) list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
@@ -244,7 +244,7 @@ function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: Readon
 async function readFitting(
   pages: Pick<EntityList, 'limit'>,
   read: (limit: Json, options: Parameters<Transport['read']>[4]) => ReturnType<Transport['read']>,
-  isCircuitOpen: () => boolean,
+  isFailing: () => boolean,
 ): ReturnType<Transport['read']> {
   for (let { limit } = pages; ; limit >>= 1) {
     try {
@@ -256,7 +256,7 @@ async function readFitting(
       if (!(error instanceof UpstreamError) || limit <= 1) throw error;
       const { reason, isTooBig } = error.failure;
       const isSize = isTooBig === true || reason === 'too_large';
-      if (!isSize && (reason !== 'timeout' || isCircuitOpen())) throw error;
+      if (!isSize && (reason !== 'timeout' || isFailing())) throw error;
     }
   }
 }

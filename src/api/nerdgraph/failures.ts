@@ -13,8 +13,6 @@ const MEANINGS = {
   too_big: { reason: 'too_large', isTooBig: true, isAnswer: true },
   timeout: { reason: 'timeout', retriable: true },
   server: { reason: 'server', retriable: true },
-  /** New Relic reports a transient failure. */
-  transient: { reason: 'server', retriable: true, isTransient: true },
   /** None of the requested applications has data. */
   unmatched: { reason: 'invalid_response' },
   /** New Relic refuses the query. */
@@ -95,7 +93,7 @@ export const TABLE: readonly {
       words:
         /timed out or we're under heavy load|something went wrong while executing|short-circuited|error occurred resolving this field/i,
     },
-    meaning: 'transient',
+    meaning: 'server',
     source: 'the page "Troubleshooting chart errors"',
   },
   { mark: { code: 'INVALID_INPUT' }, meaning: 'other', source: 'CodeStream: the query was not liked' },
@@ -134,7 +132,7 @@ export function judge(
   if (missing === undefined) return undefined;
   return {
     meaning: 'invalid_response',
-    failure: new CallFailure('invalid_response', missingWords(body, missing), { status }),
+    failure: new CallFailure('invalid_response', missingWords(body, missing), { status, isAnswer: missing === 'nrql' }),
   };
 }
 

@@ -31,12 +31,13 @@ import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: object): UpstreamReader {
   const memory = before instanceof AccountMemory ? before : new AccountMemory(options.monotonic);
-  const client = new Client(options, memory.failures);
+  const client = new Client(options);
   const transport = new Transport(client, options);
   const account = new NerdGraphAccount(transport, memory, options);
   return {
     api: 'nerdgraph',
     memory,
+    health: options.health,
     user: (call) => readUser(transport, call),
     onlyAccount: () => memory.onlyAccount?.id,
     listAccounts: (call) => listAccounts(transport, call),

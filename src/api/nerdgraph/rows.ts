@@ -4,7 +4,7 @@ import { all, completeRowsOf, Incomplete, nearWindow, nrql, TIMESLICE, type Attr
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { BOUNDS } from '../http/response.ts';
-import type { SubjectId } from '../http/failureMemory.ts';
+import type { SubjectId } from './failureMemory.ts';
 import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
 import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
 import { isAbout, type Timeslice } from '../types.ts';
@@ -35,7 +35,10 @@ export class SubjectRows {
   append(other: SubjectRows): void {
     this.failure ??= other.failure;
     for (const [key, failure] of other.failures) this.failures.set(key, failure);
-    for (const [column, value] of other.columns) this.columns.set(column, value);
+    for (const [column, value] of other.columns) {
+      this.columns.set(column, value);
+      this.failures.delete(column);
+    }
     for (const [host, metrics] of other.rows) {
       const before = this.rows.get(host);
       if (before === undefined) this.rows.set(host, metrics);
@@ -156,7 +159,7 @@ async function queryGolden(
   const { range } = read.query;
   const { group } = READS[read.query.read];
   const { memory } = read.account;
-  const columns = columnsOf(batch);
+  const columns = columnsOf(batch, read.query);
   const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
   const runIn = (form: 'mixed' | 'separate'): Promise<BatchEnd> => {
     const query = goldenQuery(source, columns, ids, range, form);
@@ -244,7 +247,7 @@ function takeRows(
     else targets.set(withoutPadding(id), targets.has(withoutPadding(id)) ? undefined : target);
     return target;
   });
-  const columns = (golden === undefined ? [] : columnsOf(batch)).map((column, index) => [column, `m${index}`] as const);
+  const columns = columnsOf(batch, query).map((column, index) => [column, `m${index}`] as const);
   const into = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
   // Promises of the call keep its response until a full garbage collection: without its rows it is small.
   for (const row of response.rows.splice(0)) takeRow(into, row);

@@ -42,6 +42,8 @@ export interface NerdGraphReaderOptions extends ClientOptions {
   readonly isListed?: boolean;
   /** Milliseconds for which details of key transactions, and other occasional lookups, are kept (`intervals.metric_names`). */
   readonly detailsMs: number;
+  /** The calls per minute of the account's budget; a part of it is for subjects that are read alone. */
+  readonly requestsPerMinute: number;
 }
 
 /** Makes the calls of the interface, each one a POST of a document with its variables. */

@@ -66,7 +66,7 @@ export function metricDataReads(
           `${about}: New Relic refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
         );
       },
-      isCircuitOpen: () => rest.http.isCircuitOpen(call),
+      isFailing: () => rest.http.isFailing(call),
     };
     const remedy = `application ${applicationId}: leave it out (applications.exclude)`;
     const batched = readInBatches(memory, subject, calls, refusedNamesMs);
@@ -168,11 +168,11 @@ function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly st
 const REFUSALS = new Set([400, 414, 422]);
 
 /** The names that are not left out; the same list if that is all of them. */
-function allowedOf({ failures }: RestMemory, subject: MetricDataSubject): readonly string[] {
+function allowedOf({ omissions }: RestMemory, subject: MetricDataSubject): readonly string[] {
   const { names } = subject.metrics;
-  if (!failures.hasOmissions) return names;
+  if (omissions.isEmpty) return names;
   const owners = omittedFrom(subject);
-  const allowed = names.filter((name) => !owners.some((owner) => failures.isOmitted(owner, name)));
+  const allowed = names.filter((name) => !owners.some((owner) => omissions.isOmitted(owner, name)));
   return allowed.length === names.length ? names : allowed;
 }
 
@@ -181,7 +181,7 @@ function allowedOf({ failures }: RestMemory, subject: MetricDataSubject): readon
  * of `refused` names are unknown. Rejects when a call fails for another reason than a refusal, because incomplete inputs would
  * give wrong calculations, or when the first and the last name are both refused before anything was read.
  *
- * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isCircuitOpen` is true
+ * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isFailing` is true
  * while calls of the account fail in a row
  * @param omitMs how long a refused name is left out
  */
@@ -191,7 +191,7 @@ export async function readInBatches(
   calls: {
     readonly read: (names: readonly string[]) => Promise<MetricTimeslices>;
     readonly refuse: (name: string) => void;
-    readonly isCircuitOpen: () => boolean;
+    readonly isFailing: () => boolean;
   },
   omitMs: number,
 ): Promise<{ readonly data: MetricTimeslices; readonly refused: readonly string[] }> {
@@ -219,7 +219,7 @@ export async function readInBatches(
     for (const name of list) {
       if ((await request([name])) === undefined) continue;
       refused.push(name);
-      memory.failures.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
+      memory.omissions.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
       calls.refuse(name);
     }
   };
@@ -231,7 +231,7 @@ export async function readInBatches(
     const refusal = await request(batch);
     if (refusal === undefined) continue;
     // If calls for other subjects fail too, the cause is not a name.
-    if (data === undefined && calls.isCircuitOpen()) throw refusal;
+    if (data === undefined && calls.isFailing()) throw refusal;
     const isLong = batch.length > CAUTIOUS_NAMES;
     let isTooLong = isLong;
     for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {

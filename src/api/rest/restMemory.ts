@@ -1,4 +1,4 @@
-import { FailureMemory } from '../http/failureMemory.ts';
+import { Omissions } from '../http/omissions.ts';
 import type { Application, Host, Instance, KeyTransaction } from '../types.ts';
 import { KnownRecords } from './lists.ts';
 
@@ -7,7 +7,8 @@ const MAX_NAMES = 30;
 
 /** Facts learned from responses about an account. The memory belongs to the account: a reload hands it to the next reader. */
 export class RestMemory {
-  readonly failures: FailureMemory;
+  /** Refused metric names. */
+  readonly omissions: Omissions;
   /** The present limit for the names of a call. A list that was refused as a whole, but not in parts, lowers it for good. */
   maxNames = MAX_NAMES;
   /** The applications on the pages of the last whole list. */
@@ -27,7 +28,7 @@ export class RestMemory {
   nerdgraph: object | undefined;
 
   constructor(monotonic: () => number) {
-    this.failures = new FailureMemory(monotonic);
+    this.omissions = new Omissions(monotonic);
   }
 
   /** Forgets what was learned of the applications that are gone. */

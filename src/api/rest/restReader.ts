@@ -55,7 +55,7 @@ export interface RestReaderOptions extends ClientOptions {
  */
 export function createRestReader(options: RestReaderOptions, before?: object): UpstreamReader {
   const memory = before instanceof RestMemory ? before : new RestMemory(options.monotonic);
-  const client = new Client(options, memory.failures);
+  const client = new Client(options);
   const rest = new RestClient(client, new URL(options.baseUrl));
   const { nameCalls } = memory;
   const { nerdgraph } = options;
@@ -63,6 +63,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
+    health: options.health,
     hosts: oneByOne(({ applicationId: id }, _, call) =>
       explainTooLarge(
         `application ${id}: read it without hosts (applications.settings: hosts: false)`,
@@ -106,7 +107,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       const known = new Set(found.map(({ id }) => id));
       const requested = ids === undefined ? undefined : new Set(ids);
       memory.forgetGone((id) => !known.has(id) && requested?.has(id) !== false);
-      memory.failures.forgetOld();
+      memory.omissions.forgetOld();
       return found;
     },
     readApplication: (id, call) =>

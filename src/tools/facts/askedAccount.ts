@@ -15,10 +15,15 @@ export type Connection = ReturnType<typeof connect>;
 /** Connects an account for requests outside its reader, each made once. Its reads reject with an UpstreamError. */
 export function connect(live: LiveAccount, options: RestReaderOptions) {
   const call = { ...live.call, patient: false };
-  const ofReader = { ...options, detailsMs: options.refusedNamesMs, accountId: live.config.account_id };
-  // The memory is not the reader's, because a refusal that a fact expects is no failure of the account.
+  const requestsPerMinute = live.config.limits.requests_per_minute;
+  const ofReader = {
+    ...options,
+    detailsMs: options.refusedNamesMs,
+    accountId: live.config.account_id,
+    requestsPerMinute,
+  };
   const memory = new AccountMemory(options.monotonic);
-  const http = new Client(options, memory.failures);
+  const http = new Client(options);
   const transport = new Transport(http, ofReader);
   const account = new NerdGraphAccount(transport, memory, ofReader);
   const policy = { group: 'queries', retries: 'none' } as const;
@@ -40,8 +45,10 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
       const timed = new Transport(http, { ...ofReader, requestTimeoutMs: 1000 * (timeout + 1) });
       const end = await timed.nrql({ ...policy, account: other ?? (await account.id(call)), query: nrql }, call);
       if (!(end instanceof UpstreamError)) return end;
-      const { reason, status, isTransient } = end.failure;
-      if (status !== 200 || isTransient || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end;
+      const { reason, status, code } = end.failure;
+      // Without a class, an error of the server is one that passes.
+      const isPassing = reason === 'server' && code === undefined;
+      if (status !== 200 || isPassing || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end;
       return end;
     },
     close: () => http.connections.close(),

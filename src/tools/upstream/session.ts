@@ -30,7 +30,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Opens the reader of an account; its calls are in the log at debug. */
-  readonly openReader: (account: AccountConfig, config: Config, before?: object) => AccountReader;
+  readonly openReader: (account: AccountConfig, config: Config, before?: UpstreamReader) => AccountReader;
   /** The client options for the calls of an account, for requests outside the reader. */
   readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
   /** Hides keys in a text that is written elsewhere. */

@@ -37,20 +37,19 @@ describe('the body of a response', () => {
     ['timeout', 'NRDB query duration exceeded the set timeout'],
     ['server', 'x', { errorClass: 'SERVER_ERROR' }],
     ['server', 'x', { errorClass: 'INTERNAL_SERVER_ERROR' }],
-    ['transient', "Your query either timed out or we're under heavy load"],
-    ['transient', 'Something went wrong while executing your query', { errorClass: 'INVALID_INPUT' }],
-    ['transient', 'NerdGraphGetAuthorizedAccountsCommand short-circuited and fallback failed'],
-    ['transient', 'An error occurred resolving this field'],
+    ['server', "Your query either timed out or we're under heavy load"],
+    ['server', 'Something went wrong while executing your query', { errorClass: 'INVALID_INPUT' }],
+    ['server', 'NerdGraphGetAuthorizedAccountsCommand short-circuited and fallback failed'],
+    ['server', 'An error occurred resolving this field'],
     ['unmatched', 'No application was matched (did you specify appId, appName or entity.guid?)'],
     ['other', 'NRQL Syntax error: invalid query'],
     ['other', 'no', { errorClass: 'INVALID_INPUT' }],
   ])('reports %s: %s %j', (meaning, message, extensions) => {
     const verdict = judge({ errors: errors(message, extensions) }, 200, { root: ROOT });
     expect(verdict?.meaning).toBe(meaning);
-    const { overload, retriable = false, isTransient = false } = verdict!.failure.circumstances;
+    const { overload, retriable = false } = verdict!.failure.circumstances;
     expect(overload !== undefined).toBe(meaning === 'rate_limited');
-    expect(retriable).toBe(['timeout', 'server', 'transient'].includes(meaning));
-    expect(isTransient).toBe(meaning === 'transient');
+    expect(retriable).toBe(['timeout', 'server'].includes(meaning));
   });
 
   /** Words of a user's query that mean something else where New Relic itself says them. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
 import type { GoldenResult, GoldenSubject, Outcome } from '../../../src/api/upstreamReader.ts';
 import { recordId } from '../../../src/nrql/goldenMetric.ts';
 import { failureOf, readAll } from '../support/reading.ts';
@@ -70,7 +69,7 @@ describe('golden metrics', () => {
   it('of which one breaks queries cost one call more, and as many as planned once it is healed', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const subjects = await servicesOf(between);
-    between.fault = where((nrql) => nrql.includes('sum(apm.service.error.count)'), say('odd'));
+    between.fault = where((nrql) => nrql.includes('sum(apm.service.error.count)'), say('Unknown function x()'));
     const first = await read(between, subjects);
     expect(first.outcomes.map(failuresOf)).toEqual(subjects.map(() => ['errorRate']));
     const second = await read(between, subjects);
@@ -80,8 +79,8 @@ describe('golden metrics', () => {
     const { calls } = entitiesOf(between).goldenMetrics.plan(subjects, RANGE);
     const third = await read(between, subjects);
     expect(third.outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
-    // The others together, and this one: of one entity, then of all others.
-    expect([third.queries, calls]).toEqual([3, 3]);
+    expect([third.queries, calls]).toEqual([2, 2]);
+    expect((await read(between, subjects)).queries).toBe(1);
   });
 
   it('of one definition of several that has a broken column fail alone, and cost at most four more calls a minute', async () => {
@@ -95,11 +94,10 @@ describe('golden metrics', () => {
       return { ...service!, guid: guidOf(index), columns: index % 10 === 0 ? broken : service!.columns };
     });
     const expected = subjects.map((_, index) => (index % 10 === 0 ? [broken[1]!.name] : []));
-    between.fault = where((nrql) => nrql.includes('duration) * 10 '), say('odd'));
-    // Where the broken queries of all batches open the circuit, the next try of the same minute reads what is whole.
-    const [first, second] = [await read(between, subjects), await read(between, subjects)];
-    expect(second.outcomes.map(failuresOf)).toEqual(expected);
-    expect(first.queries + second.queries).toBeLessThanOrEqual(60);
+    between.fault = where((nrql) => nrql.includes('duration) * 10 '), say('Unknown function x()'));
+    const first = await read(between, subjects);
+    expect(first.outcomes.map(failuresOf)).toEqual(expected);
+    expect(first.queries).toBeLessThanOrEqual(60);
     for (let minute = 0; minute < 5; minute += 1) {
       now += 60_000;
       const later = await read(between, subjects);
@@ -122,12 +120,12 @@ describe('golden metrics', () => {
     between.fault = where(
       (nrql) =>
         nrql.includes(selectOf(1)) || nrql.includes(entity) || (nrql.includes(pair) && nrql.includes(selectOf(2))),
-      say('odd'),
+      say('Unknown function x()'),
     );
     for (let minute = 0; minute < 6; minute += 1) {
       const { outcomes, queries } = await read(between, subjects);
       now += 60_000;
-      // The first reads, of which nearly every query fails, may open the circuit.
+      // The first reads divide what is broken.
       if (minute < 3) continue;
       expect(outcomes.map(failuresOf)).toEqual(
         subjects.map(({ guid }) => (guid === entity ? ['all'] : guid === pair ? [names[1], names[2]] : [names[1]])),
@@ -140,7 +138,7 @@ describe('golden metrics', () => {
     ['entity', (guid: string) => (nrql: string) => nrql.includes(guid) || nrql.includes(domainIdOf(guid)), 0],
     ['column', () => (nrql: string) => nrql.includes('count(*) * 2'), 1],
   ] as const)(
-    'of others are read where the first %s breaks the queries of three sources at once, which opens the circuit',
+    'of others are read where the first %s breaks the queries of three sources at once',
     async (_, isStruck, readOfFirst) => {
       const between = await startBetween(WORLD, { maxRetries: 0 });
       const listed = await subjectsOf(between, 'BROWSER-APPLICATION');
@@ -151,7 +149,7 @@ describe('golden metrics', () => {
         { name: `good ${index}`, source, select: 'count(*) * 3' },
       ]);
       const subjects = listed.map((subject) => ({ ...subject, columns }));
-      between.fault = where(isStruck(listed[0]!.guid), say('slow', 'TIMEOUT'));
+      between.fault = where(isStruck(listed[0]!.guid), say('Unknown function x()'));
       for (let refresh = 0; refresh < 3; refresh += 1) await read(between, subjects);
       const { outcomes } = await read(between, subjects);
       const failing = outcomes.map((outcome) => failuresOf(outcome).some((name) => !name.startsWith('bad')));
@@ -272,16 +270,6 @@ describe('golden metrics', () => {
   });
 });
 
-describe('the memory of an account', () => {
-  it('counts the probes of the last 1,000 columns and kinds of queries: definitions may change with every list', () => {
-    const memory = new AccountMemory(() => 0);
-    for (let index = 0; index < 1_000; index += 1) memory.probesOf(`column ${index}`).count = 1;
-    expect([memory.probesOf('column 0').count, memory.probesOf('column 999').count]).toEqual([1, 1]);
-    memory.probesOf('another');
-    expect([memory.probesOf('column 0').count, memory.probesOf('column 999').count]).toEqual([0, 1]);
-  });
-});
-
 describe('a list of entities', () => {
   it('is read in smaller pages where one is too big, which is remembered', async () => {
     const between = await startBetween(
@@ -299,15 +287,15 @@ describe('a list of entities', () => {
     expect(between.simulator.requests.count('graphql_entity_list')).toBe(2 + 5 + 5);
   });
 
-  it('is read in pages of the old size after an outage in which every page timed out, in three calls at most', async () => {
+  it('is read in pages of the old size after an outage in which every page timed out', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     between.fault = say('late', 'TIMEOUT');
     await expect(entitiesOf(between).list(SERVICE, between.call)).rejects.toThrow('TIMEOUT');
-    expect(between.asked).toHaveLength(3);
+    expect(between.asked).toHaveLength(8);
     between.fault = undefined;
     await entitiesOf(between).list(SERVICE, between.call);
-    expect(between.asked).toHaveLength(4);
-    expect(between.asked[3]?.text).toContain('"limit":200');
+    expect(between.asked).toHaveLength(9);
+    expect(between.asked[8]?.text).toContain('"limit":200');
   });
 
   it('of more than 10,000 entities is too large, and its first page is the last', async () => {

@@ -38,57 +38,38 @@ async function counted<T>(between: Between, run: () => Promise<T>): Promise<read
   return [result, between.asked.length - before];
 }
 
-it('a hundred applications that are all too big cost few queries', async () => {
+it('a hundred applications that are all too big are divided to the end, because what is too big is no failure', async () => {
   const between = await startBetween(WORLD);
   between.fault = whereIds(() => true, say('that query is a little too big'));
   const [outcomes, queries] = await counted(between, () => readAll(between));
   expect(failed(outcomes)).toEqual(IDS);
-  expect(queries).toBeLessThan(50);
-});
-
-describe('an account that answers nothing', () => {
-  it('has no call tried again after three failures in a row, but for patient callers', async () => {
-    const between = await startBetween(WORLD, { maxRetries: 5 });
-    between.fault = (response) => (response.destroy(), true);
-    const read = (patient: boolean) =>
-      counted(between, () => between.reader.listApplications({}, { ...between.call, patient }).catch(() => undefined));
-    expect([(await read(false))[1], (await read(false))[1], (await read(true))[1]]).toEqual([3, 1, 6]);
-  });
+  expect(queries).toBeLessThanOrEqual(5 * IDS.length);
 });
 
 it.each([
   ['a refused query', say('Unknown function x()')],
   ['a missing permission', say('no', 'ACCESS_DENIED')],
   ['a list that is too big', say('that query is a little too big')],
-])('%s is an answer: after three of them a call is tried again', async (_, answer) => {
-  const between = await startBetween(WORLD, { maxRetries: 2 });
-  const read = () => counted(between, () => between.reader.listApplications({}, between.call).catch(() => undefined));
+])('%s is an answer', async (_, answer) => {
+  const between = await startBetween(WORLD);
   between.fault = answer;
-  for (let times = 0; times < 3; times += 1) expect((await read())[1]).toBe(1);
-  between.fault = (response) => (response.destroy(), true);
-  expect((await read())[1]).toBe(3);
+  await between.reader.listApplications({}, between.call).catch(() => undefined);
+  expect(between.reader.health.answers).toBe(1);
 });
 
-describe('an application that breaks queries', () => {
-  it('is asked alone afterwards, and with the others again after thirty good responses', async () => {
-    const between = await startBetween({ ...WORLD, applications: 3 });
-    const ids = IDS.slice(0, 3);
-    between.fault = whereIds((some) => some.includes(ids[1]!), say('oops', 'SERVER_ERROR'));
-    expect(failed(await readAll(between, ids), ids)).toEqual([ids[1]]);
-    between.fault = undefined;
-    const queries: number[] = [];
-    for (let refresh = 0; refresh < 31; refresh += 1) {
-      queries.push((await counted(between, () => readAll(between, ids)))[1]);
-    }
-    expect(queries).toEqual([...Array.from({ length: 30 }, () => 2), 1]);
+describe('a batch that ends in a passing failure', () => {
+  it('and passes costs one more call', async () => {
+    const between = await startBetween(WORLD, { maxRetries: 2 });
+    let left = 1;
+    between.fault = whereIds(() => (left -= 1) >= 0, say('Something went wrong while executing your query'));
+    const [outcomes, queries] = await counted(between, () => readAll(between));
+    expect([failed(outcomes), queries]).toEqual([[], 2]);
   });
-});
 
-describe('what the service words as passing', () => {
-  it('is not divided after good responses in between, however many refreshes ago it came', async () => {
+  it('is not divided after a good read in between, however many refreshes ago it came', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const words = say('Something went wrong while executing your query');
-    for (let moment = 0; moment < 2; moment += 1) {
+    for (let moment = 0; moment < 3; moment += 1) {
       between.fault = whereIds(() => true, words);
       const [outcomes, queries] = await counted(between, () => readAll(between));
       expect([failed(outcomes), queries]).toEqual([IDS, 3]);
@@ -98,12 +79,14 @@ describe('what the service words as passing', () => {
     expect(between.notes.splits).toEqual([]);
   });
 
-  it('and passes costs one more call', async () => {
-    const between = await startBetween(WORLD, { maxRetries: 2 });
-    let left = 1;
-    between.fault = whereIds(() => (left -= 1) >= 0, say('Something went wrong while executing your query'));
-    const [outcomes, queries] = await counted(between, () => readAll(between));
-    expect([failed(outcomes), queries]).toEqual([[], 2]);
+  it('is not divided while the account fails', async () => {
+    const between = await startBetween(WORLD);
+    between.fault = whereIds(() => true, say('oops', 'SERVER_ERROR'));
+    for (let read = 0; read < 2; read += 1) await readAll(between);
+    for (let read = 0; read < 3; read += 1) between.reader.health.recordUnansweredRead();
+    expect((await counted(between, () => readAll(between)))[1]).toBe(1);
+    between.reader.health.recordAnswer();
+    expect((await counted(between, () => readAll(between)))[1]).toBe(12);
   });
 });
 

@@ -41,6 +41,7 @@ export function readNerdGraph(
         keyHeader: 'Api-Key',
         accountId: ACCOUNT,
         detailsMs: 6 * 3_600_000,
+        requestsPerMinute: 600,
         now: () => NOW,
         ...options,
       },

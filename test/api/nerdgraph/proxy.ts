@@ -31,8 +31,11 @@ export const edit =
   (change: (answer: NrqlResponse, nrql: string) => void, isStruck = (nrql: string) => nrql !== ''): Fault =>
   (response, { nrql }, good) => {
     if (!isStruck(nrql)) return false;
-    const body = JSON.parse(good) as { data: { actor: { account: { nrql: NrqlResponse } } } };
-    change(body.data.actor.account.nrql, nrql);
+    const body = JSON.parse(good) as { data: { actor: { account: { nrql: NrqlResponse | null } } } | null };
+    const answer = body.data?.actor.account.nrql;
+    // Of an application without data there is no answer to change.
+    if (answer === undefined || answer === null) return false;
+    change(answer, nrql);
     response.end(JSON.stringify(body));
     return true;
   };

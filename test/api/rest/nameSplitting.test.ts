@@ -38,7 +38,7 @@ function account(isRefused: (asked: readonly string[]) => boolean, status?: numb
             : Promise.resolve(new Map(some.map((name) => [name, [{ from: 0, to: 60, columns: {} }]])));
         },
         refuse: (name) => leftOut.push(name),
-        isCircuitOpen: () => silence.isSilent,
+        isFailing: () => silence.isSilent,
       },
       6 * HOUR,
     );

@@ -1,3 +1,4 @@
+import { AccountHealth } from '../../../src/api/accountHealth.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { Secrets } from '../../../src/log/secrets.ts';
@@ -74,6 +75,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
     maxConcurrent: 4,
     tls: {},
     environment: {},
+    health: new AccountHealth(),
     now: () => Date.now(),
     monotonic: () => performance.now(),
     random: () => 0.5,

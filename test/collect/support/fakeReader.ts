@@ -1,3 +1,4 @@
+import { AccountHealth } from '../../../src/api/accountHealth.ts';
 import {
   ownRange,
   type AccountListing,
@@ -88,6 +89,7 @@ export interface Likeness {
 /** An upstream service in memory whose calls take time on a virtual clock and go through the gate they are given. */
 export class FakeReader implements UpstreamReader {
   readonly memory = {};
+  health = new AccountHealth();
   readonly api: Api;
   applications: readonly Application[] = [];
   keyTransactions: readonly KeyTransaction[] = [];
@@ -346,6 +348,7 @@ export class FakeReader implements UpstreamReader {
     let overload: Overload | undefined;
     try {
       await this.#wait(fault?.latency ?? this.latency(about), signal);
+      if (fault === undefined || REFUSALS.has(fault.reason)) this.health.recordAnswer();
       if (fault === undefined) call.outcome = 'ok';
       else {
         call.outcome = fault.reason;
@@ -373,6 +376,9 @@ export class FakeReader implements UpstreamReader {
     });
   }
 }
+
+/** The failures that New Relic answers. */
+const REFUSALS: ReadonlySet<FailureReason> = new Set(['forbidden', 'not_found', 'other', 'too_large']);
 
 function idsOf(subject: object): Pick<Call, 'applicationId' | 'hostKey'> {
   const { applicationId, hostKey } = subject as { applicationId?: number; hostKey?: string };

@@ -1,3 +1,4 @@
+import { AccountHealth } from '../../../src/api/accountHealth.ts';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
@@ -56,6 +57,7 @@ export function openSession(
       tls: {},
       environment: {},
       observer: SILENT,
+      health: new AccountHealth(),
       now: () => NOW,
       monotonic: () => performance.now(),
       random: () => 0.5,
@@ -74,6 +76,7 @@ export function openSession(
             baseUrl: `${simulator.url}/graphql`,
             accountId: undefined,
             detailsMs: 3_600_000,
+            requestsPerMinute: 600,
           });
     return {
       config: account,
