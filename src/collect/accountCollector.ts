@@ -20,6 +20,9 @@ import { Report } from './report.ts';
 /** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
 const STUCK_AFTER = 120_000;
 
+/** No scrape waits for an account whose intervals are longer than this, as a multiple of the configured ones. */
+const MOST_SLOWED = 1.25;
+
 /** Collects one account. Times are milliseconds of the monotonic clock. */
 export class AccountCollector {
   context: AccountContext;
@@ -85,23 +88,24 @@ export class AccountCollector {
   }
 
   /**
-   * Starts all due tasks of the scope, and continues them in any case. Resolves when they have ended, after `waitMs` milliseconds, at
-   * once when they cannot end by then, or when the signal is aborted.
+   * Starts all due tasks of the scope, and continues them in any case. Resolves when they have ended, after `waitMs` milliseconds, as
+   * soon as the account is held up, or when the signal is aborted.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
     const refresh = this.#demand.request(scope, this.context.account, this.context.enabled);
     const deadline = refresh.requestedAt + waitMs;
-    const waited = refresh.wait(
-      deadline,
-      () =>
-        !this.context.reader.health.isFailing &&
-        this.limiter.canEnd(this.schedule.callsFor(refresh.left), this.#queue.size, deadline),
-      signal,
-    );
+    const waited = refresh.wait(deadline, signal);
     this.#detach(this.#request(refresh));
     if ((await waited) && refresh.requesting === 0) this.#demand.forget(refresh);
     if (signal?.aborted !== true) await this.schedule.update(true);
+  }
+
+  /** True for an account for which no scrape waits: it pauses, is refused, fails, or is slowed by more than a quarter. */
+  get #isHeldUp(): boolean {
+    const isPaused = this.limiter.budget.lastPauseEnd > this.context.clock.monotonic();
+    const isSlowed = this.schedule.plan.slowdown > MOST_SLOWED;
+    return isPaused || isSlowed || this.refused !== undefined || this.context.reader.health.isFailing;
   }
 
   /** Takes over a changed configuration; the last read values, the spent budget and the retry delays stay. */
@@ -117,7 +121,7 @@ export class AccountCollector {
     for (const group of GROUPS) if (!next.enabled.has(group)) this.report.groupDisabled(group);
     this.noticeKey();
     this.#forgetRemoved();
-    this.#demand.notify();
+    this.#demand.notify(this.#isHeldUp);
     this.#pump();
   }
 
@@ -181,7 +185,7 @@ export class AccountCollector {
       refresh.requesting -= 1;
       if (unlocked === undefined) refresh.requestingAllOf = undefined;
       this.#pump();
-      this.#demand.notify([refresh]);
+      this.#demand.notify(this.#isHeldUp, [refresh]);
     }
   }
 
@@ -260,7 +264,7 @@ export class AccountCollector {
     }
     const { health } = this.context.reader;
     const { answers } = health;
-    const isRepeat = tasks.some(({ failures }) => failures > 0);
+    const isRepeat = tasks.some((task) => this.#kinds.repeatsFailure(task));
     const outcomes = await planned.read({ signal: this.#stopping.signal, limiter: slot });
     this.#queue.ended(call, outcomes);
     this.#noteHealth(tasks, health, health.answers > answers, isRepeat);
@@ -286,7 +290,6 @@ export class AccountCollector {
     for (const [index, outcome] of outcomes.entries()) {
       const task = tasks[index];
       if (task === undefined) continue;
-      const isFirst = task.lastRead === undefined;
       const error = 'error' in outcome ? outcome.error : undefined;
       if ('value' in outcome) this.#succeed(task, outcome.value, window);
       else this.#fail(task, { ...outcome.error.failure, text: outcome.error.message }, window);
@@ -300,7 +303,6 @@ export class AccountCollector {
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
       this.#ended(task, error !== undefined || task.partial !== undefined);
-      if (isFirst && error === undefined && task.kind === 'application_metrics') this.#trustHosts(task);
     }
     this.#forgetRemoved();
     for (const refresh of [...this.#demand.refreshes.values()]) {
@@ -319,7 +321,7 @@ export class AccountCollector {
       }
       if (unlocked.size > 0) this.#detach(this.#request(refresh, unlocked));
     }
-    this.#demand.notify();
+    this.#demand.notify(this.#isHeldUp);
     const oldest = this.context.clock.monotonic() - this.schedule.demandTtl(this.inventory.applicationList);
     this.#demand.drop(this.#queue.size + this.#queue.running === 0, oldest);
   }
@@ -373,13 +375,6 @@ export class AccountCollector {
     }
   }
 
-  /** After the first success of an application, reads of its waiting hosts are no longer trials. */
-  #trustHosts({ subject }: Task): void {
-    for (const { metrics } of this.inventory.recordOf(subject)?.data?.hosts.values() ?? []) {
-      if (metrics.state === 'queued' && metrics.failures === 0) this.#queue.add(metrics);
-    }
-  }
-
   /**
    * A 401 through the account's own interface, and a 403 on the application list, stop the account until that list is read; a 401 of
    * an account from a list stops all accounts of that list.
@@ -413,7 +408,7 @@ export class AccountCollector {
         this.#ended(waiting, true);
       }
     }
-    this.#demand.notify();
+    this.#demand.notify(this.#isHeldUp);
   }
 
   #setRefused(words: string | undefined, reason?: FailureReason): void {

@@ -8,7 +8,7 @@ import { prepareQueries } from '../metrics/queryFamilies.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { AccountList } from './accountList.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
-import { SharedConcurrency } from './limiter.ts';
+import { UserPlaces } from './limiter.ts';
 import { enabledGroups, MetricSelections, type AccountContext } from './selection.ts';
 
 const REQUEST_AGAIN_AFTER = 3_600_000;
@@ -261,7 +261,7 @@ class UserConcurrency {
   #accounts: readonly Caller[] = [];
   /** A single key has no other key to share with, so its user does not matter. */
   #hasOneKey = true;
-  #shared = new Map<string, SharedConcurrency>();
+  #shared = new Map<string, UserPlaces>();
 
   share(accounts: readonly Caller[]): void {
     this.#accounts = accounts.filter(
@@ -283,7 +283,7 @@ class UserConcurrency {
     let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
     const moved = this.#accounts.filter(({ limiter, keyMark }, index) => {
       const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
-      const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new SharedConcurrency();
+      const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new UserPlaces();
       if (shared === ofUnknown) ofUnknown = undefined;
       this.#shared.set(by, shared);
       return limiter.share(shared);
@@ -291,7 +291,7 @@ class UserConcurrency {
     if (moved.length === 0) return;
     // Calls start only after all accounts have moved: earlier, calls in flight of accounts that move later would not count.
     for (const { limiter } of moved) limiter.wake();
-    for (const shared of before.values()) shared.offerTurns();
+    for (const shared of before.values()) shared.offer();
   }
 
   /** Requests the unknown users, in the background. `now` is in milliseconds of the monotonic clock. */

@@ -22,7 +22,7 @@ export class Budget {
   inFlight = 0;
   /** The times after which ended calls no longer count, oldest first. */
   readonly #release: number[] = [];
-  /** The starts of the last minute, oldest first: for the status, and for trials, which need room in the minute. */
+  /** The starts of the last minute, oldest first: for the status. */
   readonly #starts: number[] = [];
   /** No call may start before this time: the end of the pause, or of the last one. */
   lastPauseEnd = -Infinity;
@@ -53,19 +53,6 @@ export class Budget {
   lastMinute(now: number): number {
     dropUntil(this.#starts, now - MINUTE_MS);
     return this.#starts.length;
-  }
-
-  /** The number of calls that could start from now until `until`, if no call in flight ends and the rate in force stays. */
-  freeBy(now: number, until: number): number {
-    if (this.lastPauseEnd > until) return 0;
-    // The first call that still counts at `until` is found by halving, because there may be thousands.
-    let [from, to] = [0, this.#release.length];
-    while (from < to) {
-      const middle = (from + to) >>> 1;
-      if ((this.#release[middle] ?? Infinity) > until) to = middle;
-      else from = middle + 1;
-    }
-    return Math.max(0, this.inForce(now) - this.inFlight - (this.#release.length - from));
   }
 
   /** The time when the next call may start: now, later, or Infinity when it depends on the end of a call in flight. */

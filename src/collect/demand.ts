@@ -68,14 +68,18 @@ export class Demand {
     }
   }
 
-  /** Makes each waiting scrape check if it may be released: those of all refreshes, or of some. */
-  notify(refreshes: Iterable<Refresh> = this.refreshes.values()): void {
-    for (const { waiters } of refreshes) for (const check of [...waiters]) check();
+  /**
+   * Releases the waiting scrapes that have nothing more to wait for, of all refreshes or of some.
+   *
+   * @param isHeldUp true: none waits any longer, because the account pauses, is refused, fails or is slowed
+   */
+  notify(isHeldUp: boolean, refreshes: Iterable<Refresh> = this.refreshes.values()): void {
+    for (const { waiters } of refreshes) for (const check of [...waiters]) check(isHeldUp);
   }
 
   stop(): void {
     for (const { left } of this.refreshes.values()) left.clear();
-    this.notify();
+    this.notify(true);
   }
 
   /**
@@ -107,7 +111,7 @@ export class Refresh {
   requestingAllOf: number | undefined;
   readonly #clock: Clock;
   /** A function for each waiting scrape, which releases it when there is nothing more to wait for. */
-  readonly waiters = new Set<() => void>();
+  readonly waiters = new Set<(isHeldUp: boolean) => void>();
   /** The tasks that the scrapes still wait for, by kind; no kind is without tasks. */
   readonly left = new Map<Kind, Set<Task>>();
 
@@ -139,12 +143,12 @@ export class Refresh {
   }
 
   /**
-   * Waits until the refresh is over, the deadline is reached, the work cannot end before the deadline, or the signal is aborted.
+   * Waits until the refresh is over, the deadline is reached, the account is held up, or the signal is aborted.
    * The caller must request the tasks right after this call: only tasks that are added from now on are waited for.
    *
    * @returns true for the last waiting scrape, if no task is left
    */
-  wait(deadline: number, canEnd: () => boolean, signal: AbortSignal | undefined): Promise<boolean> {
+  wait(deadline: number, signal: AbortSignal | undefined): Promise<boolean> {
     const now = this.#clock.monotonic();
     if (this.waiters.size === 0) this.requestingAllOf = undefined;
     return new Promise((resolve) => {
@@ -157,9 +161,9 @@ export class Refresh {
         resolve(isLast && this.left.size === 0);
         if (isLast) this.left.clear();
       };
-      // While requests are running, it is not known yet if the work can end in time.
-      const check = (): void => {
-        if (this.requesting === 0 && (this.left.size === 0 || (deadline !== Infinity && !canEnd()))) release();
+      // While requests are running, it is not known yet what there is to wait for.
+      const check = (isHeldUp: boolean): void => {
+        if (this.requesting === 0 && (this.left.size === 0 || (deadline !== Infinity && isHeldUp))) release();
       };
       this.waiters.add(check);
       signal?.addEventListener('abort', release, { once: true });

@@ -114,10 +114,10 @@ export class Kinds {
     return kind === 'application_metrics' ? this.#inventory.recordOf(subject)?.data?.database !== undefined : tried;
   }
 
-  /** True for a host whose call may hang, because no data of its application were read so far: the queue treats it as a trial. */
-  mayHang({ kind, subject, lastRead }: Task): boolean {
-    if (kind !== 'host_metrics' || lastRead !== undefined) return false;
-    return this.#inventory.recordOf(subject)?.data?.tasks.application_metrics?.lastRead === undefined;
+  /** True for a read that repeats a failed one: its own, or for a host that was never read that of its application. */
+  repeatsFailure({ kind, subject, failures, lastRead }: Task): boolean {
+    if (failures > 0 || kind !== 'host_metrics' || lastRead !== undefined) return failures > 0;
+    return (this.#inventory.recordOf(subject)?.data?.tasks.application_metrics?.failures ?? 0) > 0;
   }
 
   /** The tasks that may have become due because a task has ended; only of one application when an id is given. */

@@ -9,9 +9,6 @@ import { MINUTE_MS } from '../formulas/units.ts';
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
 const SLOTS_OF_USER = 25;
 
-/** Milliseconds for which the slots that an account has reported to need count. */
-const NEED_VALID_FOR = 600_000;
-
 /** The distance between spread calls, as a share of the distance at which they use exactly the budget: the rest is headroom. */
 const SPREAD = 0.9;
 
@@ -60,7 +57,7 @@ export class AccountLimiter implements RateLimiter {
   slots: number;
   /** While the account fails, it makes one call at a time, at most one in 5 seconds. */
   health: AccountHealth | undefined;
-  #shared: SharedConcurrency | undefined;
+  #places: UserPlaces | undefined;
   #cancelTimer: (() => void) | undefined;
   #averageCall: number | undefined;
   #lastProgress: number;
@@ -94,42 +91,31 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * Makes calls take a slot of `shared`, too, from now on. Calls in flight move to it, even beyond its limit.
+   * Makes calls take a place of the user, too, from now on. Calls in flight move to it, even beyond its limit.
    *
-   * @returns true when the account took other slots before: its waiting work needs `wake`
+   * @returns true when the account took other places before: its waiting work needs `wake`
    */
-  share(shared: SharedConcurrency): boolean {
-    const before = this.#shared;
-    if (shared === before) return false;
-    this.#shared = shared;
-    shared.addInFlight(this.budget.inFlight);
+  share(places: UserPlaces): boolean {
+    const before = this.#places;
+    if (places === before) return false;
+    this.#places = places;
+    places.add(this, this.budget.inFlight);
     before?.remove(this, this.budget.inFlight);
     return before !== undefined;
   }
 
   /**
    * The calls per minute that the concurrent calls allow, at the measured duration of a call; undefined before the first
-   * measurement. Of the slots of its user, the account gets what the others leave, at least its share.
-   *
-   * @param callsPerMinute the calls that the account needs
+   * measurement. Of the places of its user, the account counts on an equal share.
    */
-  concurrencyCapacity(callsPerMinute: number): number | undefined {
+  get concurrencyCapacity(): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
-    const needed = Math.min((callsPerMinute * this.#averageCall) / MINUTE_MS, this.slots);
-    const shared = this.#shared?.slotsFor(this, needed, this.#clock.monotonic()) ?? Infinity;
-    return (MINUTE_MS * Math.min(this.slots, shared)) / this.#averageCall;
+    return (MINUTE_MS * Math.min(this.slots, this.#places?.share ?? Infinity)) / this.#averageCall;
   }
 
-  /**
-   * True when `calls` calls, of which `queued` have not started, can end before `deadline`, by budget, pause and usual
-   * duration.
-   */
-  canEnd(calls: number, queued: number, deadline: number): boolean {
-    const now = this.#clock.monotonic();
-    const waiting = Math.min(calls, queued + this.#waiting.length);
-    if (waiting > 0 && waiting > this.budget.freeBy(now, deadline)) return false;
-    const rounds = Math.floor(calls / this.slots);
-    return now + rounds * (this.#averageCall ?? 0) <= deadline;
+  /** True while repeats of what failed take less than half of the slots; one may always run. */
+  get mayRepeat(): boolean {
+    return this.#repeats < Math.max(1, Math.floor(this.slots / 2));
   }
 
   /** The number of calls of started work that wait. */
@@ -170,30 +156,32 @@ export class AccountLimiter implements RateLimiter {
   /**
    * A slot for new work, when one is free and no started work waits for it; otherwise `changed` is called when one may be free.
    *
-   * @param isSpread true: waits until the last reserved slot is long enough ago to spread the budget over a minute
+   * @param work.isSpread true: waits until the last reserved slot is long enough ago to spread the budget over a minute
+   * @param work.isRepeat true for what failed before
    */
-  reserve(isSpread = false): Reservation | undefined {
+  reserve({ isSpread = false, isRepeat = false } = {}): Reservation | undefined {
     const now = this.#clock.monotonic();
     const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
     const calls: EndedCalls = { count: 0, ms: 0, lastStart: 0 };
-    let taken =
-      now >= earliest && this.#waiting.every(({ isRepeat }) => isRepeat) ? this.#start(now, calls) : undefined;
+    const isNext = this.#waiting.every((call) => call.isRepeat && !isRepeat);
+    let taken = now >= earliest && isNext ? this.#start(now, calls, isRepeat) : undefined;
     if (taken === undefined) {
       this.wakeLater(now, earliest);
       return undefined;
     }
     this.#lastReserved = now;
     return {
-      acquire: (signal, isRepeat = false) => {
+      acquire: (signal, isPart = false) => {
         const release = taken;
         taken = undefined;
-        return release === undefined ? this.#acquire(signal, isRepeat, calls) : Promise.resolve(release);
+        return release === undefined ? this.#acquire(signal, isRepeat || isPart, calls) : Promise.resolve(release);
       },
       end: (isGood) => {
         if (taken !== undefined) {
           taken = undefined;
           this.budget.refund();
-          this.#shared?.release();
+          if (isRepeat) this.#repeats -= 1;
+          this.#places?.release();
         }
         const { count, ms, lastStart } = calls;
         if (!isGood || count === 0) return;
@@ -229,7 +217,7 @@ export class AccountLimiter implements RateLimiter {
   close(): void {
     this.#closed = true;
     this.#cancelTimer?.();
-    this.#shared?.remove(this);
+    this.#places?.remove(this, 0);
   }
 
   #nextStart(now: number): number {
@@ -240,11 +228,11 @@ export class AccountLimiter implements RateLimiter {
     return next > now || now >= earliest ? next : earliest;
   }
 
-  /** Starts a call if it may start now. The shared slots are last, because an account that gets none of them is woken later. */
+  /** Starts a call if it may start now. The places of the user are last, because an account that gets none of them is woken later. */
   #start(startAt: number, calls?: EndedCalls, isRepeat = false): Release | undefined {
-    if (isRepeat && this.#repeats >= Math.max(1, Math.floor(this.slots / 2))) return undefined;
+    if (isRepeat && !this.mayRepeat) return undefined;
     if (this.budget.inFlight >= this.slots || this.#nextStart(startAt) !== startAt) return undefined;
-    if (this.#shared?.take(this) === false) return undefined;
+    if (this.#places?.take(this) === false) return undefined;
     this.budget.start(startAt);
     if (isRepeat) this.#repeats += 1;
     this.#lastProgress = startAt;
@@ -262,7 +250,7 @@ export class AccountLimiter implements RateLimiter {
         calls.lastStart = startAt;
       }
       if (overload !== undefined) this.budget.overloaded(now, startAt, overload.waitMs);
-      this.#shared?.release();
+      this.#places?.release();
       this.wake();
     };
   }
@@ -283,70 +271,58 @@ export class AccountLimiter implements RateLimiter {
   }
 }
 
-/** The concurrent calls of several accounts whose keys are of one user. Accounts that wait for a slot take turns. */
-export class SharedConcurrency {
+/**
+ * The calls that New Relic answers at once for one user, for all accounts whose keys are of that user. Accounts get them in the order
+ * in which they asked.
+ */
+export class UserPlaces {
+  /** The accounts that share the places. */
+  readonly #accounts = new Set<AccountLimiter>();
+  /** The accounts that wait for a place, the longest waiting first. */
   readonly #waiting = new Set<AccountLimiter>();
-  readonly #needs = new Map<AccountLimiter, { readonly slots: number; readonly at: number }>();
   #taken = 0;
-  /** The account that has its turn, or `used` once it has taken its slot; undefined while no account waits. */
-  #turn: AccountLimiter | 'used' | undefined;
 
-  /** Takes a slot when the account may have one now; else the account is woken when its turn comes. */
+  /** The places that an account may count on. */
+  get share(): number {
+    return SLOTS_OF_USER / Math.max(1, this.#accounts.size);
+  }
+
+  add(account: AccountLimiter, inFlight: number): void {
+    this.#accounts.add(account);
+    this.#taken += inFlight;
+  }
+
+  /** Removes an account, with its calls in flight. Other accounts may then need `offer`. */
+  remove(account: AccountLimiter, inFlight: number): void {
+    this.#accounts.delete(account);
+    this.#waiting.delete(account);
+    this.#taken -= inFlight;
+  }
+
+  /** Takes a place if the account is the first that waits for one; otherwise it waits, and is woken when it is. */
   take(account: AccountLimiter): boolean {
-    const isItsTurn = this.#turn === account || (this.#turn === undefined && this.#waiting.size === 0);
-    if (!isItsTurn || this.#taken >= SLOTS_OF_USER) {
+    const [first = account] = this.#waiting;
+    if (first !== account || this.#taken >= SLOTS_OF_USER) {
       this.#waiting.add(account);
       return false;
     }
+    this.#waiting.delete(account);
     this.#taken += 1;
-    // An account that wants another slot has its next turn after the waiting accounts.
-    if (this.#turn !== undefined) this.#turn = 'used';
     return true;
   }
 
   release(): void {
     this.#taken -= 1;
-    this.offerTurns();
+    this.offer();
   }
 
-  offerTurns(): void {
-    if (this.#turn !== undefined) return;
-    while (this.#taken < SLOTS_OF_USER) {
-      const [next] = this.#waiting;
-      if (next === undefined) break;
-      this.#waiting.delete(next);
-      this.#turn = next;
-      next.wake();
+  /** Wakes the accounts that wait, while there are places; one that takes none waits no longer. */
+  offer(): void {
+    for (const account of this.#waiting) {
+      if (this.#taken >= SLOTS_OF_USER) return;
+      const taken = this.#taken;
+      account.wake();
+      if (this.#taken === taken) this.#waiting.delete(account);
     }
-    this.#turn = undefined;
-  }
-
-  /**
-   * The number of slots that an account can rely on: all slots when every account has enough; otherwise an equal share of the
-   * slots that accounts with smaller needs leave.
-   */
-  slotsFor(account: AccountLimiter, needed: number, now: number): number {
-    this.#needs.set(account, { slots: needed, at: now });
-    let free = SLOTS_OF_USER;
-    const needs: number[] = [];
-    for (const { slots, at } of this.#needs.values()) if (now - at <= NEED_VALID_FOR) needs.push(slots);
-    needs.sort((a, b) => a - b);
-    for (const [index, slots] of needs.entries()) {
-      const share = free / (needs.length - index);
-      if (slots > share) return share;
-      free -= slots;
-    }
-    return SLOTS_OF_USER;
-  }
-
-  addInFlight(inFlight: number): void {
-    this.#taken += inFlight;
-  }
-
-  /** Removes an account, with the slots of its calls in flight. Other accounts may then need `offerTurns`. */
-  remove(account: AccountLimiter, inFlight = 0): void {
-    this.#waiting.delete(account);
-    this.#needs.delete(account);
-    this.#taken -= inFlight;
   }
 }

@@ -1,6 +1,6 @@
 import type { TimeRange } from '../api/upstreamReader.ts';
 import { inSlices } from '../eventLoop/turns.ts';
-import type { Group, Kind } from '../reads/reads.ts';
+import type { Group } from '../reads/reads.ts';
 import {
   dueAt,
   effectiveInterval,
@@ -50,8 +50,6 @@ export class Schedule {
    * The time when the wall clock was last set forward, or the machine woke from sleep: all data that were read before are due.
    */
   everythingDueSince = -Infinity;
-  /** The number of calls that a task of a kind takes; below 1 when a call carries several tasks. */
-  #callsPerTask: ReadonlyMap<Kind, number> = new Map();
   #planned = { at: -Infinity, tasks: 0, newlyInDemand: 0 };
   #planning: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
@@ -93,12 +91,6 @@ export class Schedule {
     this.window = this.#windowOfNow();
     this.updateAtOnce();
     this.#reschedule(laterBy);
-  }
-
-  callsFor(tasks: ReadonlyMap<Kind, ReadonlySet<Task>>): number {
-    let calls = 0;
-    for (const [kind, { size }] of tasks) calls += Math.ceil(size * (this.#callsPerTask.get(kind) ?? 1));
-    return calls;
   }
 
   /** The configured interval. The groups of queries and golden metrics have the shortest of all queries or entity types. */
@@ -192,7 +184,6 @@ export class Schedule {
     }
     yield undefined;
     const calls = new Map<Group, number>();
-    const ofKind = new Map<Kind, { calls: number; tasks: number }>();
     for (const part of parts.values()) {
       // Other work may have removed tasks during the yield.
       const present = part.filter(({ gone }) => !gone);
@@ -206,14 +197,10 @@ export class Schedule {
       }
       const refreshes = Math.max(this.intervalOf({ group }), MINUTE_MS) / Math.max(this.intervalOf(first), MINUTE_MS);
       calls.set(group, (calls.get(group) ?? 0) + needed * refreshes);
-      const total = ofKind.get(kind) ?? { calls: 0, tasks: 0 };
-      ofKind.set(kind, { calls: total.calls + needed, tasks: total.tasks + present.length });
     }
-    const callsPerTask = new Map([...ofKind].map(([kind, of]) => [kind, Math.min(1, of.calls / of.tasks)]));
     const { slowdown } = this.plan;
     this.plan = this.#planOf(calls);
     if (this.plan.slowdown !== slowdown) this.#reschedule(0);
-    this.#callsPerTask = callsPerTask;
     this.#planned = { at: now, tasks, newlyInDemand };
   }
 
@@ -221,7 +208,7 @@ export class Schedule {
     const intervals = (group: Group): number => this.intervalOf({ group });
     const perMinute = this.#context.account.limits.requests_per_minute;
     const unslowed = planCalls(calls, intervals, { perMinute, concurrencySlowdown: 1, concurrencyCapacity: undefined });
-    const concurrencyCapacity = this.#limiter.concurrencyCapacity(unslowed.callsPerMinute);
+    const concurrencyCapacity = this.#limiter.concurrencyCapacity;
     if (concurrencyCapacity !== undefined)
       this.#slowdown = concurrencySlowdown(this.#slowdown, unslowed.callsPerMinute / concurrencyCapacity);
     return planCalls(calls, intervals, { perMinute, concurrencySlowdown: this.#slowdown, concurrencyCapacity });

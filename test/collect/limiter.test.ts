@@ -1,7 +1,7 @@
 import { AccountHealth } from '../../src/api/accountHealth.ts';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/eventLoop/clock.ts';
-import { AccountLimiter, SharedConcurrency } from '../../src/collect/limiter.ts';
+import { AccountLimiter, UserPlaces } from '../../src/collect/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that advances a little with each reading, as a real one does, and whose timers fire `early` milliseconds too soon. */
@@ -82,6 +82,12 @@ function limiterOf(places: number) {
   return { clock, budget: limiter.budget, limiter, told };
 }
 
+/** Takes places for calls of another account. */
+function fill(places: UserPlaces, calls: number): void {
+  const { limiter } = limiterOf(1);
+  places.add(limiter, calls);
+}
+
 const forEver = (): AbortSignal => new AbortController().signal;
 
 describe('a call at the limiter', () => {
@@ -126,10 +132,10 @@ describe('a call at the limiter', () => {
 });
 
 describe('accounts that share places', () => {
-  it('take turns, one place each, whatever order they asked in and however much they want', () => {
+  it('get them in the order in which they asked, one after the other', () => {
     const clock = new VirtualClock();
-    const shared = new SharedConcurrency();
-    shared.addInFlight(23);
+    const shared = new UserPlaces();
+    fill(shared, 23);
     const took: string[] = [];
     const held: (() => void)[] = [];
     const limiters = new Map<string, AccountLimiter>();
@@ -152,34 +158,29 @@ describe('accounts that share places', () => {
     expect(counts).toEqual([4, 4, 4]);
   });
 
-  it('have equal parts of what those leave that need less', () => {
-    const shared = new SharedConcurrency();
-    const clock = new VirtualClock();
+  it('count on equal parts of them for their plans', () => {
+    const places = new UserPlaces();
     const limits = { requests_per_minute: 1_000, max_concurrent_requests: 20 };
-    const [small, one, other] = [1, 2, 3].map(() => new AccountLimiter(limits, clock, () => undefined));
-    if (small === undefined || one === undefined || other === undefined) throw new Error('three limiters');
-    expect(shared.slotsFor(one, 20, 0)).toBe(25);
-    expect(shared.slotsFor(other, 18, 0)).toBe(12.5);
-    expect(shared.slotsFor(small, 3, 0)).toBe(11);
-    expect(shared.slotsFor(one, 20, 0)).toBe(11);
-    expect(shared.slotsFor(other, 18, 0)).toBe(11);
-    shared.remove(one);
-    expect(shared.slotsFor(other, 18, 0)).toBe(25);
+    const limiters = [1, 2, 3].map(() => new AccountLimiter(limits, new VirtualClock(), () => undefined));
+    const shares = limiters.map((limiter) => (limiter.share(places), places.share));
+    expect(shares).toEqual([25, 12.5, 25 / 3]);
+    limiters[0]?.close();
+    expect(places.share).toBe(12.5);
   });
 });
 
 describe('a limiter', () => {
   it('that shares places tells its account when another gives one back, until it is closed', () => {
-    const shared = new SharedConcurrency();
-    shared.addInFlight(24);
+    const shared = new UserPlaces();
+    fill(shared, 24);
     const { limiter, told } = limiterOf(5);
     limiter.share(shared);
-    shared.addInFlight(1);
+    fill(shared, 1);
     expect(limiter.reserve()).toBeUndefined();
     shared.release();
     expect(told.times).toBe(1);
     limiter.close();
-    shared.addInFlight(1);
+    fill(shared, 1);
     shared.release();
     expect(told.times).toBe(1);
   });
@@ -223,7 +224,7 @@ describe('repeats of what failed', () => {
     expect(budget.inFlight).toBe(places);
   });
 
-  it('that wait leave the places that they may not take to new work', async () => {
+  it('that wait leave the places that they may not take to new work', () => {
     const { limiter } = limiterOf(4);
     for (let repeat = 0; repeat < 3; repeat += 1) void limiter.acquire(forEver(), true);
     expect([limiter.waiting, limiter.reserve() === undefined]).toEqual([1, false]);

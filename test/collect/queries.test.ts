@@ -91,17 +91,6 @@ describe('queries', () => {
     expect(world.status).toMatchObject({ up: false, outage: { since, reason: 'network' } });
   });
 
-  it('are answered at once when those that are due cannot be read in time, however long their intervals are', async () => {
-    const names = Array.from({ length: 12 }, (_, index) => `q${index}`);
-    const queries = names.map((name, index) => query({ name, interval: index === 0 ? MINUTE : 60 * MINUTE }));
-    world = worldWith(queries, { applications: { read: false }, limits: { max_concurrent_requests: 1 } });
-    world.reader.latency = () => 1_000;
-    await world.scrape(only, 30_000);
-    expect(asked(world)).toHaveLength(12);
-    await world.clock.advance(60 * MINUTE);
-    expect((await world.scrape(only)).took).toBeLessThan(1_000);
-  });
-
   it('are each read at their own interval', async () => {
     await world.scrapeFor(10 * 60, 60);
     expect(asked(world).filter((name) => name === 'orders')).toHaveLength(10);

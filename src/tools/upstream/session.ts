@@ -18,7 +18,7 @@ import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason, REMEDIES } from '../../api/upstreamError.ts';
 import { systemClock } from '../../eventLoop/clock.ts';
-import { AccountLimiter, SharedConcurrency } from '../../collect/limiter.ts';
+import { AccountLimiter, UserPlaces } from '../../collect/limiter.ts';
 import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
 import { suggest } from '../../text/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
@@ -199,7 +199,7 @@ export function openAccounts({
   signal,
   openReader,
 }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): readonly LiveAccount[] {
-  const shared = new SharedConcurrency();
+  const shared = new UserPlaces();
   return config.accounts.map((account) => {
     const { reader } = openReader(account, config);
     const limiter = new AccountLimiter(account.limits, systemClock, () => undefined);
