@@ -37,6 +37,7 @@ const MAY_IMPORT = {
 const IN_ORDER = [
   ['src/api/http', 'src/api/rest'],
   ['src/api/http', 'src/api/nerdgraph'],
+  ['src/collect/inventory', 'src/collect/schedule', 'src/collect/accounts', 'src/collect/serve'],
 ];
 
 /** Folders that know nothing of each other. */

@@ -6,8 +6,9 @@ const IMPURE = ['node:*', 'undici', 'express', 'prom-client', 'pino'];
 const PURE_FILES = [
   'src/formulas/**/*.ts',
   'src/metrics/**/*.ts',
-  'src/collect/due.ts',
-  'src/collect/budget.ts',
+  'src/collect/schedule/due.ts',
+  'src/collect/inventory/window.ts',
+  'src/collect/schedule/budget.ts',
   'simulator/world/**/*.ts',
 ];
 

@@ -6,7 +6,7 @@ import type { CallObserver, UpstreamReader } from '../api/upstreamReader.ts';
 import { createNerdGraphReader } from '../api/nerdgraph/nerdGraphReader.ts';
 import { RestMemory } from '../api/rest/restMemory.ts';
 import { createRestReader, type RestReaderOptions } from '../api/rest/restReader.ts';
-import type { AccountReader } from '../collect/accounts.ts';
+import type { AccountReader } from '../collect/accounts/accounts.ts';
 import { type AccountConfig, accountThrough, type Config } from '../config/config.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { readAuthorities } from '../config/certificates.ts';

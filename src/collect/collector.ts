@@ -2,9 +2,9 @@ import type { Config, AccountConfig } from '../config/config.ts';
 import { withTimeout } from '../eventLoop/clock.ts';
 import { inSlices } from '../eventLoop/turns.ts';
 import { GROUPS } from '../reads/reads.ts';
-import type { AccountCollector } from './accountCollector.ts';
-import { Accounts, type AccountsDependencies } from './accounts.ts';
-import { AccountSnapshot } from './accountSnapshot.ts';
+import type { AccountCollector } from './accounts/accountCollector.ts';
+import { Accounts, type AccountsDependencies } from './accounts/accounts.ts';
+import { AccountSnapshot } from './serve/accountSnapshot.ts';
 import {
   applicationViews,
   entryStatus,
@@ -13,10 +13,10 @@ import {
   summaryOf,
   type AccountStatus,
   type EntryStatus,
-} from './accountStatus.ts';
-import { logNew, noticesOf, noticesOfEntry } from './accountWarnings.ts';
-import { probeResult, type ProbeResult } from './probeResult.ts';
-import type { Scope } from './demand.ts';
+} from './serve/accountStatus.ts';
+import { logNew, noticesOf, noticesOfEntry } from './serve/accountWarnings.ts';
+import { probeResult, type ProbeResult } from './serve/probeResult.ts';
+import type { Scope } from './schedule/demand.ts';
 
 /** The period of the timer that looks for due work, in milliseconds. */
 const TICK = 10_000;

@@ -11,7 +11,7 @@ export interface Config {
   readonly collection: CollectionConfig;
 }
 
-/** An account, or with `account_ids` an entry that stands for several (src/collect/expandAccounts.ts). */
+/** An account, or with `account_ids` an entry that stands for several (src/collect/accounts/expandAccounts.ts). */
 export interface AccountConfig extends Readonly<z.output<typeof account>> {
   /** The entry with `account_ids` that it was made from, and New Relic's name of it; undefined for one of the file. */
   readonly origin?: { readonly entry: string; readonly accountName: string };

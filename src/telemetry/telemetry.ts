@@ -3,7 +3,7 @@ import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
 // The library only counts and measures. src/exposition writes the text, because the library's writer renames a counter for good once
 // it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/accountStatus.ts';
+import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/serve/accountStatus.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { Labels } from '../metrics/family.ts';

@@ -9,7 +9,7 @@ import {
 } from './upstream/readForCommand.ts';
 import { type LiveAccount, reasonOf, withAccounts, withExpansion } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
-import { windowAt } from '../collect/due.ts';
+import { windowAt } from '../collect/inventory/window.ts';
 import type { FailureReason } from '../api/upstreamError.ts';
 import type { Config } from '../config/config.ts';
 import { counted } from '../text/wording.ts';
@@ -19,7 +19,7 @@ import { errorText } from '../log/logger.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { listedDocument, type Expansion } from '../collect/expandAccounts.ts';
+import { listedDocument, type Expansion } from '../collect/accounts/expandAccounts.ts';
 
 /** The flags of `discover`. */
 interface DiscoverOptions extends CommonOptions {

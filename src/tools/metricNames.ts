@@ -1,6 +1,6 @@
 import type { Application, Host, MetricName } from '../api/types.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
-import { windowAt } from '../collect/due.ts';
+import { windowAt } from '../collect/inventory/window.ts';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../text/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';

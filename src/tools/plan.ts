@@ -1,9 +1,9 @@
 import process from 'node:process';
-import type { AccountStatus } from '../collect/accountStatus.ts';
-import type { AccountCollector } from '../collect/accountCollector.ts';
-import type { AccountContext } from '../collect/selection.ts';
-import { AccountSnapshot } from '../collect/accountSnapshot.ts';
-import type { ApplicationData } from '../collect/records.ts';
+import type { AccountStatus } from '../collect/serve/accountStatus.ts';
+import type { AccountCollector } from '../collect/accounts/accountCollector.ts';
+import type { AccountContext } from '../collect/inventory/accountContext.ts';
+import { AccountSnapshot } from '../collect/serve/accountSnapshot.ts';
+import type { ApplicationData } from '../collect/inventory/records.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import { COUNTED } from '../metrics/counterFamilies.ts';
 import type { FamilyScope } from '../metrics/family.ts';

@@ -1,4 +1,4 @@
-import type { Plan } from '../collect/due.ts';
+import type { Plan } from '../collect/schedule/due.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 import { groupInWords, type Group } from '../reads/reads.ts';

@@ -1,8 +1,8 @@
 import process from 'node:process';
 import { stringify } from 'yaml';
 import type { QueryResult } from '../api/upstreamReader.ts';
-import { windowAt } from '../collect/due.ts';
-import { endsBefore } from '../collect/task.ts';
+import { windowAt } from '../collect/inventory/window.ts';
+import { endsBefore } from '../collect/inventory/task.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../text/wording.ts';

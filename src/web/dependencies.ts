@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { AccountSummary, EntryStatus } from '../collect/accountStatus.ts';
+import type { AccountSummary, EntryStatus } from '../collect/serve/accountStatus.ts';
 import type { Collector } from '../collect/collector.ts';
 import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';

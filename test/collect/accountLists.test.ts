@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedAccount } from '../../src/api/upstreamReader.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
-import { unmatchedExclusions } from '../../src/collect/accountWarnings.ts';
+import { unmatchedExclusions } from '../../src/collect/serve/accountWarnings.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import type { FakeReader } from './support/fakeReader.ts';

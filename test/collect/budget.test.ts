@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Budget } from '../../src/collect/budget.ts';
+import { Budget } from '../../src/collect/schedule/budget.ts';
 
 const T = 1_000_000_000;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CounterLedger } from '../../src/collect/counterLedger.ts';
-import { MinuteMemory } from '../../src/collect/minuteMemory.ts';
+import { CounterLedger } from '../../src/collect/inventory/counterLedger.ts';
+import { MinuteMemory } from '../../src/collect/inventory/minuteMemory.ts';
 
 /** All times here are minutes; 0 is this one, in Unix seconds, and the process starts at 0 by the true clock. */
 const START = 1_800_000_000 - (1_800_000_000 % 3_600);

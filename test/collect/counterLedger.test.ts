@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CounterLedger } from '../../src/collect/counterLedger.ts';
+import { CounterLedger } from '../../src/collect/inventory/counterLedger.ts';
 import { COUNTED, type CountedMinute } from '../../src/metrics/counterFamilies.ts';
 
 const START = 1_800_000_000 - (1_800_000_000 % 3_600);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Scope } from '../../src/collect/demand.ts';
+import type { Scope } from '../../src/collect/schedule/demand.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 

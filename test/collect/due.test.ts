@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { windowAt } from '../../src/collect/inventory/window.ts';
 import {
   dueAt,
   effectiveInterval,
@@ -8,9 +9,8 @@ import {
   planCalls,
   retryAt,
   concurrencySlowdown,
-  windowAt,
-} from '../../src/collect/due.ts';
-import { endsBefore } from '../../src/collect/task.ts';
+} from '../../src/collect/schedule/due.ts';
+import { endsBefore } from '../../src/collect/inventory/task.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { collectionConfig } from './support/config.ts';
 import { World } from './support/world.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/api/upstreamError.ts';
 import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
-import { ChosenEntities } from '../../src/collect/selection.ts';
+import { ChosenEntities } from '../../src/collect/inventory/selection.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { goldenFamilies } from '../../src/metrics/monitoredFamilies.ts';

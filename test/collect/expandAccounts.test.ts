@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ListedAccount } from '../../src/api/upstreamReader.ts';
-import { expandAccounts } from '../../src/collect/expandAccounts.ts';
+import { expandAccounts } from '../../src/collect/accounts/expandAccounts.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { labelValueText } from '../../src/metrics/writeSamples.ts';
 import { configOf } from '../config/reading.ts';

@@ -1,7 +1,7 @@
 import { AccountHealth } from '../../src/api/accountHealth.ts';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/eventLoop/clock.ts';
-import { AccountLimiter, UserPlaces } from '../../src/collect/limiter.ts';
+import { AccountLimiter, UserPlaces } from '../../src/collect/schedule/limiter.ts';
 import { VirtualClock } from './support/virtualClock.ts';
 
 /** A clock that advances a little with each reading, as a real one does, and whose timers fire `early` milliseconds too soon. */

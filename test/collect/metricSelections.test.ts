@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MetricSelections, type SelectionInput } from '../../src/collect/selection.ts';
+import { MetricSelections, type SelectionInput } from '../../src/collect/inventory/selection.ts';
 import { customMetrics } from '../../src/metrics/customMetrics.ts';
 import { customMetric } from './support/config.ts';
 

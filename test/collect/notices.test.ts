@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { REMEDIES } from '../../src/api/upstreamError.ts';
-import { unmatchedExclusions } from '../../src/collect/accountWarnings.ts';
+import { unmatchedExclusions } from '../../src/collect/serve/accountWarnings.ts';
 import { application, TRAFFIC } from './support/bodies.ts';
 import { accountConfig, config, customMetric } from './support/config.ts';
 import { World } from './support/world.ts';

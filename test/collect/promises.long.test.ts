@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Scope } from '../../src/collect/demand.ts';
+import type { Scope } from '../../src/collect/schedule/demand.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig } from './support/config.ts';
 import type { Call } from './support/fakeReader.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { enabledGroups } from '../../src/collect/inventory/accountContext.ts';
 import {
   effectiveSettings,
   onlyIds,
   readsMetricData,
   selectKeyTransactions,
   selects,
-  enabledGroups,
   unmatched,
-} from '../../src/collect/selection.ts';
-import { neededGroups } from '../../src/collect/demand.ts';
+} from '../../src/collect/inventory/selection.ts';
+import { neededGroups } from '../../src/collect/schedule/demand.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import { application, keyTransaction } from './support/bodies.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { planCalls } from '../../src/collect/due.ts';
+import { planCalls } from '../../src/collect/schedule/due.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { nerdGraphAccount } from '../e2e/support/config.ts';

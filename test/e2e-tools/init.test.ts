@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
-import { planCalls } from '../../src/collect/due.ts';
+import { planCalls } from '../../src/collect/schedule/due.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { configurationText } from '../../src/tools/init.ts';
 import { parseFault } from '../../simulator/faults/faultRules.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Snapshot } from '../../src/collect/collector.ts';
-import type { Scope } from '../../src/collect/demand.ts';
+import type { Scope } from '../../src/collect/schedule/demand.ts';
 import { accountConfig, collectionConfig } from '../collect/support/config.ts';
 import { EVERYTHING, World } from '../collect/support/world.ts';
 import { seeded } from './random.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CallObserver } from '../../src/api/upstreamReader.ts';
-import type { EntryStatus, AccountStatus } from '../../src/collect/accountStatus.ts';
+import type { EntryStatus, AccountStatus } from '../../src/collect/serve/accountStatus.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import { EXPORTER_FAMILIES } from '../../src/metrics/catalogueExporter.ts';
 import type { Block } from '../../src/metrics/writeSamples.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { chromium, type Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { REMEDIES } from '../../src/api/upstreamError.ts';
-import type { AccountStatus } from '../../src/collect/accountStatus.ts';
+import type { AccountStatus } from '../../src/collect/serve/accountStatus.ts';
 import { skippedName } from '../real/support/skipMark.ts';
 import { startExporter } from '../e2e/support/program.ts';
 import { eventually } from '../support/eventually.ts';

@@ -3,7 +3,7 @@ import { RESERVED_LABEL_NAMES } from '../../metrics/catalogue.ts';
 import { type Labels, LABEL_NAME } from '../../metrics/family.ts';
 import { parseTime } from '../../api/http/validation.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
-import { windowAt } from '../../collect/due.ts';
+import { windowAt } from '../../collect/inventory/window.ts';
 import { parseDuration } from '../../config/duration.ts';
 import { UsageError } from '../../cli/process.ts';
 import { formatMinute } from '../terminal.ts';

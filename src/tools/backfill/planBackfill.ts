@@ -1,6 +1,6 @@
 import type { Application } from '../../api/types.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/selection.ts';
+import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/inventory/selection.ts';
 import { applicationLabels } from '../../metrics/listedFamilies.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
 import { findApplications, foundIn, listApplications } from '../upstream/readForCommand.ts';

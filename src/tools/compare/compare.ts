@@ -1,8 +1,8 @@
 import { aligned } from '../../api/nerdgraph/nrql.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
-import { windowAt } from '../../collect/due.ts';
-import { effectiveSettings, selects } from '../../collect/selection.ts';
+import { windowAt } from '../../collect/inventory/window.ts';
+import { effectiveSettings, selects } from '../../collect/inventory/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../text/escaping.ts';
 import { suggest } from '../../text/wording.ts';

@@ -5,7 +5,7 @@ import { applicationIdOf } from '../../api/nerdgraph/lists.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { goldenQuery, recordId, sourceKey, UnreadableDefinition } from '../../nrql/goldenMetric.ts';
-import { columnOf } from '../../collect/entityRecords.ts';
+import { columnOf } from '../../collect/inventory/entityRecords.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { accepted, numberAt, objectsIn } from './judges.ts';

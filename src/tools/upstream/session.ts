@@ -1,9 +1,9 @@
 import { keyOf } from '../../config/keys.ts';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { AccountReader } from '../../collect/accounts.ts';
-import type { AccountStatus } from '../../collect/accountStatus.ts';
-import type { AccountCollector } from '../../collect/accountCollector.ts';
+import type { AccountReader } from '../../collect/accounts/accounts.ts';
+import type { AccountStatus } from '../../collect/serve/accountStatus.ts';
+import type { AccountCollector } from '../../collect/accounts/accountCollector.ts';
 import { Collector } from '../../collect/collector.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { FIRST_OF, GROUPS, type Group } from '../../reads/reads.ts';
@@ -18,8 +18,8 @@ import type { RestReaderOptions } from '../../api/rest/restReader.ts';
 import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason, REMEDIES } from '../../api/upstreamError.ts';
 import { systemClock } from '../../eventLoop/clock.ts';
-import { AccountLimiter, UserPlaces } from '../../collect/limiter.ts';
-import { expandAccounts, type Expansion } from '../../collect/expandAccounts.ts';
+import { AccountLimiter, UserPlaces } from '../../collect/schedule/limiter.ts';
+import { expandAccounts, type Expansion } from '../../collect/accounts/expandAccounts.ts';
 import { suggest } from '../../text/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 

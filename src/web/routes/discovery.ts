@@ -4,7 +4,7 @@ import type { Group } from '../../reads/reads.ts';
 import type { pageSender } from '../sending.ts';
 import { unlessGone } from '../clientGone.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
-import type { ApplicationView } from '../../collect/accountStatus.ts';
+import type { ApplicationView } from '../../collect/serve/accountStatus.ts';
 import {
   HttpError,
   normalisePrefix,

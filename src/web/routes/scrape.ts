@@ -4,7 +4,7 @@ import { ClientGoneError, unlessGone } from '../clientGone.ts';
 import { sendExposition, type Render } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
 import type { LimitedHandler } from '../requestLimiter.ts';
-import type { ProbeResult } from '../../collect/probeResult.ts';
+import type { ProbeResult } from '../../collect/serve/probeResult.ts';
 import { HttpError, type WebDependencies } from '../dependencies.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 import { acceptsGzip, negotiate } from '../../exposition/formats.ts';

@@ -1,4 +1,4 @@
-import type { AccountStatus, GroupStatus } from '../../collect/accountStatus.ts';
+import type { AccountStatus, GroupStatus } from '../../collect/serve/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
 import { FIRST_OF, groupInWords } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';

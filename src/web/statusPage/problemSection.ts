@@ -1,4 +1,4 @@
-import type { TaskStatus } from '../../collect/accountStatus.ts';
+import type { TaskStatus } from '../../collect/serve/accountStatus.ts';
 import { ago, counted, timeInWords, withCommas } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, DOT, facts, fold, markup, isolate, join, list, type Html, type HtmlValue } from './markup.ts';

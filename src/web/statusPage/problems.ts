@@ -1,5 +1,5 @@
-import type { EntryStatus, TaskStatus } from '../../collect/accountStatus.ts';
-import { remedyFor, type FailureGroup } from '../../collect/failureGroups.ts';
+import type { EntryStatus, TaskStatus } from '../../collect/serve/accountStatus.ts';
+import { remedyFor, type FailureGroup } from '../../collect/serve/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { counted, durationInWords, timeInWords, withCommas } from '../../text/wording.ts';
 import { isServing, isUnread, type ShownAccount } from './shownAccounts.ts';

@@ -1,5 +1,5 @@
-import type { AccountStatus, ApplicationView, GroupStatus, TaskStatus } from '../../collect/accountStatus.ts';
-import { groupFailures, type FailureGroup } from '../../collect/failureGroups.ts';
+import type { AccountStatus, ApplicationView, GroupStatus, TaskStatus } from '../../collect/serve/accountStatus.ts';
+import { groupFailures, type FailureGroup } from '../../collect/serve/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
 import { NO_SAMPLES, type Block, type PackedSamples } from '../../metrics/writeSamples.ts';

@@ -1,5 +1,5 @@
-import { listedDocument } from '../../collect/expandAccounts.ts';
-import { failuresOf } from '../../collect/failureGroups.ts';
+import { listedDocument } from '../../collect/accounts/expandAccounts.ts';
+import { failuresOf } from '../../collect/serve/failureGroups.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import type { Problem, Situation } from './problems.ts';
 import { listGoldenMetrics, listParts, type Shown, type ShownAccount } from './shownAccounts.ts';

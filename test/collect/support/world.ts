@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import type { AccountConfig, CollectionConfig, Config } from '../../../src/config/config.ts';
 import { Collector, type Snapshot } from '../../../src/collect/collector.ts';
-import type { AccountStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
-import type { ProbeResult } from '../../../src/collect/probeResult.ts';
-import type { Scope } from '../../../src/collect/demand.ts';
+import type { AccountStatus, GroupStatus } from '../../../src/collect/serve/accountStatus.ts';
+import type { ProbeResult } from '../../../src/collect/serve/probeResult.ts';
+import type { Scope } from '../../../src/collect/schedule/demand.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import { application, host } from './bodies.ts';
 import { accountConfig, collectionConfig } from './config.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { endsBefore } from '../../../src/collect/task.ts';
+import { endsBefore } from '../../../src/collect/inventory/task.ts';
 import type { Outcome, QueryResult } from '../../../src/api/upstreamReader.ts';
 import { prepareQueries, type QueryDefinition } from '../../../src/metrics/queryFamilies.ts';
 import { configOf } from '../../config/reading.ts';

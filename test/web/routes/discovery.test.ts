@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus } from '../../../src/collect/serve/accountStatus.ts';
 import { served } from '../support/app.ts';
 import { accountStatus } from '../support/collector.ts';
 import { get } from '../support/http.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ProbeResult } from '../../../src/collect/probeResult.ts';
+import type { ProbeResult } from '../../../src/collect/serve/probeResult.ts';
 import { PROBE as FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { served } from '../support/app.ts';
 import { breakdownBlock } from '../support/collector.ts';

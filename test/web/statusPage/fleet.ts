@@ -1,5 +1,5 @@
 import { REMEDIES } from '../../../src/api/upstreamError.ts';
-import type { AccountStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, TypeStatus } from '../../../src/collect/serve/accountStatus.ts';
 import { GROUPS } from '../../../src/reads/reads.ts';
 import type { Block } from '../../../src/metrics/writeSamples.ts';
 import {

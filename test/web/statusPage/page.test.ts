@@ -1,6 +1,6 @@
 import { REMEDIES } from '../../../src/api/upstreamError.ts';
 import { describe, expect, test } from 'vitest';
-import type { AccountStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus } from '../../../src/collect/serve/accountStatus.ts';
 import { joinAccounts } from '../../../src/web/statusPage/shownAccounts.ts';
 import { LastScrapes } from '../../../src/web/routes/scrape.ts';
 import { statusDocument } from '../../../src/web/statusPage/statusDocument.ts';

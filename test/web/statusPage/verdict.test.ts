@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EntryStatus, AccountStatus } from '../../../src/collect/accountStatus.ts';
+import type { EntryStatus, AccountStatus } from '../../../src/collect/serve/accountStatus.ts';
 import type { Block } from '../../../src/metrics/writeSamples.ts';
 import { findProblems } from '../../../src/web/statusPage/problems.ts';
 import { joinAccounts } from '../../../src/web/statusPage/shownAccounts.ts';

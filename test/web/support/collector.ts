@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import type { AccountStatus, EntryStatus, GroupStatus } from '../../../src/collect/accountStatus.ts';
-import type { QueryStatus, TaskStatus, TypeStatus } from '../../../src/collect/accountStatus.ts';
+import type { AccountStatus, EntryStatus, GroupStatus } from '../../../src/collect/serve/accountStatus.ts';
+import type { QueryStatus, TaskStatus, TypeStatus } from '../../../src/collect/serve/accountStatus.ts';
 import type { Snapshot } from '../../../src/collect/collector.ts';
-import type { ProbeResult } from '../../../src/collect/probeResult.ts';
-import type { Scope } from '../../../src/collect/demand.ts';
+import type { ProbeResult } from '../../../src/collect/serve/probeResult.ts';
+import type { Scope } from '../../../src/collect/schedule/demand.ts';
 import type { WebCollector } from '../../../src/web/dependencies.ts';
 import { GROUPS, type Group } from '../../../src/reads/reads.ts';
 import type { Family, Labels, Sample } from '../../../src/metrics/family.ts';

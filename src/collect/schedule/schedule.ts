@@ -1,6 +1,7 @@
-import type { TimeRange } from '../api/upstreamReader.ts';
-import { inSlices } from '../eventLoop/turns.ts';
-import type { Group } from '../reads/reads.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import type { Group } from '../../reads/reads.ts';
+import { windowAt, readableAt } from '../inventory/window.ts';
 import {
   dueAt,
   effectiveInterval,
@@ -9,16 +10,14 @@ import {
   planCalls,
   retryAt,
   concurrencySlowdown,
-  windowAt,
-  readableAt,
   type Plan,
 } from './due.ts';
-import type { EvaluationTime, Task, TaskState } from './task.ts';
-import type { Inventory } from './inventory.ts';
-import type { Kinds } from './kinds.ts';
+import type { EvaluationTime, Task, TaskState } from '../inventory/task.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { Kinds } from '../inventory/kinds.ts';
 import type { AccountLimiter } from './limiter.ts';
-import type { AccountContext } from './selection.ts';
-import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
+import type { AccountContext } from '../inventory/accountContext.ts';
+import { DAY_MS, MINUTE_MS } from '../../formulas/units.ts';
 
 /** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;

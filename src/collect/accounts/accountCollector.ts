@@ -1,21 +1,21 @@
 import { setMaxListeners } from 'node:events';
-import type { AccountHealth } from '../api/accountHealth.ts';
-import type { FailureReason, UpstreamError } from '../api/upstreamError.ts';
-import type { Outcome } from '../api/upstreamReader.ts';
-import { inSlices } from '../eventLoop/turns.ts';
-import { MINUTE_MS } from '../formulas/units.ts';
-import { GROUPS, READS, type Kind } from '../reads/reads.ts';
-import type { Task } from './task.ts';
-import { Inventory } from './inventory.ts';
-import { Kinds } from './kinds.ts';
-import { AccountLimiter } from './limiter.ts';
-import { Queue, type Call } from './queue.ts';
-import { Demand, type Refresh, type Scope } from './demand.ts';
-import type { AccountContext } from './selection.ts';
+import type { AccountHealth } from '../../api/accountHealth.ts';
+import type { FailureReason, UpstreamError } from '../../api/upstreamError.ts';
+import type { Outcome } from '../../api/upstreamReader.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import { MINUTE_MS } from '../../formulas/units.ts';
+import { GROUPS, READS, type Kind } from '../../reads/reads.ts';
+import type { Task } from '../inventory/task.ts';
+import { Inventory } from '../inventory/inventory.ts';
+import { Kinds } from '../inventory/kinds.ts';
+import { AccountLimiter } from '../schedule/limiter.ts';
+import { Queue, type Call } from '../schedule/queue.ts';
+import { Demand, type Refresh, type Scope } from '../schedule/demand.ts';
+import type { AccountContext } from '../inventory/accountContext.ts';
 import type { AccountList } from './accountList.ts';
-import { dueAt } from './due.ts';
-import { Schedule, type CurrentWindow } from './schedule.ts';
-import { Report } from './report.ts';
+import { dueAt } from '../schedule/due.ts';
+import { Schedule, type CurrentWindow } from '../schedule/schedule.ts';
+import { Report } from '../schedule/report.ts';
 
 /** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
 const STUCK_AFTER = 120_000;

@@ -1,7 +1,7 @@
-import type { FailureReason } from '../api/upstreamError.ts';
-import type { Clock } from '../eventLoop/clock.ts';
-import { MINUTE_MS } from '../formulas/units.ts';
-import { KINDS, READS, type Group, type Kind } from '../reads/reads.ts';
+import type { FailureReason } from '../../api/upstreamError.ts';
+import type { Clock } from '../../eventLoop/clock.ts';
+import { MINUTE_MS } from '../../formulas/units.ts';
+import { KINDS, READS, type Group, type Kind } from '../../reads/reads.ts';
 
 export interface Subject {
   readonly applicationId?: number | undefined;

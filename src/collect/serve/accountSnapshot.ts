@@ -1,15 +1,15 @@
-import { READS, type Group } from '../reads/reads.ts';
+import { READS, type Group } from '../../reads/reads.ts';
 import {
   NO_SAMPLES,
   type Block,
   type DroppedSeries,
   type PackedSamples,
   type WrittenLabels,
-} from '../metrics/writeSamples.ts';
-import type { AccountCollector } from './accountCollector.ts';
-import type { EvaluationTime, Task, TaskState } from './task.ts';
-import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from './records.ts';
-import { neededGroups, type Scope } from './demand.ts';
+} from '../../metrics/writeSamples.ts';
+import type { AccountCollector } from '../accounts/accountCollector.ts';
+import type { EvaluationTime, Task, TaskState } from '../inventory/task.ts';
+import { listedSamples, type ApplicationRecord, type ListRecord, type WindowReading } from '../inventory/records.ts';
+import { neededGroups, type Scope } from '../schedule/demand.ts';
 
 interface Tally {
   readonly tasks: Record<TaskState, number>;

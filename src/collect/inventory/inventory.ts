@@ -1,11 +1,11 @@
-import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { inSlices } from '../eventLoop/turns.ts';
-import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../metrics/listedFamilies.ts';
-import { writeLabels } from '../metrics/writeSamples.ts';
-import type { Labels } from '../metrics/family.ts';
+import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../../api/types.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import { applicationLabels, hostLabels, instanceLabels, keyTransactionLabels } from '../../metrics/listedFamilies.ts';
+import { writeLabels } from '../../metrics/writeSamples.ts';
+import type { Labels } from '../../metrics/family.ts';
 import { TaskStore, type Subject, type Task } from './task.ts';
 import { CounterLedger } from './counterLedger.ts';
-import { windowAt } from './due.ts';
+import { windowAt } from './window.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
@@ -20,13 +20,8 @@ import {
   type Listed,
   type ListRecord,
 } from './records.ts';
-import {
-  effectiveSettings,
-  readsMetricData,
-  selectKeyTransactions,
-  selects,
-  type AccountContext,
-} from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
+import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 
 const REMEMBERED = 3_600_000;
 

@@ -1,9 +1,9 @@
-import type { AccountListing, ListedAccount } from '../api/upstreamReader.ts';
-import { REMEDIES, UpstreamError, type FailureReason } from '../api/upstreamError.ts';
-import { counted } from '../text/wording.ts';
-import type { AccountContext } from './selection.ts';
-import { retryAt } from './due.ts';
-import { AccountLimiter } from './limiter.ts';
+import type { AccountListing, ListedAccount } from '../../api/upstreamReader.ts';
+import { REMEDIES, UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
+import { counted } from '../../text/wording.ts';
+import type { AccountContext } from '../inventory/accountContext.ts';
+import { retryAt } from '../schedule/due.ts';
+import { AccountLimiter } from '../schedule/limiter.ts';
 
 const NOTHING: AccountListing = { accounts: [], unreadable: 0, problem: undefined };
 

@@ -1,63 +1,12 @@
-import type { Logger } from 'pino';
-import type { Application, KeyTransaction } from '../api/types.ts';
-import type { MetricSelection, MonitoredEntity, UpstreamReader } from '../api/upstreamReader.ts';
-import type { AccountConfig, CollectionConfig } from '../config/config.ts';
-import { globMatches, type EntityMatch, type Matchable, matches } from '../config/match.ts';
-import type { Clock } from '../eventLoop/clock.ts';
-import { COUNTER_METRICS } from '../metrics/counterFamilies.ts';
-import { customMatches, type CustomMetric } from '../metrics/customMetrics.ts';
-import type { FamilyScope } from '../metrics/family.ts';
-import { orderKey } from '../metrics/monitoredFamilies.ts';
-import type { Query } from '../metrics/queryFamilies.ts';
-import { queryNames } from '../metrics/windowFamilies.ts';
-import { GROUPS, type Group } from '../reads/reads.ts';
-
-/** The configuration, reader and tools of an account, or of an entry with `account_ids`; a reload replaces them together. */
-export interface AccountContext {
-  readonly account: AccountConfig;
-  readonly collection: CollectionConfig;
-  readonly reader: UpstreamReader;
-  /** Changes exactly when the key changes; it is only compared and never shown. */
-  readonly keyMark: () => string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** The groups that configuration and interface enable. */
-  readonly enabled: ReadonlySet<Group>;
-  readonly customMetrics: readonly CustomMetric[];
-  readonly selections: MetricSelections;
-  readonly queries: readonly Query[];
-  /** True: plan and states count all tasks, requested or not. Commands that plan need this. */
-  readonly ignoreDemand: boolean;
-}
-
-export function enabledGroups(account: AccountConfig, reader: UpstreamReader): ReadonlySet<Group> {
-  return new Set(GROUPS.filter((group) => isEnabled(account, reader, group)));
-}
-
-function isEnabled(account: AccountConfig, reader: UpstreamReader, group: Group): boolean {
-  if (group === 'entities' || group === 'golden_metrics') {
-    return account.entities.length > 0 && reader.entities !== undefined;
-  }
-  if (group === 'queries') return account.queries.length > 0 && reader.queries !== undefined;
-  if (!account.applications.read) return false;
-  switch (group) {
-    case 'key_transactions':
-      return account.key_transactions !== false;
-    case 'counters':
-      return account.counters;
-    case 'metric_names':
-      return reader.datastores !== undefined;
-    case 'hosts':
-    case 'host_metrics':
-      return account.hosts || account.applications.settings.some(({ hosts }) => hosts === true);
-    case 'instances':
-      return account.instances && reader.instances !== undefined;
-    case 'custom_metrics':
-      return account.custom_metrics.length > 0;
-    default:
-      return true;
-  }
-}
+import type { Application, KeyTransaction } from '../../api/types.ts';
+import type { MetricSelection, MonitoredEntity } from '../../api/upstreamReader.ts';
+import type { AccountConfig } from '../../config/config.ts';
+import { globMatches, type EntityMatch, type Matchable, matches } from '../../config/match.ts';
+import { COUNTER_METRICS } from '../../metrics/counterFamilies.ts';
+import { customMatches, type CustomMetric } from '../../metrics/customMetrics.ts';
+import type { FamilyScope } from '../../metrics/family.ts';
+import { orderKey } from '../../metrics/monitoredFamilies.ts';
+import { queryNames } from '../../metrics/windowFamilies.ts';
 
 interface Filter {
   readonly include?: readonly EntityMatch[] | undefined;

@@ -1,10 +1,10 @@
-import type { RateLimiter } from '../api/upstreamReader.ts';
-import type { Overload } from '../api/upstreamError.ts';
-import type { AccountConfig } from '../config/config.ts';
-import type { AccountHealth } from '../api/accountHealth.ts';
+import type { RateLimiter } from '../../api/upstreamReader.ts';
+import type { Overload } from '../../api/upstreamError.ts';
+import type { AccountConfig } from '../../config/config.ts';
+import type { AccountHealth } from '../../api/accountHealth.ts';
 import { Budget } from './budget.ts';
-import { type Clock, abortReason } from '../eventLoop/clock.ts';
-import { MINUTE_MS } from '../formulas/units.ts';
+import { type Clock, abortReason } from '../../eventLoop/clock.ts';
+import { MINUTE_MS } from '../../formulas/units.ts';
 
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
 const SLOTS_OF_USER = 25;

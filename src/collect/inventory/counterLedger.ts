@@ -1,6 +1,6 @@
-import type { TimeRange } from '../api/upstreamReader.ts';
-import { COUNTED, TRANSACTION_VALUES, type CountedMinute } from '../metrics/counterFamilies.ts';
-import { DAY_S, MINUTE_MS, MINUTE_S } from '../formulas/units.ts';
+import type { TimeRange } from '../../api/upstreamReader.ts';
+import { COUNTED, TRANSACTION_VALUES, type CountedMinute } from '../../metrics/counterFamilies.ts';
+import { DAY_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 import { MinuteMemory } from './minuteMemory.ts';
 
 /** The number of minutes for which the value of a minute can still grow. */

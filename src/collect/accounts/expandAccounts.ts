@@ -1,8 +1,8 @@
-import type { AccountConfig } from '../config/config.ts';
-import type { ListedAccount } from '../api/upstreamReader.ts';
-import { counted } from '../text/wording.ts';
-import { shortened } from '../metrics/writeSamples.ts';
-import { selects, unmatched, unmatchedWords } from './selection.ts';
+import type { AccountConfig } from '../../config/config.ts';
+import type { ListedAccount } from '../../api/upstreamReader.ts';
+import { counted } from '../../text/wording.ts';
+import { shortened } from '../../metrics/writeSamples.ts';
+import { selects, unmatched, unmatchedWords } from '../inventory/selection.ts';
 
 /** What became of an account that a key lists: the name under which it is exported, or why it is not. */
 export type Verdict = { readonly exportedAs: string } | { readonly leftOut: LeftOut; readonly why: string };

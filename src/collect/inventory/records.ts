@@ -1,15 +1,16 @@
-import type { Application, Cut, Host, Instance, KeyTransaction, RollingValues } from '../api/types.ts';
-import { UpstreamError } from '../api/upstreamError.ts';
-import type { WindowValues } from '../formulas/metricInputs.ts';
-import { databaseKind, type DatabaseChoice } from '../formulas/derivedValues.ts';
-import { customSamples } from '../metrics/customMetrics.ts';
-import { type LISTED_FAMILIES, listedFamilySamples } from '../metrics/listedFamilies.ts';
-import type { FamilyScope } from '../metrics/family.ts';
-import { NO_SAMPLES, packSamples, type PackedSamples, type WrittenLabels } from '../metrics/writeSamples.ts';
-import { windowSamples } from '../metrics/windowFamilies.ts';
+import type { Application, Cut, Host, Instance, KeyTransaction, RollingValues } from '../../api/types.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
+import type { WindowValues } from '../../formulas/metricInputs.ts';
+import { databaseKind, type DatabaseChoice } from '../../formulas/derivedValues.ts';
+import { customSamples } from '../../metrics/customMetrics.ts';
+import { type LISTED_FAMILIES, listedFamilySamples } from '../../metrics/listedFamilies.ts';
+import type { FamilyScope } from '../../metrics/family.ts';
+import { NO_SAMPLES, packSamples, type PackedSamples, type WrittenLabels } from '../../metrics/writeSamples.ts';
+import { windowSamples } from '../../metrics/windowFamilies.ts';
 import type { CounterLedger } from './counterLedger.ts';
-import type { SelectionInput, AccountContext } from './selection.ts';
-import type { Kind } from '../reads/reads.ts';
+import type { AccountContext } from './accountContext.ts';
+import type { SelectionInput } from './selection.ts';
+import type { Kind } from '../../reads/reads.ts';
 import type { Task, Tasks } from './task.ts';
 
 interface WindowInput {

@@ -1,7 +1,7 @@
-import type { Outcome, PlannedCall } from '../api/upstreamReader.ts';
-import { KINDS, type Kind } from '../reads/reads.ts';
-import type { Task } from './task.ts';
-import { failed, type Kinds } from './kinds.ts';
+import type { Outcome, PlannedCall } from '../../api/upstreamReader.ts';
+import { KINDS, type Kind } from '../../reads/reads.ts';
+import type { Task } from '../inventory/task.ts';
+import { failed, type Kinds } from '../inventory/kinds.ts';
 import type { AccountLimiter, Reservation } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 

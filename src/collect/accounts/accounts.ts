@@ -1,15 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { UpstreamReader } from '../api/upstreamReader.ts';
-import type { AccountConfig, Config } from '../config/config.ts';
-import { withTimeout, type Clock } from '../eventLoop/clock.ts';
-import { customMetrics } from '../metrics/customMetrics.ts';
-import { prepareQueries } from '../metrics/queryFamilies.ts';
+import type { UpstreamReader } from '../../api/upstreamReader.ts';
+import type { AccountConfig, Config } from '../../config/config.ts';
+import { withTimeout, type Clock } from '../../eventLoop/clock.ts';
+import { customMetrics } from '../../metrics/customMetrics.ts';
+import { prepareQueries } from '../../metrics/queryFamilies.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { AccountList } from './accountList.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
-import { UserPlaces } from './limiter.ts';
-import { enabledGroups, MetricSelections, type AccountContext } from './selection.ts';
+import { UserPlaces } from '../schedule/limiter.ts';
+import { enabledGroups, type AccountContext } from '../inventory/accountContext.ts';
+import { MetricSelections } from '../inventory/selection.ts';
 
 const REQUEST_AGAIN_AFTER = 3_600_000;
 

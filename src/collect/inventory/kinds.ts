@@ -1,4 +1,4 @@
-import { UpstreamError } from '../api/upstreamError.ts';
+import { UpstreamError } from '../../api/upstreamError.ts';
 import {
   countCalls,
   oneByOne,
@@ -7,16 +7,17 @@ import {
   type Outcome,
   type PlannedCall,
   type TimeRange,
-} from '../api/upstreamReader.ts';
-import { datastoreNames } from '../formulas/metricInputs.ts';
-import { countedMinutes, counterSamples } from '../metrics/counterFamilies.ts';
-import { READS, type Kind } from '../reads/reads.ts';
+} from '../../api/upstreamReader.ts';
+import { datastoreNames } from '../../formulas/metricInputs.ts';
+import { countedMinutes, counterSamples } from '../../metrics/counterFamilies.ts';
+import { READS, type Kind } from '../../reads/reads.ts';
 import type { Task } from './task.ts';
 import { steadyRange } from './counterLedger.ts';
 import type { Inventory } from './inventory.ts';
-import { packSamples } from '../metrics/writeSamples.ts';
+import { packSamples } from '../../metrics/writeSamples.ts';
 import { calculate, decideDatabase, recalculate, tasksOf } from './records.ts';
-import { onlyIds, ownersToRequest, type AccountContext } from './selection.ts';
+import type { AccountContext } from './accountContext.ts';
+import { onlyIds, ownersToRequest } from './selection.ts';
 
 interface TaskRead {
   /**

@@ -1,13 +1,13 @@
-import type { Api } from '../api/upstreamReader.ts';
-import { isApdex, METRIC } from '../formulas/metricInputs.ts';
-import { FAMILIES } from '../metrics/catalogue.ts';
-import type { CatalogueFamily, Family } from '../metrics/family.ts';
-import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
-import { GROUPS, READS, type Group } from '../reads/reads.ts';
-import type { Block, DroppedSeries } from '../metrics/writeSamples.ts';
-import type { EvaluationTime, Task } from './task.ts';
-import type { ApplicationRecord } from './records.ts';
-import type { AccountCollector } from './accountCollector.ts';
+import type { Api } from '../../api/upstreamReader.ts';
+import { isApdex, METRIC } from '../../formulas/metricInputs.ts';
+import { FAMILIES } from '../../metrics/catalogue.ts';
+import type { CatalogueFamily, Family } from '../../metrics/family.ts';
+import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
+import { GROUPS, READS, type Group } from '../../reads/reads.ts';
+import type { Block, DroppedSeries } from '../../metrics/writeSamples.ts';
+import type { EvaluationTime, Task } from '../inventory/task.ts';
+import type { ApplicationRecord } from '../inventory/records.ts';
+import type { AccountCollector } from '../accounts/accountCollector.ts';
 import { AccountSnapshot } from './accountSnapshot.ts';
 
 export type ProbeResult =

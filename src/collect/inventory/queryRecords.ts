@@ -1,5 +1,5 @@
-import type { QueryResult, QuerySubject } from '../api/upstreamReader.ts';
-import { querySamples, type Query } from '../metrics/queryFamilies.ts';
+import type { QueryResult, QuerySubject } from '../../api/upstreamReader.ts';
+import { querySamples, type Query } from '../../metrics/queryFamilies.ts';
 import {
   NO_SAMPLES,
   packSamples,
@@ -8,9 +8,9 @@ import {
   type DroppedSeries,
   type PackedSamples,
   type WrittenLabels,
-} from '../metrics/writeSamples.ts';
-import { columnProblems, PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../nrql/queryRows.ts';
-import type { AccountContext } from './selection.ts';
+} from '../../metrics/writeSamples.ts';
+import { columnProblems, PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../../nrql/queryRows.ts';
+import type { AccountContext } from './accountContext.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
 export interface QueryRecord {

@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import type { Cut } from '../api/types.ts';
-import type { EntityMatch, Matchable } from '../config/match.ts';
-import { suggest } from '../text/wording.ts';
-import { nerdgraphValuesOf, type CustomMetric } from '../metrics/customMetrics.ts';
-import type { AccountCollector } from './accountCollector.ts';
-import type { Entry } from './accounts.ts';
-import { LONGEST_RANGE, OVERLAP } from './counterLedger.ts';
-import { missingMetricWarnings } from './entityRecords.ts';
-import { onlyIds, unmatched, unmatchedWords } from './selection.ts';
+import type { Cut } from '../../api/types.ts';
+import type { EntityMatch, Matchable } from '../../config/match.ts';
+import { suggest } from '../../text/wording.ts';
+import { nerdgraphValuesOf, type CustomMetric } from '../../metrics/customMetrics.ts';
+import type { AccountCollector } from '../accounts/accountCollector.ts';
+import type { Entry } from '../accounts/accounts.ts';
+import { LONGEST_RANGE, OVERLAP } from '../inventory/counterLedger.ts';
+import { missingMetricWarnings } from '../inventory/entityRecords.ts';
+import { onlyIds, unmatched, unmatchedWords } from '../inventory/selection.ts';
 
 const LONGEST_NAME_SHOWN = 120;
 

@@ -1,7 +1,7 @@
-import type { AccountConfig } from '../config/config.ts';
-import type { Clock } from '../eventLoop/clock.ts';
-import { FIRST_OF, READS, type Group, type Kind } from '../reads/reads.ts';
-import type { Task } from './task.ts';
+import type { AccountConfig } from '../../config/config.ts';
+import type { Clock } from '../../eventLoop/clock.ts';
+import { FIRST_OF, READS, type Group, type Kind } from '../../reads/reads.ts';
+import type { Task } from '../inventory/task.ts';
 
 /** The scope of a request: everything, some groups, one account, or one application. */
 export interface Scope {

@@ -1,4 +1,4 @@
-import { REMEDIES, type FailureReason } from '../api/upstreamError.ts';
+import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
 import type { TaskStatus } from './accountStatus.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */

@@ -1,4 +1,4 @@
-import { HOUR_S, MINUTE_S } from '../formulas/units.ts';
+import { HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
 /** The number of minutes in a block: the bits of one element. */
 const BLOCK_MINUTES = 32;

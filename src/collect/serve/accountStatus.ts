@@ -1,15 +1,15 @@
-import { REMEDIES } from '../api/upstreamError.ts';
-import { endOfLife } from '../config/config.ts';
-import { inSlices } from '../eventLoop/turns.ts';
-import type { AccountCollector } from './accountCollector.ts';
+import { REMEDIES } from '../../api/upstreamError.ts';
+import { endOfLife } from '../../config/config.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import type { AccountCollector } from '../accounts/accountCollector.ts';
 import { missingInEntry, noticesOfEntry, unmatchedWarnings, warningsOf } from './accountWarnings.ts';
-import type { Entry } from './accounts.ts';
+import type { Entry } from '../accounts/accounts.ts';
 import type { AccountSnapshot } from './accountSnapshot.ts';
-import { READS, type Group } from '../reads/reads.ts';
-import type { Application } from '../api/types.ts';
-import type { EvaluationTime, Task, TaskState } from './task.ts';
-import { missingMetricWarnings, type TypeRecord } from './entityRecords.ts';
-import type { QueryRecord } from './queryRecords.ts';
+import { READS, type Group } from '../../reads/reads.ts';
+import type { Application } from '../../api/types.ts';
+import type { EvaluationTime, Task, TaskState } from '../inventory/task.ts';
+import { missingMetricWarnings, type TypeRecord } from '../inventory/entityRecords.ts';
+import type { QueryRecord } from '../inventory/queryRecords.ts';
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
 

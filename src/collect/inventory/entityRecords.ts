@@ -1,8 +1,8 @@
-import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../api/upstreamReader.ts';
-import type { AccountConfig } from '../config/config.ts';
-import { suggest } from '../text/wording.ts';
-import { inSlices } from '../eventLoop/turns.ts';
-import { BUILT_IN_NAMES } from '../metrics/catalogue.ts';
+import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../../api/upstreamReader.ts';
+import type { AccountConfig } from '../../config/config.ts';
+import { suggest } from '../../text/wording.ts';
+import { inSlices } from '../../eventLoop/turns.ts';
+import { BUILT_IN_NAMES } from '../../metrics/catalogue.ts';
 import {
   goldenFamilies,
   goldenSamples,
@@ -11,23 +11,24 @@ import {
   type MetricProblem,
   entityLabels,
   goldenLabels,
-} from '../metrics/monitoredFamilies.ts';
-import type { Family } from '../metrics/family.ts';
+} from '../../metrics/monitoredFamilies.ts';
+import type { Family } from '../../metrics/family.ts';
 import {
   NO_SAMPLES,
   packSamples,
   writeLabels,
   type PackedSamples,
   type WrittenLabels,
-} from '../metrics/writeSamples.ts';
+} from '../../metrics/writeSamples.ts';
 import {
   readDefinition,
   sourceKey,
   UnreadableDefinition,
   type GoldenColumn,
   type GoldenSource,
-} from '../nrql/goldenMetric.ts';
-import { ChosenEntities, type AccountContext } from './selection.ts';
+} from '../../nrql/goldenMetric.ts';
+import type { AccountContext } from './accountContext.ts';
+import { ChosenEntities } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
 type Columns = GoldenSubject['columns'];

@@ -1,5 +1,5 @@
-import { backoff } from '../api/backoff.ts';
-import { MINUTE_MS } from '../formulas/units.ts';
+import { backoff } from '../../api/backoff.ts';
+import { MINUTE_MS } from '../../formulas/units.ts';
 
 // All in milliseconds, but for the number of steps.
 const FIRST_PAUSE = 5_000;

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { REMEDIES, type FailureReason } from '../api/upstreamError.ts';
-import type { Clock } from '../eventLoop/clock.ts';
-import { GROUPS, type Group } from '../reads/reads.ts';
+import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
+import type { Clock } from '../../eventLoop/clock.ts';
+import { GROUPS, type Group } from '../../reads/reads.ts';
 import type { Schedule } from './schedule.ts';
-import type { Task } from './task.ts';
+import type { Task } from '../inventory/task.ts';
 
 /**
  * The refreshes of one group. A refresh begins when the first task is queued for a window, and ends when all tasks of that
