@@ -74,11 +74,11 @@ it.each(EARLY)('a call that waits for the end of a pause is let in when the time
   expect({ entered, waiting: limiter.waiting }).toEqual({ entered: true, waiting: 0 });
 });
 
-function limiterOf(places: number) {
+function limiterOf(places: number, health = new AccountHealth()) {
   const clock = new VirtualClock();
   const told = { times: 0 };
   const limits = { requests_per_minute: 100, max_concurrent_requests: places };
-  const limiter = new AccountLimiter(limits, clock, () => void (told.times += 1));
+  const limiter = new AccountLimiter(limits, clock, () => void (told.times += 1), health);
   return { clock, budget: limiter.budget, limiter, told };
 }
 
@@ -233,10 +233,9 @@ describe('repeats of what failed', () => {
 
 describe('an account that fails', () => {
   it('makes one call at a time, at most one in five seconds, until one is answered', async () => {
-    const { clock, limiter, budget, told } = limiterOf(8);
     const health = new AccountHealth();
+    const { clock, limiter, budget, told } = limiterOf(8, health);
     for (let read = 0; read < 3; read += 1) health.recordUnansweredRead();
-    limiter.health = health;
     const first = await limiter.acquire(forEver());
     const second = limiter.acquire(forEver());
     expect(budget.inFlight).toBe(1);

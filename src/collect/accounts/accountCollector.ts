@@ -57,8 +57,8 @@ export class AccountCollector {
     this.keyMark = context.keyMark();
     this.#demand = new Demand(context.clock);
     this.inventory = new Inventory(context);
-    this.limiter = new AccountLimiter(context.account.limits, context.clock, () => this.#pump());
-    this.limiter.health = context.reader.health;
+    const { account, clock, reader } = context;
+    this.limiter = new AccountLimiter(account.limits, clock, () => this.#pump(), reader.health);
     this.#kinds = new Kinds(context, this.inventory);
     this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
     this.#queue = new Queue(this.#kinds, this.schedule, this.limiter);
@@ -114,8 +114,7 @@ export class AccountCollector {
     this.report.logger = next.logger;
     this.inventory.reconfigure(next);
     this.#kinds.reconfigure(next);
-    this.limiter.resize(next.account.limits);
-    this.limiter.health = next.reader.health;
+    this.limiter.reconfigure(next.account.limits, next.reader.health);
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
     for (const group of GROUPS) if (!next.enabled.has(group)) this.report.groupDisabled(group);

@@ -45,7 +45,8 @@ export class AccountList {
   constructor(context: AccountContext) {
     this.context = context;
     this.keyMark = context.keyMark();
-    this.limiter = new AccountLimiter(context.account.limits, context.clock, () => undefined);
+    const { account, clock, reader } = context;
+    this.limiter = new AccountLimiter(account.limits, clock, () => undefined, reader.health);
   }
 
   get entry(): string {
@@ -71,7 +72,7 @@ export class AccountList {
     const { accounts: before } = this.context.collection.intervals;
     const { accounts: interval } = context.collection.intervals;
     this.context = context;
-    this.limiter.resize(context.account.limits);
+    this.limiter.reconfigure(context.account.limits, context.reader.health);
     // A shorter interval makes it due earlier.
     this.#dueAt = Math.min(this.#dueAt, Math.max(context.clock.monotonic(), this.#dueAt - before + interval));
     this.noticeKey();

@@ -1,7 +1,7 @@
 import type { RateLimiter } from '../../api/upstreamReader.ts';
 import type { Overload } from '../../api/upstreamError.ts';
 import type { AccountConfig } from '../../config/config.ts';
-import type { AccountHealth } from '../../api/accountHealth.ts';
+import { AccountHealth } from '../../api/accountHealth.ts';
 import { Budget } from './budget.ts';
 import { type Clock, abortReason } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
@@ -56,7 +56,7 @@ export class AccountLimiter implements RateLimiter {
   #repeats = 0;
   slots: number;
   /** While the account fails, it makes one call at a time, at most one in 5 seconds. */
-  health: AccountHealth | undefined;
+  #health: AccountHealth;
   #places: UserPlaces | undefined;
   #cancelTimer: (() => void) | undefined;
   #averageCall: number | undefined;
@@ -65,7 +65,8 @@ export class AccountLimiter implements RateLimiter {
   #closed = false;
 
   /** @param changed called when a slot or budget for new work may be available */
-  constructor(limits: Limits, clock: Clock, changed: () => void) {
+  constructor(limits: Limits, clock: Clock, changed: () => void, health = new AccountHealth()) {
+    this.#health = health;
     this.budget = new Budget(limits.requests_per_minute);
     this.slots = limits.max_concurrent_requests;
     this.#clock = clock;
@@ -85,7 +86,9 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = this.#clock.monotonic();
   }
 
-  resize(limits: Limits): void {
+  /** @param health that of the reader which the configuration made */
+  reconfigure(limits: Limits, health: AccountHealth): void {
+    this.#health = health;
     this.budget.perMinute = limits.requests_per_minute;
     this.slots = limits.max_concurrent_requests;
   }
@@ -222,7 +225,7 @@ export class AccountLimiter implements RateLimiter {
 
   #nextStart(now: number): number {
     const next = this.budget.nextStart(now);
-    if (this.health?.isFailing !== true) return next;
+    if (!this.#health.isFailing) return next;
     if (this.budget.inFlight > 0) return Infinity;
     const earliest = this.budget.lastStart + WHILE_FAILING;
     return next > now || now >= earliest ? next : earliest;
