@@ -48,6 +48,9 @@ describe('check', () => {
       stderr: '/nowhere/c.yaml: the configuration file does not exist\n',
     });
     const nothing = await runInProcess(['check']);
-    expect([nothing.status, nothing.stderr]).toEqual([2, expect.stringContaining('or set one of the two\n')]);
+    expect([nothing.status, nothing.stderr]).toEqual([
+      2,
+      expect.stringContaining('or set one of the two; the command demo needs none of them\n'),
+    ]);
   });
 });
