@@ -73,6 +73,8 @@ await describeReal('with a name server that never answers', {
           if (twice) exporter.signal('SIGTERM');
           const ended = await exporter.ended;
           clearTimeout(kill);
+          // Node aborts where another program cannot take its place, and says why.
+          if (ended.signal === 'SIGABRT') throw new Error(exporter.output());
           return ended;
         });
 
