@@ -151,15 +151,16 @@ export class Division {
     }
   }
 
-  /** @param isByEntity true: golden metrics are halved by entities, because one of them is the cause */
+  /** @param isByEntity true: one entity breaks the query, so golden metrics are halved by entities */
   async #readPart(part: Batch, whole: BatchEnd | undefined, isByEntity: boolean): Promise<void> {
     const [first] = part;
-    // Further metrics of a subject do not matter once one of them failed.
+    // One metric that fails alone fails its whole subject: the other metrics need no calls.
+    const { query } = this.#read;
     const isFailed =
-      this.#read.query.golden === undefined &&
+      query.golden === undefined &&
       first !== undefined &&
       part.length === 1 &&
-      this.#failedAlone.some(([each]) => isSame(each, first));
+      this.#failedAlone.some(([each]) => textOf(keyOf(each, query)) === textOf(keyOf(first, query)));
     const left = isFailed ? [] : this.#withoutBad(part);
     if (left.length > 0) await this.#afterQuery(left, await this.#query(left), whole, isByEntity);
   }
@@ -252,11 +253,4 @@ export class Division {
       columnsOf(left, this.#read.query).filter((column) => !this.#badColumns.has(column)),
     );
   }
-}
-
-function isSame(a: QueryPart, b: QueryPart): boolean {
-  return (
-    a.id === b.id &&
-    (a.hosts?.length === 1 ? a.hosts[0] : undefined) === (b.hosts?.length === 1 ? b.hosts[0] : undefined)
-  );
 }

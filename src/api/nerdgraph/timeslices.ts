@@ -2,6 +2,7 @@ import type { AccountMemory } from './accountMemory.ts';
 import {
   columnsOf,
   isShared,
+  keyOf,
   packBatches,
   planQueries,
   withColumns,
@@ -162,9 +163,9 @@ async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<vo
 }
 
 /** The first failure of what a batch read. */
-function failureIn({ found }: RowsRead, batch: Batch): UpstreamError | undefined {
-  for (const { id, hosts } of batch) {
-    const failure = found.get(id)?.failureOf(hosts?.length === 1 ? hosts[0] : undefined);
+function failureIn({ found, query }: RowsRead, batch: Batch): UpstreamError | undefined {
+  for (const part of batch) {
+    const failure = found.get(part.id)?.failureOf(keyOf(part, query).host);
     if (failure !== undefined) return failure;
   }
   return undefined;
