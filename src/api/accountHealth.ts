@@ -1,4 +1,4 @@
-/** An account fails after this number of reads in a row of which no call was answered. */
+/** An account fails after this number of unanswered reads in a row. */
 const UNANSWERED_READS = 3;
 
 /**
@@ -20,7 +20,7 @@ export class AccountHealth {
     this.#unanswered = 0;
   }
 
-  /** Records a read (a list, a query, or a batch with its retries and parts) of which no call was answered. */
+  /** Records that New Relic answered no call of a read: a list, a query, or a batch with its retries and parts. */
   recordUnansweredRead(): void {
     this.#unanswered += 1;
   }

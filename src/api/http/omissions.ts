@@ -10,7 +10,7 @@ const FIRST_OMISSION_MS = 5 * 60_000;
 /** The distance between the ends of such omissions: each application is then read alone, which costs a call. */
 const RETURN_DISTANCE_MS = 20_000;
 
-/** What an account's reads leave out for a time: refused metric names, and subjects of which New Relic has no data. */
+/** Refused metric names, and subjects without data: an account does not ask for them for a time. */
 export class Omissions {
   readonly #monotonic: () => number;
   /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds) and its number. */

@@ -91,7 +91,7 @@ export class Discarded {
       .join('; ');
   }
 
-  /** The failure of a response of which nothing is left. */
+  /** The failure of a response whose every part was left out. */
   failure(words: string): CallFailure {
     const [first, ...others] = this.summaries();
     const isTooLarge = first?.reason === 'too_large' && others.length === 0;
@@ -185,7 +185,7 @@ export async function parseList<T>(
   return parsed;
 }
 
-/** What is wrong with a list of which no record can be read. */
+/** Says that no record of a list can be read. */
 export function noneReadable(records: number, member: string): string {
   return `none of the ${records} records in "${member}" can be read`;
 }

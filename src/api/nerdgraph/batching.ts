@@ -123,8 +123,8 @@ export function expectedRows(
 
 /**
  * Takes the subjects of the next call, as many as one query of each kind can carry; `isOne`: all belong to one subject, which
- * may need several queries. Further hosts of an application add nothing, because the query reads all. Suspects are left for
- * later.
+ * may need several queries. Further hosts of an application add nothing, because the query reads all. What is set
+ * apart is left for another call.
  */
 export function takeSubjects<S>(
   subjects: Iterable<S>,

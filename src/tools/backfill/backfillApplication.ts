@@ -227,7 +227,7 @@ async function readChunks(
     };
     while (left.size > 0) await persistently(readNext, sleep);
   };
-  // A call is planned when it can start, because the reader learns sizes and suspects from earlier calls.
+  // A call is planned when it can start, because earlier calls tell the reader sizes, and what to read apart.
   const calls = planCalls();
   const readCalls = async (): Promise<void> => {
     for (const { chunk, index, planned } of calls) await readCall(chunk, index, planned);
