@@ -1,20 +1,14 @@
 import process from 'node:process';
+import { createReadStream } from 'node:fs';
 import pLimit from 'p-limit';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { counted } from '../../text/wording.ts';
+import { sumOf } from '../grouping.ts';
 import { noteWritten } from '../outputFiles.ts';
 import { showProgress } from '../terminal.ts';
-import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { END_OF_EXPOSITION, metadata } from '../../exposition/formats.ts';
-import type { Family } from '../../metrics/family.ts';
-import {
-  type EntitySeries,
-  backfillApplication,
-  finishedEntities,
-  type FinishedEntity,
-  type ApplicationContext,
-} from './backfillApplication.ts';
+import { backfillApplication, familyFile } from './backfillApplication.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
@@ -22,41 +16,16 @@ import type { BackfillOptions } from './backfillFlags.ts';
 import { loadState, planBackfill, STATE_FILE, type State } from './planBackfill.ts';
 import { type Checkpoint, chooseTarget } from './checkpoint.ts';
 
-const LINES_PER_PIECE = 1_000;
-
-/**
- * The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time. Only one family of one
- * entity is in memory at a time. What the document has is counted in `written`.
- */
-export async function* documentText(
-  families: readonly Family[],
-  entities: readonly FinishedEntity[],
-  mask: (text: string) => string,
-  written = { series: 0, samples: 0 },
-): AsyncGenerator<string, void, undefined> {
-  for (const family of families) {
-    const withFamily = entities.filter((entity) => entity.families.includes(family.name));
-    if (withFamily.length > 0) yield metadata(family, 'openmetrics');
-    for (const entity of withFamily) {
-      const pairs = labelPairs(entity.labels);
-      for (const series of await entity.read(family.name)) {
-        written.series += 1;
-        written.samples += series.times.length;
-        const labels = mask([...pairs, ...labelPairs(series.labels)].join(','));
-        yield* linesOf(family.name + bracedLabels(labels), series);
-      }
-    }
+/** The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time. */
+async function* documentText(state: State, checkpoint: Checkpoint): AsyncGenerator<string, void, undefined> {
+  for (const family of [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host]) {
+    const files = state.subjects
+      .map((subject) => familyFile(subject, family.name))
+      .filter((each) => checkpoint.has(each));
+    if (files.length > 0) yield metadata(family, 'openmetrics');
+    for (const file of files) yield* createReadStream(checkpoint.file(file), 'utf8') as AsyncIterable<string>;
   }
   yield END_OF_EXPOSITION;
-}
-
-function* linesOf(beginning: string, { times, values }: EntitySeries): Generator<string, void, undefined> {
-  for (let start = 0; start < times.length; start += LINES_PER_PIECE) {
-    const lines = times
-      .slice(start, start + LINES_PER_PIECE)
-      .map((time, index) => `${beginning}${values[start + index]} ${time}\n`);
-    yield lines.join('');
-  }
 }
 
 /** A run's access to the outside: the time, its output, and waits. */
@@ -72,8 +41,6 @@ interface RunIo {
   /** Rejects when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
-
-const FAMILIES = [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host];
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {
@@ -109,12 +76,8 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await target.open();
   try {
     if (resumed === undefined) await checkpoint.write(STATE_FILE, state);
-    await readAll(session, state, checkpoint, io);
-    const entities: FinishedEntity[] = [];
-    // One after the other, because all together could exceed the number of files that a process may open.
-    for (const subject of state.subjects) entities.push(...(await finishedEntities(subject, checkpoint)));
-    const written = { series: 0, samples: 0 };
-    await target.write(documentText(FAMILIES, entities, io.mask, written), session.signal);
+    const written = await readAll(session, state, checkpoint, io);
+    await target.write(documentText(state, checkpoint), session.signal);
     if (written.samples === 0)
       io.note(
         'There was no data in this range: the document has no samples. The applications may not have reported then.',
@@ -131,53 +94,44 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await checkpoint.remove();
 }
 
-/** Limit for the applications of an account that are worked on at the same time, and for its calls at once. */
+/** Limit for the applications of an account that are worked on at the same time. */
 const AT_ONCE = 4;
 
-/** Reads and calculates every application; all accounts at the same time, each within its own limits. */
-async function readAll(session: LiveSession, state: State, checkpoint: Checkpoint, io: RunIo): Promise<void> {
+/** Reads and calculates every application; all accounts at the same time, each within its own limits. Gives what it wrote. */
+async function readAll(session: LiveSession, state: State, checkpoint: Checkpoint, io: RunIo) {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);
   // Every waiting call listens; Node takes more than ten listeners for a leak and warns.
   setMaxListeners(0, signal);
-  // Chunks of all entities. At first each application counts without its hosts, which become known one by one.
-  let expected = state.subjects.reduce((sum, { account }) => sum + chunksOf(state, account).length, 0);
+  const chunksOf = (accountIndex: number): State['chunks'][number] => state.chunks[accountIndex] ?? [];
+  const expected = sumOf(state.subjects, ({ account }) => chunksOf(account).length);
   let done = 0;
-  const count = (read: number, more = 0): void => {
-    done += read;
-    expected += more;
-    io.progress.update(done, expected);
-  };
-  count(0);
+  const written = { series: 0, samples: 0 };
   const shared = {
     state,
     checkpoint,
     sleep: (ms: number) => io.sleep(ms, signal),
+    mask: io.mask,
     calculating: pLimit(1),
-    count,
+    count: (chunks: number): void => io.progress.update((done += chunks), expected),
   };
   const readAccount = async (account: LiveAccount, accountIndex: number): Promise<void> => {
-    const chunks = chunksOf(state, accountIndex);
-    const context: ApplicationContext = {
-      ...shared,
-      account,
-      call: { ...account.call, signal },
-      chunks,
-      reading: pLimit(AT_ONCE),
-      fail: ({ name, id }, cause) =>
-        failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause })),
-    };
+    const context = { ...shared, account, call: { ...account.call, signal }, chunks: chunksOf(accountIndex) };
     const subjects = state.subjects.filter((subject) => subject.account === accountIndex);
-    await pLimit(AT_ONCE).map(subjects, (subject) =>
-      backfillApplication(subject, context).catch((error: unknown) => context.fail(subject, error)),
-    );
+    await pLimit(AT_ONCE).map(subjects, async (subject) => {
+      try {
+        const { series, samples } = await backfillApplication(subject, context);
+        written.series += series;
+        written.samples += samples;
+      } catch (cause) {
+        // The first failure ends the run, because a document that lacks a part would look complete.
+        const { name, id } = subject;
+        failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause }));
+      }
+    });
   };
   // Even after a failure all started work is awaited, so that none continues after this call.
   await Promise.all(session.accounts.map(readAccount)).finally(() => io.progress.stop());
   failed.signal.throwIfAborted();
-}
-
-/** The chunks of the account at this index of the configuration. */
-function chunksOf({ chunks }: State, accountIndex: number): State['chunks'][number] {
-  return chunks[accountIndex] ?? [];
+  return written;
 }

@@ -1,17 +1,12 @@
 import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
-import {
-  type CallOptions,
-  type MetricDataSubject,
-  type MetricSeries,
-  type PlannedCall,
-  type SeriesChunk,
-  planAll,
-} from '../../api/upstreamReader.ts';
-import type { FamilyScope, Labels, Sample } from '../../metrics/family.ts';
+import { type CallOptions, type MetricDataSubject, type SeriesChunk, planAll } from '../../api/upstreamReader.ts';
+import type { FamilyScope, Labels } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
+import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { readOne, readPlanned } from '../upstream/readForCommand.ts';
+import { sumOf } from '../grouping.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { BackfillSubject, State } from './planBackfill.ts';
@@ -41,32 +36,6 @@ export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number
       if (!mayPass || attempt >= MAX_ATTEMPTS) throw error;
       await sleep(backoff(attempt, FIRST_WAIT_MS, LONGEST_WAIT_MS));
     }
-  }
-}
-
-/** One series: as many times (Unix seconds) as values. Also its form on disk. */
-export interface EntitySeries {
-  /** Labels beyond those of the application or host. */
-  readonly labels: Labels;
-  readonly times: number[];
-  readonly values: number[];
-}
-
-/** Adds samples to the series by family, then by the values of their labels, as they first appeared. */
-export function addSamples(
-  table: Map<string, Map<string, EntitySeries>>,
-  time: number,
-  samples: readonly Sample[],
-): void {
-  for (const { family, labels = {}, value } of samples) {
-    if (!Number.isFinite(value)) continue;
-    const ofFamily = table.get(family.name) ?? new Map<string, EntitySeries>();
-    table.set(family.name, ofFamily);
-    const key = Object.values(labels).join('\0');
-    const series = ofFamily.get(key) ?? { labels, times: [], values: [] };
-    ofFamily.set(key, series);
-    series.times.push(time);
-    series.values.push(value);
   }
 }
 
@@ -120,56 +89,50 @@ export interface ApplicationContext {
   readonly chunks: readonly SeriesChunk[];
   /** Waits the given milliseconds; rejects when the run is stopped. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Shared by the applications of the account, so that one account's waits delay no other. */
-  readonly reading: LimitFunction;
+  /** Hides keys in labels. */
+  readonly mask: (text: string) => string;
   /** Shared by all applications, because tables take memory. */
   readonly calculating: LimitFunction;
-  /** Ends the run: calls under way are aborted, and no further work starts. */
-  readonly fail: (subject: BackfillSubject, error: unknown) => void;
-  /** Counts chunks as done, and further ones as expected: the hosts of an application become known one after the other. */
-  readonly count: (done: number, more?: number) => void;
+  /** Counts chunks of the application as done. */
+  readonly count: (chunks: number) => void;
 }
 
-/** Reads an application chunk by chunk, and writes its calculated series to disk. Finished work is not repeated. */
-export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<void> {
+/** Reads an application chunk by chunk, and writes its samples to disk. Finished work is not repeated. */
+export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<Written> {
   const { checkpoint, call, chunks, sleep } = context;
   call.signal.throwIfAborted();
   if (checkpoint.has(finishedFile(subject))) {
-    const count = (await finishedEntities(subject, checkpoint)).length * chunks.length;
-    context.count(count, count - chunks.length);
-    return;
+    context.count(chunks.length);
+    // Only this function writes the file, so its form is known.
+    return (await checkpoint.read(finishedFile(subject))) as Written;
   }
   const entities = await persistently(() => readEntities(subject, context), sleep);
-  await readChunks(subject, entities, context);
-  await context.calculating(async () => {
+  for (const [index, chunk] of chunks.entries()) {
+    await persistently(() => readChunk(subject, entities, chunk, index, context), sleep);
+    context.count(1);
+  }
+  const written = await context.calculating(async () => {
     const database = await chooseDatabase(subject, context);
-    const finished = [];
-    for (const entity of entities) {
-      finished.push({ ...entity, families: await calculate(subject, entity, database, context) });
-    }
-    await checkpoint.write(finishedFile(subject), finished);
+    // An interrupted run may have written a part.
+    await checkpoint.remove(`${folderOf(subject)}/families`);
+    const ofEntities: Written[] = [];
+    for (const entity of entities) ofEntities.push(await writeSeries(subject, entity, database, context));
+    return { series: sumOf(ofEntities, ({ series }) => series), samples: sumOf(ofEntities, ({ samples }) => samples) };
   });
+  await checkpoint.write(finishedFile(subject), written);
   await checkpoint.remove(`${folderOf(subject)}/read`);
+  return written;
 }
 
-/** An application or host whose series are on disk. */
-export type FinishedEntity = Awaited<ReturnType<typeof finishedEntities>>[number];
-
-/** An application and its hosts after backfillApplication has finished them. */
-export async function finishedEntities(subject: BackfillSubject, checkpoint: Checkpoint) {
-  // Only this module writes these files, so their form is known.
-  const written = await checkpoint.read(finishedFile(subject));
-  return (written as readonly (BackfillEntity & { readonly families: readonly string[] })[]).map((entity) => ({
-    labels: entity.labels,
-    families: entity.families,
-    /** The series of a family. */
-    read: async (family: string) =>
-      (await checkpoint.read(seriesFile(subject, entity, family))) as readonly EntitySeries[],
-  }));
+/** What the document has of an application. */
+interface Written {
+  readonly series: number;
+  readonly samples: number;
 }
 
-function seriesFile(subject: BackfillSubject, { key }: BackfillEntity, family: string): string {
-  return `${folderOf(subject)}/series/${key}/${family}.json`;
+/** The file with the samples of a family of an application and its hosts, as OpenMetrics has them. */
+export function familyFile(subject: BackfillSubject, family: string): string {
+  return `${folderOf(subject)}/families/${family}.om`;
 }
 
 function finishedFile(subject: BackfillSubject): string {
@@ -180,62 +143,32 @@ function chunkFile(subject: BackfillSubject, key: string, index: number): string
   return `${folderOf(subject)}/read/${key}/${index}.json`;
 }
 
-/** Reads the missing chunks of an application and its hosts. */
-async function readChunks(
+/** Reads a chunk of those of the entities whose data are not on disk. Rejects with the first failure when all calls have ended. */
+async function readChunk(
   subject: BackfillSubject,
   entities: readonly BackfillEntity[],
-  context: ApplicationContext,
+  chunk: SeriesChunk,
+  index: number,
+  { checkpoint, account, call }: ApplicationContext,
 ): Promise<void> {
-  const { checkpoint, account, call, chunks, reading, sleep } = context;
-  const { metricSeries } = account.reader;
-  const entityOf = new Map<MetricDataSubject, BackfillEntity>(
-    entities.map((each) => [
-      { applicationId: subject.id, hostKey: each.hostKey, metrics: { names: each.names } },
-      each,
-    ]),
-  );
-  context.count(0, (entities.length - 1) * chunks.length);
-  const planCalls = function* () {
-    for (const [index, chunk] of chunks.entries()) {
-      const missing = [...entityOf].filter(([, entity]) => !checkpoint.has(chunkFile(subject, entity.key, index)));
-      context.count(entities.length - missing.length);
-      const subjects = missing.map(([read]) => read);
-      for (const planned of planAll(metricSeries, subjects, chunk)) yield { chunk, index, planned };
-    }
-  };
-  const readCall = async (chunk: SeriesChunk, index: number, planned: PlannedCall<MetricDataSubject, MetricSeries>) => {
-    const left = new Set(planned.subjects);
-    let next = planned;
-    const readNext = async (): Promise<void> => {
-      call.signal.throwIfAborted();
-      let failure: UpstreamError | undefined;
-      for (const [read, outcome] of await readPlanned(next, call)) {
-        const entity = entityOf.get(read);
-        if (entity === undefined) continue;
-        if ('error' in outcome) {
-          failure ??= outcome.error;
-          continue;
-        }
-        const { from, to } = chunk;
-        const written: ReadChunk = { from, to, ...outcome.value };
-        await checkpoint.write(chunkFile(subject, entity.key, index), written);
-        left.delete(read);
-        context.count(1);
-      }
-      if (left.size > 0) next = metricSeries.plan(left, chunk);
-      if (failure !== undefined) throw failure;
-    };
-    while (left.size > 0) await persistently(readNext, sleep);
-  };
-  // A call is planned when it can start, because earlier calls tell the reader sizes, and what to read apart.
-  const calls = planCalls();
-  const readCalls = async (): Promise<void> => {
-    for (const { chunk, index, planned } of calls) await readCall(chunk, index, planned);
-  };
-  // The first failure ends the run, because a document that lacks a part would look complete.
-  const fail = (error: unknown): void => context.fail(subject, error);
-  await Promise.all(Array.from({ length: reading.concurrency }, () => reading(() => readCalls().catch(fail))));
   call.signal.throwIfAborted();
+  const files = new Map<MetricDataSubject, string>();
+  for (const { key, hostKey, names } of entities) {
+    const file = chunkFile(subject, key, index);
+    if (!checkpoint.has(file)) files.set({ applicationId: subject.id, hostKey, metrics: { names } }, file);
+  }
+  const failures: Error[] = [];
+  const calls = Array.from(planAll(account.reader.metricSeries, [...files.keys()], chunk), async (planned) => {
+    for (const [read, outcome] of await readPlanned(planned, call)) {
+      const file = files.get(read) ?? '';
+      const { from, to } = chunk;
+      if ('error' in outcome) failures.push(outcome.error);
+      else await checkpoint.write(file, { from, to, ...outcome.value } satisfies ReadChunk);
+    }
+  });
+  await Promise.allSettled(calls);
+  await Promise.all(calls);
+  if (failures[0] !== undefined) throw failures[0];
 }
 
 async function chooseDatabase(
@@ -250,23 +183,45 @@ async function chooseDatabase(
   return databaseKind({ seconds: Infinity, metrics: calls }, subject.language, subject.database);
 }
 
-/** Writes the series of an entity, one file per family; gives the names of the families. */
-async function calculate(
+/** A series of an entity: as many times (Unix seconds) as values. */
+interface EntitySeries {
+  readonly family: string;
+  /** Labels beyond those of the application or host. */
+  readonly labels: Labels;
+  readonly times: number[];
+  readonly values: number[];
+}
+
+/** Appends the series of an entity to the files of their families, in the order of their first samples. */
+async function writeSeries(
   subject: BackfillSubject,
   entity: BackfillEntity,
   database: DatabaseChoice | undefined,
   context: ApplicationContext,
-): Promise<string[]> {
-  const { range, window } = context.state;
-  const windows = new RollingWindows(window, range.from, context.account.reader.metricSeries);
-  const table = new Map<string, Map<string, EntitySeries>>();
+): Promise<Written> {
+  const { state, account, checkpoint, mask } = context;
+  const windows = new RollingWindows(state.window, state.range.from, account.reader.metricSeries);
+  const table = new Map<string, EntitySeries>();
   for await (const chunk of chunksOf(subject, entity.key, context)) {
-    for (const { time, values } of windows.add(chunk))
-      addSamples(table, time, windowSamples(entity.scope, values, database));
+    for (const { time, values: ofWindow } of windows.add(chunk)) {
+      for (const { family, labels = {}, value } of windowSamples(entity.scope, ofWindow, database)) {
+        if (!Number.isFinite(value)) continue;
+        const key = [family.name, ...Object.values(labels)].join('\0');
+        const points = table.get(key) ?? { family: family.name, labels, times: [], values: [] };
+        table.set(key, points);
+        points.times.push(time);
+        points.values.push(value);
+      }
+    }
   }
-  for (const [name, series] of table)
-    await context.checkpoint.write(seriesFile(subject, entity, name), [...series.values()]);
-  return [...table.keys()];
+  const series = [...table.values()];
+  for (const { family, labels, times, values } of series) {
+    const pairs = mask([...labelPairs(entity.labels), ...labelPairs(labels)].join(','));
+    const beginning = family + bracedLabels(pairs);
+    const lines = times.map((time, index) => `${beginning}${values[index]} ${time}\n`);
+    await checkpoint.append(familyFile(subject, family), lines.join(''));
+  }
+  return { series: series.length, samples: sumOf(series, ({ times }) => times.length) };
 }
 
 async function* chunksOf(
@@ -276,7 +231,7 @@ async function* chunksOf(
 ): AsyncGenerator<ReadChunk, void, undefined> {
   for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
-    // Only readChunks writes the file, so its form is known.
+    // Only readChunk writes the file, so its form is known.
     yield (await checkpoint.read(chunkFile(subject, key, index))) as ReadChunk;
   }
 }

@@ -1,5 +1,5 @@
 import { createWriteStream, existsSync, lstatSync, readdirSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ import { checkOutput } from '../outputFiles.ts';
 import { UsageError } from '../../cli/process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
-/** The folder with what a run has read and calculated. A file in it is complete or absent, so a resumed run can trust it. */
+/** The folder with what a run has read and calculated. A JSON file in it is complete or absent, so a resumed run can trust it. */
 export class Checkpoint {
   readonly path: string;
 
@@ -39,6 +39,12 @@ export class Checkpoint {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(`${file}.new`, JSON.stringify(value));
     await rename(`${file}.new`, file);
+  }
+
+  async append(name: string, text: string): Promise<void> {
+    const file = this.file(name);
+    await mkdir(dirname(file), { recursive: true });
+    await appendFile(file, text);
   }
 
   /** Removes a file or a folder in it, or all of it. */
