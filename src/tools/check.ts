@@ -11,7 +11,7 @@ import { groupFailures, type FailureGroup } from '../collect/serve/failureGroups
 import { describeEnd, type AccountConfig, type CollectionConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, printError, withColours } from '../cli/process.ts';
-import { scannedInShort, scannedMinutes } from './scannedMinutes.ts';
+import { scannedInWords, scannedMinutes } from './scannedMinutes.ts';
 import { paint } from './terminal.ts';
 import { accountsOf, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
@@ -125,9 +125,15 @@ async function report(
   const { plan } = status;
   const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
   const cost = `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
-  const scanned = scannedInShort(scannedMinutes(account, collection, plan)) ?? [];
-  const others = [...entityLines(status), ...queryLines(status), cost].concat(scanned, emptyQueries(status));
-  others.push(...warnings);
+  const scanned = scannedInWords(scannedMinutes(account, collection, plan));
+  const others = [
+    ...entityLines(status),
+    ...queryLines(status),
+    cost,
+    ...scanned,
+    ...emptyQueries(status),
+    ...warnings,
+  ];
   const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
   if (!account.applications.read) return reported(heading, 'no applications are read', others, hasFailed);
   const { applications, visible, tasks } = status;

@@ -10,7 +10,7 @@ import type { FamilyScope } from '../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
 import { formatDuration } from '../config/duration.ts';
-import { counted } from '../text/wording.ts';
+import { counted, percent } from '../text/wording.ts';
 import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
@@ -73,10 +73,6 @@ function planOf(
     series: expectedSeries(collector),
     /** Minutes of data that queries read per minute, by group, query and type of entities; price plans by compute charge for them. */
     scannedMinutes: scannedMinutes(account, collection, plan),
-    /** Queries and types of entities whose windows end longer ago than the others. */
-    delays: [...account.entities.map((each) => ({ ...each, name: each.type })), ...account.queries].flatMap((each) =>
-      each.delay === undefined ? [] : [{ name: each.name, delaySeconds: each.delay / 1000 }],
-    ),
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
       callsPerMinute,
@@ -107,7 +103,7 @@ function totalInWords({ accounts, callsPerMinute, counted: ofData, series }: Ret
 }
 
 function asTable(plan: ReturnType<typeof planOf>): string {
-  const { account, groups, callsPerMinute, budget, counted: ofData, series, delays, advice, stretch } = plan;
+  const { account, groups, callsPerMinute, budget, counted: ofData, series, advice, stretch } = plan;
   const rows = groups.map((group) => [
     groupInWords(group.group),
     group.callsPerMinute.toFixed(2),
@@ -119,13 +115,11 @@ function asTable(plan: ReturnType<typeof planOf>): string {
     stretch > 1
       ? `${paint('red', 'It does not fit')}.`
       : `${paint('green', 'It fits')}: every group keeps its interval.`;
-  const listed = delays.map(({ name, delaySeconds }) => `${name} ${duration(delaySeconds)}`);
   const sentences = [
     `Metric data are read of ${counted(ofData.applications, 'application')} and ${counted(ofData.hosts, 'host')}` +
       `${ofData.entities === 0 ? '' : `, golden metrics of ${counted(ofData.entities, 'entity', 'entities')}`}.`,
     `Series expected: at most ${series}${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
     ...scannedInWords(plan.scannedMinutes),
-    ...(delays.length === 0 ? [] : [`Windows with a delay of their own: ${listed.join(', ')}.`]),
     ...advice.map((text) => `warning: ${text}`),
   ];
   return [
@@ -139,10 +133,6 @@ function asTable(plan: ReturnType<typeof planOf>): string {
     ...sentences.map((sentence) => withColours(wrapped(sentence), process.stdout)),
     '',
   ].join('\n');
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(1)}%`;
 }
 
 function duration(seconds: number): string {

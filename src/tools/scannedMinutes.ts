@@ -50,34 +50,17 @@ export function scannedMinutes(
 
 /** What the minutes cost, as sentences: the sum by group, and the most expensive one. None where nothing is read this way. */
 export function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
-  const most = mostExpensive(scanned);
+  const [most] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (most === undefined) return [];
   const groups = Array.from(
     grouped(scanned, ({ group }) => groupInWords(group)),
     ([group, rows]) => `${group} ${minutesInWords(totalOf(rows))}`,
   ).join(', ');
-  const total = minutesInWords(totalOf(scanned));
+  const subject = [groupInWords(most.group), most.name ?? []].flat().join(' ');
   return [
-    `Data read: ${total} minutes of data per minute (${groups}), which price plans by compute bill.`,
-    `Most expensive: ${most.words}.`,
+    `Data read: ${minutesInWords(totalOf(scanned))} minutes of data per minute (${groups}), which price plans by compute bill.`,
+    `Most expensive: ${subject}, ${minutesInWords(most.minutes)} (${percent(most.minutes / totalOf(scanned))}).`,
   ];
-}
-
-/** The same in one line, which names only what reads more than half; undefined where nothing is read this way. */
-export function scannedInShort(scanned: readonly ScannedMinutes[]): string | undefined {
-  const most = mostExpensive(scanned);
-  if (most === undefined) return undefined;
-  const named = most.share > 0.5 ? `, most of it by ${most.words}` : '';
-  return `data read: ${minutesInWords(totalOf(scanned))} minutes of data per minute${named}`;
-}
-
-function mostExpensive(scanned: readonly ScannedMinutes[]) {
-  const [first] = scanned.toSorted((a, b) => b.minutes - a.minutes);
-  if (first === undefined) return undefined;
-  const { group, name, minutes } = first;
-  const share = minutes / totalOf(scanned);
-  const subject = [groupInWords(group), ...(name === undefined ? [] : [name])].join(' ');
-  return { share, words: `${subject}, ${minutesInWords(minutes)} (${percent(share)})` };
 }
 
 function totalOf(scanned: readonly ScannedMinutes[]): number {

@@ -65,7 +65,7 @@ describe('check --live', () => {
       { api: 'nerdgraph', query_packs: ['alert_events'], ...few },
     );
     expect(stdout).toMatch(
-      /^ {2}data read: 8,\d+ minutes of data per minute, most of it by queries alert_events\/open, 8,640 \(\d+(\.\d)? %\)$/m,
+      /^ {2}Data read: 8,\d+ minutes .*\n {2}Most expensive: queries alert_events\/open, 8,640 \(\d+(\.\d)? %\)\.$/m,
     );
     expect(status).toBe(0);
   });
@@ -196,7 +196,9 @@ describe('check --live', () => {
       '  applications: 2 visible, 2 exported, 2 of them reporting',
       '  key transactions: 8 visible, 8 exported',
       expect.stringMatching(/^ {2}plan: \d+\.\d of 600 calls per minute, every group keeps its interval$/),
-      '  data read: 36.8 minutes of data per minute',
+      '  Data read: 36.8 minutes of data per minute (applications 4.0, key_transactions 10.0, application_metrics 5.0, ' +
+        'hosts 12.8, host_metrics 5.0), which price plans by compute bill.',
+      '  Most expensive: hosts, 12.8 (34.8 %).',
       '',
     ]);
     expect(status).toBe(0);

@@ -78,7 +78,7 @@ describe('plan', () => {
     expect(status).toBe(0);
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE']);
-    expect(rows).toContainEqual(['host_metrics', '40.00', '333.3%', '1m', '3m36s']);
+    expect(rows).toContainEqual(['host_metrics', '40.00', '333 %', '1m', '3m36s']);
     expect(stdout).toMatch(/^Budget: 12 calls per minute\. It does not fit\.$/m);
     expect(stdout).toContain('Metric data are read of 1 application and 40 hosts.\n');
     expect(stdout).toMatch(/^Series expected: at most \d+\.$/m);
@@ -105,15 +105,6 @@ describe('plan', () => {
     const custom = { custom_metrics: [DEPTH], query_packs: ['limits', 'alert_events'] };
     expect(await read('5m', custom)).toMatch(
       /^Data read: .*, custom_metrics \(names\) 4\.0.*\nMost expensive: queries alert_events\/open, 8,640 \(99\.\d %\)\.$/m,
-    );
-  });
-
-  it('says which entities and queries have a delay of their own', async () => {
-    const simulator = await simulatorForTest({ applications: 1 });
-    const own = { entities: [{ type: 'INFRA-HOST', delay: '10m' }, { type: 'EXT-SERVICE' }], query_packs: ['usage'] };
-    const { stdout } = await commandsOn(nerdGraphAccount(simulator, 'default', own))('plan');
-    expect(stdout).toContain(
-      '\nWindows with a delay of their own: INFRA-HOST 10m, usage/ingest 4h, usage/compute 4h, usage/month 4h, usage/users 4h, usage/full_users 4h.\n',
     );
   });
 
