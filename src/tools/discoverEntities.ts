@@ -1,4 +1,4 @@
-import { Document, Scalar } from 'yaml';
+import { stringify } from 'yaml';
 import type { Config } from '../config/config.ts';
 import { entitySelection } from '../config/schema/entities.ts';
 import { counted, suggest } from '../text/wording.ts';
@@ -76,7 +76,7 @@ function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
 
 function formatted(found: readonly Found[], type: string | undefined, format: EntitiesOptions['format']): string {
   if (format === 'json') return jsonText({ accounts: found.map(toJson) });
-  if (format === 'yaml') return toYaml(found, type);
+  if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('---\n');
   return found
     .map(({ account, types, entities = [] }) => {
       const rows = types?.map(({ type: each, count }) => [each, count]);
@@ -105,24 +105,15 @@ function toJson({ account, types, entities }: Found) {
   return { account, entities: listed };
 }
 
-/** YAML to copy into the configuration: `entities` of the only account, or `accounts`; the numbers of entities are comments. */
-function toYaml(found: readonly Found[], type: string | undefined): string {
-  const accounts = found.map(({ account, types, entities = [] }) => {
-    const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
-    const ofType = { type: withCount(type, entities.length), ...(metrics.length === 0 ? {} : { metrics }) };
-    return { name: account, entities: types?.map((each) => ({ type: withCount(each.type, each.count) })) ?? [ofType] };
-  });
-  const [only, ...others] = accounts;
-  if (only === undefined || others.length > 0) return new Document({ accounts }).toString({ lineWidth: 0 });
-  const document = new Document({ entities: only.entities });
-  document.commentBefore = ` account ${JSON.stringify(only.name)}`;
-  return document.toString({ lineWidth: 0 });
-}
-
-function withCount(type: string | undefined, count: number): Scalar {
-  const scalar = new Scalar(type);
-  scalar.comment = ` ${counted(count, 'entity', 'entities')}`;
-  return scalar;
+/** `entities` of an account to copy into the configuration; the numbers of entities are comments. */
+function toYaml({ account, types, entities = [] }: Found, type = ''): string {
+  const line = (each: EntityTypeCount): string =>
+    `  - type: ${stringify(each.type).trimEnd()} # ${counted(each.count, 'entity', 'entities')}`;
+  const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
+  const named =
+    metrics.length === 0 ? [] : ['    metrics:', ...metrics.map((name) => `      - ${stringify(name).trimEnd()}`)];
+  const rows = types?.map(line) ?? [line({ type, count: entities.length }), ...named];
+  return [`# account ${escapeUnsafe(account)}`, 'entities:', ...rows, ''].join('\n');
 }
 
 /** A tag in New Relic's form: `team=shop,web`. */
