@@ -26,21 +26,22 @@ export async function startOrExit(
 
 function introduce(simulator: Simulator, flags: SimulatorFlags): string {
   const key = flags.apiKey === undefined ? DEMO_API_KEY : '<the key given with --api-key>';
-  const configuration = (...keys: readonly string[]): readonly string[] => [
-    ...['', 'accounts:', '  - name: simulator', ...keys.map((each) => `    ${each}`), `    api_key: ${key}`],
+  const { url } = simulator;
+  const lines = [
+    `Listening on ${url} with ${flags.applications} applications, seed ${flags.seed}. Stop with ctrl-C.`,
+    '',
+    'Point the exporter at it with this configuration:',
+    '',
+    'accounts:',
+    '  - name: simulator',
+    flags.accounts > 1 ? '    account_ids: all' : `    account_id: ${flags.accountId}`,
+    `    base_url: ${url}/graphql`,
+    `    # To read the same world through REST: api: rest, base_url: ${url}/v2`,
+    `    api_key: ${key}`,
     ...(flags.tlsCertFile === undefined ? [] : ['    tls:', `      ca_file: ${flags.tlsCertFile}`]),
     '',
   ];
-  const account = flags.accounts > 1 ? 'account_ids: all' : `account_id: ${flags.accountId}`;
-  const lines = [
-    `Listening on ${simulator.url} with ${flags.applications} applications, seed ${flags.seed}. Stop with ctrl-C.`,
-    '',
-    'Point the exporter at it with this configuration:',
-    ...configuration(account, `base_url: ${simulator.url}/graphql`),
-    'or, to read the same world through REST, with:',
-    ...configuration('api: rest', `base_url: ${simulator.url}/v2`),
-  ];
-  if (flags.control) lines.push(`Faults, changes and the log of calls: ${simulator.url}/control`);
+  if (flags.control) lines.push(`Faults, changes and the log of calls: ${url}/control`);
   return lines.join('\n');
 }
 
