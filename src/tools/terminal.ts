@@ -90,18 +90,15 @@ export function wrapped(sentence: string, maxWidth = lineLength()): string {
 
 /** The text, without its middle where it is too wide. */
 function cut(long: string, width: number): string {
-  if (widthOf(long) <= width) return long;
+  let over = widthOf(long) - width;
+  if (over <= 0) return long;
   const characters = Array.from(new Intl.Segmenter().segment(long), ({ segment }) => segment);
-  const fitting = (from: readonly string[], most: number): readonly string[] => {
-    let used = 0;
-    return from.slice(
-      0,
-      from.findIndex((each) => (used += widthOf(each)) > most),
-    );
-  };
-  const end = fitting(characters.toReversed(), Math.floor((width - 1) / 2));
-  const begin = fitting(characters, Math.max(0, width - 1 - Math.floor((width - 1) / 2)));
-  return [...begin, '…', ...end.toReversed()].join('');
+  const begin = characters.splice(0, Math.ceil(characters.length / 2));
+  // One more, for the ellipsis.
+  for (over += 1; over > 0;) {
+    over -= widthOf((begin.length > characters.length ? begin.pop() : characters.shift()) ?? '…');
+  }
+  return [...begin, '…', ...characters].join('');
 }
 
 /** The cells of a terminal that the text takes: 2 for a character of Chinese, Japanese or Korean, none for an accent. */
