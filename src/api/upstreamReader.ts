@@ -344,7 +344,6 @@ export interface MetricNameQuery extends ApplicationSubject {
   readonly to?: number;
   /** Reading stops after this many pages, where the interface has pages. */
   readonly maxPages?: number;
-  readonly onPage?: (pages: number, names: number) => void;
 }
 
 export interface MetricNameList {

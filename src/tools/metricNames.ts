@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { suggest } from '../text/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { grouped } from './grouping.ts';
-import { jsonText, showProgress } from './terminal.ts';
+import { jsonText } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
@@ -28,7 +28,6 @@ export async function runMetricNames(
     if (found === undefined) throw new Error('no application was found, and no error says why');
     const { account, value: application } = found;
     const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
-    const progress = showProgress('reading pages');
     const query = {
       applicationId: application.id,
       ...(host === undefined ? {} : { hostKey: host.key }),
@@ -36,10 +35,8 @@ export async function runMetricNames(
       // Later minutes may still be incomplete, as with metric data.
       to: windowAt(Date.now(), collection).to,
       maxPages: Infinity,
-      onPage: (pages: number) => progress.update(pages, pages + 1),
     };
-    const list = account.reader.listMetricNames(query, account.call);
-    const { names, complete } = await list.finally(() => progress.stop());
+    const { names, complete } = await account.reader.listMetricNames(query, account.call);
     const document = {
       account: account.config.name,
       application: { id: application.id, name: application.name },

@@ -49,7 +49,6 @@ async function readUniqueNames(
   account: NerdGraphAccount,
   { group, where: condition, to, about, remedy }: NamesRead,
   call: CallOptions,
-  onQuery?: (queries: number, names: number) => void,
 ): Promise<readonly string[]> {
   const { transport } = account;
   const range = aligned({ from: to - DAY_S, to });
@@ -68,7 +67,6 @@ async function readUniqueNames(
         : await transport.parseReporting(group, (discarded) => namesOf(response, discarded));
     queries += 1;
     for (const name of found) names.add(name);
-    onQuery?.(queries, names.size);
     const words = isFull ? undefined : incompleteWords(messagesIn(response ?? {}), false);
     if (words !== undefined) {
       throw transport.failure(group, `${about}: the list of metric names: ${notWhole(words)}`, 'too_large');
@@ -197,7 +195,7 @@ export async function listMetricNames(
   query: MetricNameQuery,
   call: CallOptions,
 ): Promise<MetricNameList> {
-  const { applicationId, hostKey, name, onPage, to = Math.floor(account.options.now() / MINUTE_MS) * 60 } = query;
+  const { applicationId, hostKey, name, to = Math.floor(account.options.now() / MINUTE_MS) * 60 } = query;
   const where = all([
     isIn('appId', [applicationId]),
     hostKey === undefined ? '' : isIn('host', [hostKey]),
@@ -205,7 +203,7 @@ export async function listMetricNames(
   ]);
   const about = `application ${applicationId}`;
   const read = { group: 'metric_names', where, to, about, remedy: 'narrow them by a part of the name' } as const;
-  const names = await readUniqueNames(account, read, call, onPage);
+  const names = await readUniqueNames(account, read, call);
   const wanted = name?.toLowerCase() ?? '';
   const matching = names.filter((each) => each.toLowerCase().includes(wanted));
   return { names: matching.map((each) => ({ name: each, values: undefined })), complete: true };

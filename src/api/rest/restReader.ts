@@ -4,7 +4,6 @@ import {
   type CallOptions,
   type CustomNames,
   type CustomNamesSubject,
-  type MetricNameList,
   type MetricNameQuery,
   type UpstreamReader,
 } from '../upstreamReader.ts';
@@ -151,17 +150,18 @@ async function listAllApplications(rest: RestClient, memory: RestMemory, call: C
   return applications;
 }
 
-async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions): Promise<MetricNameList> {
+async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions) {
   const limits = { maxPages: Math.max(MAX_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
   const found = new Map<string, MetricName>();
   const list = metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
+  let pages = 0;
   const complete = await rest.pages(list, 'metrics', metricName, limits, call, (names, page) => {
     const before = found.size;
     for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
-    query.onPage?.(page, found.size);
+    pages = page;
     return found.size - before;
   });
-  return { names: [...found.values()], complete };
+  return { names: [...found.values()], complete, pages };
 }
 
 /** The names that contain any of the filters, from at most 20 pages for each, and the number of calls made. */
@@ -174,12 +174,12 @@ async function readCustomNames(
   const cut: string[] = [];
   let calls = 0;
   for (const name of new Set(filters)) {
-    const onPage = (): void => void (calls += 1);
-    const query = { applicationId, name, maxPages: MAX_CUSTOM_PAGES, onPage };
-    const { names, complete } = await listNames(rest, query, call);
+    const query = { applicationId, name, maxPages: MAX_CUSTOM_PAGES };
+    const { names, complete, pages } = await listNames(rest, query, call);
+    calls += pages;
     if (!complete) {
-      const pages = `more than ${MAX_CUSTOM_PAGES} pages of metric names with ${JSON.stringify(name)}`;
-      const words = `${pages}: the rest is left out; a longer literal part in "match" (custom_metrics) narrows the list`;
+      const many = `more than ${MAX_CUSTOM_PAGES} pages of metric names with ${JSON.stringify(name)}`;
+      const words = `${many}: the rest is left out; a longer literal part in "match" (custom_metrics) narrows the list`;
       cut.push(words);
       const failure = new CallFailure('too_large', `application ${applicationId}: ${words}`);
       rest.http.reportFailure('/applications/{id}/metrics.json', failure);
