@@ -5,7 +5,7 @@ import { windowAt } from '../../collect/inventory/window.ts';
 import { effectiveSettings, selects } from '../../collect/inventory/selection.ts';
 import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../text/escaping.ts';
-import { suggest } from '../../text/wording.ts';
+import { percent, suggest } from '../../text/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/family.ts';
@@ -205,18 +205,16 @@ function otherNames(
   });
 }
 
-/** More differences than this are counted, not shown; JSON has all of them. */
-const MAX_SHOWN = 100;
-
 /** The result for a person: what differs, and what it means; with `all` every family, too. Ends in a line feed. */
 export function comparisonText(comparison: Comparison, all: boolean, maxWidth = lineLength()): string {
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
-  const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percentText(tolerance)}`;
+  const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percent(tolerance)}`;
   const rows = families.map((each) => [
     withoutPrefix(each.family),
     each.compared,
     each.differing,
-    each.compared === 0 ? '-' : percentText(each.max_difference),
+    // What only the last digits of two sums make is none.
+    each.compared === 0 ? '-' : percent(each.max_difference < 1e-9 ? 0 : each.max_difference),
   ]);
   const sections = [
     [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
@@ -243,7 +241,7 @@ function unexplained(differences: readonly Difference[]): string {
       ? `${each.reason} ${each.rest === null} ${matchers(entityLabels(each.labels))}`
       : String(index),
   );
-  const lines = [...groups.values()].slice(0, MAX_SHOWN).flatMap((group) => {
+  const lines = [...groups.values()].flatMap((group) => {
     const [[, { family, labels, difference, rest, nerdgraph, reason }]] = group as [[number, Difference]];
     const has = (value: number | null): string => {
       if (value === null) return 'absent';
@@ -253,11 +251,10 @@ function unexplained(differences: readonly Difference[]): string {
       group.length > 1
         ? `${group.length} series of ${matchers(entityLabels(labels))}`
         : family + matchers(Object.fromEntries(identityOf(labels)));
-    const why = [...(difference === null ? [] : [percentText(difference)]), ...(reason === null ? [] : [reason])];
+    const why = [...(difference === null ? [] : [percent(difference)]), ...(reason === null ? [] : [reason])];
     return [what, `  REST ${has(rest)}, NerdGraph ${has(nerdgraph)}${why.map((each) => `: ${each}`).join('')}`];
   });
-  const more = groups.size - MAX_SHOWN;
-  return (more > 0 ? [...lines, `and ${more} more: --format=json has them all`] : lines).map(escapeUnsafe).join('\n');
+  return lines.map(escapeUnsafe).join('\n');
 }
 
 /** One line for each reason; with `all` the families of each below it. */
@@ -282,7 +279,7 @@ function verdict({ families, unexpected, not_judged, tolerance }: Comparison, al
   const compared = sumOf(families, (family) => family.compared);
   return [
     unexpected === 0
-      ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percentText(tolerance)}.`
+      ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percent(tolerance)}.`
       : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. docs/migrating.md says what to look at.`,
     `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.${all ? '' : ' --all shows every family.'}`,
   ];
@@ -291,11 +288,6 @@ function verdict({ families, unexpected, not_judged, tolerance }: Comparison, al
 function entityLabels(labels: Difference['labels']): Difference['labels'] {
   const names = labels['key_transaction_id'] === undefined ? ['app_id', 'host'] : ['key_transaction_id'];
   return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
-}
-
-function percentText(difference: number): string {
-  // What only the last digits of two sums make is none.
-  return `${difference < 1e-9 ? 0 : Number((difference * 100).toPrecision(3))} %`;
 }
 
 /** The label matchers of a selector. */

@@ -56,17 +56,17 @@ export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
   const ofEntity = grouped(pairs, ({ entity }) => entity);
   // A key that two hosts share is there twice.
   const listed = [grouped(rest.entities, String), grouped(nerdgraph.entities, String)];
-  const differs = ({ difference }: Difference): boolean => difference === null || difference > tolerance;
+  const differs = (difference: number | null): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
     const others = (name: string): readonly Pair[] =>
       (ofEntity.get(pair.entity) ?? []).filter(({ family }) => family.name === name);
     const counts = listed.map((entities) => entities.get(pair.entity)?.length ?? 0);
     const difference = relativeDifference(pair, others);
     const values = { rest: pair.rest ?? null, nerdgraph: pair.nerdgraph ?? null };
-    const verdict = verdictOn(pair, difference === null || difference > tolerance, counts, others);
+    const verdict = verdictOn(pair, differs(difference), counts, others);
     return { family: pair.family.name, labels: pair.labels, ...values, difference, ...verdict };
   });
-  const differences = judged.filter(differs).sort((a, b) => rank(b) - rank(a));
+  const differences = judged.filter(({ difference }) => differs(difference)).sort((a, b) => rank(b) - rank(a));
   return {
     tolerance,
     families: FAMILIES.flatMap(({ name: family }) => {
