@@ -56,22 +56,6 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
 }
 
-/** Refuses a misspelt flag where a required flag is missing, because commander would report only the missing one. */
-function refuseMisspelt(commands: readonly Command[], args: readonly string[]): void {
-  const [first, second] = args;
-  const names = commands.map((command) => command.name());
-  // In `help`, commander would print the program's help for an unknown command.
-  if (first === 'help' && second !== undefined && !second.startsWith('-') && !names.includes(second)) {
-    commands[0]?.error(`error: there is no command '${second}'${suggest(second, names)}`);
-  }
-  const command = commands.find((one) => one.name() === first);
-  const given = new Set(args.map((arg) => arg.split('=', 1)[0] ?? arg));
-  if (command?.options.some(({ mandatory, long }) => mandatory && !given.has(long ?? '')) !== true) return;
-  const known = [...command.options.map(({ long }) => long ?? ''), '--help'];
-  const unknown = [...given].find((flag) => flag.startsWith('--') && flag !== '--' && !known.includes(flag));
-  if (unknown !== undefined) command.error(`error: unknown option '${unknown}'${suggest(unknown, known)}`);
-}
-
 /** Hints for what other programs call in another way, by the error for it. */
 const HINTS: readonly (readonly [error: RegExp, hint: string])[] = [
   [
@@ -192,7 +176,6 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
     releaseSignals();
   });
   try {
-    refuseMisspelt(program.commands, args);
     await program.parseAsync(args, { from: 'user' });
     return running.isService ? undefined : 0;
   } catch (error) {

@@ -72,7 +72,7 @@ export function toolCommands(): readonly Command[] {
       async () => (await import('./metricNames.ts')).runMetricNames,
       ['--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'],
     )
-      .requiredOption('--app <id or name>', 'the application')
+      .option('--app <id or name>', 'the application (required)')
       .addOption(accountFlag('the one that has the application'))
       .option('--host <id or name>', 'the names of this host of it')
       .option('--name <substring>', 'only names that contain this')
@@ -200,7 +200,7 @@ function backfillCommand(): Command {
     async () => (await import('./backfill/backfill.ts')).runBackfill,
     BACKFILL_EXAMPLES,
   )
-    .requiredOption('--from <time>', 'begin of the range; the first sample is a minute later', parsed(checkTime))
+    .option('--from <time>', 'begin of the range (required); the first sample is a minute later', parsed(checkTime))
     .option('--to <time>', 'end of the range (default: the end of the newest window)', parsed(checkTime))
     .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', parseWindow)
     .addOption(accountFlag('all of them'))

@@ -4,6 +4,7 @@ import { windowAt } from '../collect/inventory/window.ts';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../text/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
+import { UsageError } from '../cli/process.ts';
 import { grouped } from './grouping.ts';
 import { jsonText } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
@@ -13,7 +14,7 @@ import { withAccounts, type LiveAccount } from './upstream/session.ts';
 export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */
-    readonly app: string;
+    readonly app?: string;
     /** Undefined for the account that has the application. */
     readonly account?: string;
     /** Id or exact name; undefined: the names of the application itself. */
@@ -22,8 +23,9 @@ export async function runMetricNames(
     readonly format: 'table' | 'json';
   },
 ): Promise<void> {
+  const { app, host: hostText, name: substring, format } = options;
+  if (app === undefined) throw new UsageError('give --app, the id or name of an application');
   await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
-    const { app, host: hostText, name: substring, format } = options;
     const [found] = await findApplications(accounts, [app]);
     if (found === undefined) throw new Error('no application was found, and no error says why');
     const { account, value: application } = found;

@@ -12,6 +12,7 @@ import { backfillApplication, familyFile } from './backfillApplication.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
+import { UsageError } from '../../cli/process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 import { loadState, planBackfill, STATE_FILE, type State } from './planBackfill.ts';
 import { type Checkpoint, chooseTarget } from './checkpoint.ts';
@@ -43,7 +44,12 @@ interface RunIo {
 }
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
-export async function runBackfill(options: CommonOptions & BackfillOptions): Promise<void> {
+export async function runBackfill(
+  given: CommonOptions & Omit<BackfillOptions, 'from'> & { from?: string },
+): Promise<void> {
+  const { from } = given;
+  if (from === undefined) throw new UsageError('give --from, the begin of the range');
+  const options = { ...given, from };
   // A run of hours outlives the terminal that started it, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
