@@ -58,7 +58,22 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
       for (const problem of columnProblems(published.reading)) {
         process.stderr.write(withColours(`warning: the query has ${problem}\n`, process.stderr));
       }
-      print(await formatted(account.config, definition, result, published, options));
+      const formats = {
+        table: () => rowTable(definition, result),
+        json: () => {
+          const { name: query, nrql: text } = definition;
+          return jsonText({
+            account: account.config.name,
+            query,
+            nrql: text,
+            window: result.window,
+            rows: result.rows,
+          });
+        },
+        yaml: () => queryYaml(definition, columnsOf(definition, result), Object.keys(account.config.labels)),
+        metrics: () => exposition(account.config, published),
+      };
+      print(await formats[options.format]());
     },
     (config) => onlyQuery(config, nrql, options),
   );
@@ -105,20 +120,6 @@ function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQu
   const [query] = prepareQueries([definition]);
   if (query === undefined) throw new Error('prepareQueries returned no query');
   return query;
-}
-
-function formatted(
-  account: AccountConfig,
-  definition: QueryDefinition,
-  result: QueryResult,
-  published: ReturnType<typeof publishedBy>,
-  { format }: QueryOptions,
-): string | Promise<string> {
-  if (format === 'table') return rowTable(definition, result);
-  if (format === 'metrics') return exposition(account, published);
-  if (format === 'yaml') return queryYaml(definition, columnsOf(definition, result), Object.keys(account.labels));
-  const { window, rows } = result;
-  return jsonText({ account: account.name, query: definition.name, nrql: definition.nrql, window, rows });
 }
 
 function rowTable(definition: QueryDefinition, result: QueryResult): string {
