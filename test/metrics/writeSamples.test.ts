@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Labels, Sample } from '../../src/metrics/family.ts';
 import { packSamples, seriesKey } from '../../src/metrics/writeSamples.ts';
+import type { Group } from '../../src/reads/reads.ts';
 import { gauge } from '../support/expositionBlocks.ts';
 
 const DEPTH = gauge('newrelic_custom_queue_depth', 'custom_metrics');
@@ -36,6 +37,29 @@ describe('packed samples', () => {
     expect(columns.map((column, index) => column === before.columns[index])).toEqual([true, false, true, false]);
     expect(columns.map(({ text }) => text)).toEqual(['a', 'x', 'c', 'd'].map((queue) => `queue="${queue}"`));
     expect(values).toEqual([0.5, 1.5, 2.5, 3.5]);
+  });
+
+  const listOf = (group: Group, ...queues: string[]) => packSamples(group, depths(...queues)).columns;
+
+  it('share the list of columns with other applications, also with lists in between', () => {
+    const first = listOf('applications', 'a', 'b');
+    const other = listOf('applications', 'a', 'x');
+    expect(listOf('applications', 'a', 'b')).toBe(first);
+    expect(packSamples('applications', depths('a', 'x'), { columns: first, values: [1, 2] }).columns).toBe(other);
+    expect(listOf('applications', 'a').map(({ text }) => text)).toEqual(['queue="a"']);
+    expect(listOf('applications', 'a', 'b', 'c').map(({ text }) => text)).toEqual(
+      ['a', 'b', 'c'].map((one) => `queue="${one}"`),
+    );
+  });
+
+  it('share no list with another group, none of queries, and none that was last used eight lists ago', () => {
+    const first = listOf('applications', 'a', 'b');
+    expect(listOf('hosts', 'a', 'b')).not.toBe(first);
+    expect(listOf('queries', 'a', 'b')).not.toBe(listOf('queries', 'a', 'b'));
+    for (let index = 0; index < 7; index += 1) listOf('applications', String(index));
+    expect(listOf('applications', 'a', 'b')).toBe(first);
+    for (let index = 0; index < 8; index += 1) listOf('applications', String(index));
+    expect(listOf('applications', 'a', 'b')).not.toBe(first);
   });
 
   it.each<[what: string, before: Labels | undefined, labels: Labels | undefined]>([
