@@ -7,17 +7,27 @@ import {
   bracedLabels,
   labelPairs,
   type Block,
+  type Column,
   type DroppedSeries,
   type PackedSamples,
 } from '../metrics/writeSamples.ts';
+import type { Group } from '../reads/reads.ts';
 import { END_OF_EXPOSITION, metadata, type Format } from './formats.ts';
 import type { SeriesMask } from './seriesMask.ts';
 
-/** Neighbouring columns of one family in one block, from `start` to before `end`. */
+/** Blocks that share their list of columns, and in it neighbouring columns of one family, from `start` to before `end`. */
 interface Run {
-  readonly block: Block;
+  readonly blocks: readonly Block[];
   readonly start: number;
   end: number;
+}
+
+/** Successive blocks of one group that share their list of columns: their families are found once for all of them. */
+interface AlikeBlocks {
+  readonly columns: readonly Column[];
+  readonly blocks: Block[];
+  /** As in {@link FamilySeries}. */
+  mayRepeat: boolean;
 }
 
 /** A family of an exposition, and the places of its series. */
@@ -31,9 +41,9 @@ export interface FamilySeries {
 
 /**
  * Finds the series of each family, and hides keys in their labels. Of series that become equal by that, the first stays. Families
- * are in the order of their first appearance, series in the order of their blocks. Where there are more than `maxSeries` series,
- * whole families are left out, the largest first, of equally large ones the first by name (`collection.max_series` in
- * docs/configuration.md). Rejects with the reason of the signal once that is aborted.
+ * are in the order of their first appearance, series in the order of their blocks: all blocks of a family are of one group. Where
+ * there are more than `maxSeries` series, whole families are left out, the largest first, of equally large ones the first by name
+ * (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal once that is aborted.
  */
 export async function familiesOf(
   blocks: readonly Block[],
@@ -42,14 +52,21 @@ export async function familiesOf(
   signal?: AbortSignal,
 ): Promise<{ readonly families: ReadonlyMap<string, FamilySeries>; readonly dropped: readonly DroppedSeries[] }> {
   const families = new Map<string, FamilySeries>();
-  await inSlices(
-    blocks,
-    (block) => {
-      const shown = mask.block(block);
-      addRuns(families, shown, shown !== block);
-    },
-    signal,
-  );
+  const alike: AlikeBlocks[] = [];
+  const latest = new Map<Group, AlikeBlocks>();
+  const take = (block: Block): void => {
+    const shown = mask.block(block);
+    const { columns } = shown.samples;
+    let found = latest.get(block.group);
+    if (found?.columns !== columns) {
+      alike.push((found = { columns, blocks: [], mayRepeat: false }));
+      latest.set(block.group, found);
+    }
+    found.blocks.push(shown);
+    found.mayRepeat ||= shown !== block;
+  };
+  await inSlices(blocks, take, signal);
+  await inSlices(alike, (each) => addRuns(families, each), signal);
   const dropped: DroppedSeries[] = [];
   for (const each of families.values()) if (each.mayRepeat) dropped.push(...(await dropRepeated(each, signal)));
   const largestFirst = [...families.values()].sort(
@@ -63,7 +80,7 @@ export async function familiesOf(
     families.delete(name);
     const byRead = new Map<PackedSamples, number>();
     await inSlices(
-      largest.runs,
+      blocksOf(largest.runs),
       ({ block: { samples }, start, end }) => byRead.set(samples, (byRead.get(samples) ?? 0) + end - start),
       signal,
     );
@@ -92,8 +109,8 @@ async function dropRepeated(family: FamilySeries, signal: AbortSignal | undefine
     }
     taken.add(key);
     const last = runs.at(-1);
-    if (last?.block === block && last.end === index) last.end += 1;
-    else runs.push({ block, start: index, end: index + 1 });
+    if (last?.blocks[0] === block && last.end === index) last.end += 1;
+    else runs.push({ blocks: [block], start: index, end: index + 1 });
   };
   await inSlices(seriesOf(family.runs), take, signal);
   family.runs = runs;
@@ -101,24 +118,32 @@ async function dropRepeated(family: FamilySeries, signal: AbortSignal | undefine
   return droppedSeries(family.family.name, byRead);
 }
 
-function* seriesOf(runs: readonly Run[]): Generator<{ readonly block: Block; readonly index: number }> {
-  for (const { block, start, end } of runs) for (let index = start; index < end; index += 1) yield { block, index };
+function* blocksOf(
+  runs: readonly Run[],
+): Generator<{ readonly block: Block; readonly start: number; readonly end: number }> {
+  for (const { blocks, start, end } of runs) for (const block of blocks) yield { block, start, end };
 }
 
-function addRuns(families: Map<string, FamilySeries>, block: Block, isChanged: boolean): void {
+function* seriesOf(runs: readonly Run[]): Generator<{ readonly block: Block; readonly index: number }> {
+  for (const { block, start, end } of blocksOf(runs)) {
+    for (let index = start; index < end; index += 1) yield { block, index };
+  }
+}
+
+function addRuns(families: Map<string, FamilySeries>, { columns, blocks, mayRepeat }: AlikeBlocks): void {
   let found: FamilySeries | undefined;
   let run: Run | undefined;
   let index = 0;
-  for (const { family } of block.samples.columns) {
+  for (const { family } of columns) {
     if (found === undefined || run === undefined || found.family.name !== family.name) {
       found = families.get(family.name);
       if (found === undefined) families.set(family.name, (found = { family, runs: [], series: 0, mayRepeat: false }));
-      found.mayRepeat ||= isChanged;
-      found.runs.push((run = { block, start: index, end: index }));
+      found.mayRepeat ||= mayRepeat;
+      found.runs.push((run = { blocks, start: index, end: index }));
     }
     index += 1;
     run.end = index;
-    found.series += 1;
+    found.series += blocks.length;
   }
 }
 
@@ -164,15 +189,19 @@ function* textOf(
   let part = '';
   for (const { family, runs } of families.values()) {
     part += metadata({ ...family, help: mask.text(family.help) }, format);
-    for (const { block, start, end } of runs) {
-      const { columns, values } = block.samples;
-      for (let index = start; index < end; index += 1) {
-        const { text = '' } = columns[index] ?? {};
-        const pairs = text === '' || block.text === '' ? block.text + text : `${block.text},${text}`;
-        part += `${family.name}${bracedLabels(pairs)}${values[index]}\n`;
-        if (part.length < PIECE) continue;
-        yield part;
-        part = '';
+    const open = `${family.name}{`;
+    for (const { blocks, start, end } of runs) {
+      for (const { text: labels, samples } of blocks) {
+        const { columns, values } = samples;
+        for (let index = start; index < end; index += 1) {
+          const { text = '' } = columns[index] ?? {};
+          if (labels === '') part += `${family.name}${bracedLabels(text)}${values[index]}\n`;
+          else if (text === '') part += `${open}${labels}} ${values[index]}\n`;
+          else part += `${open}${labels},${text}} ${values[index]}\n`;
+          if (part.length < PIECE) continue;
+          yield part;
+          part = '';
+        }
       }
     }
   }

@@ -55,6 +55,23 @@ describe('an exposition', () => {
     );
   });
 
+  it('has the series of a family in the order of their blocks, whichever columns these have', async () => {
+    const [time, calls, host] = [gauge('newrelic_x_seconds'), gauge('newrelic_y'), gauge('newrelic_host', 'hosts')];
+    const blocks = [[time], [time, calls], [time], [calls], [time, calls]].flatMap((families, id) => [
+      block(
+        { app_id: String(id) },
+        families.map((family) => [family, id]),
+      ),
+      block({ app_id: String(id) }, [[host, id]], 'hosts'),
+    ]);
+    const { text } = await render(blocks.map(written));
+    const valuesOf = (name: string) =>
+      Array.from(text.matchAll(new RegExp(`^${name}{.* (\\d)$`, 'gm')), ([, one]) => Number(one));
+    expect(valuesOf('newrelic_x_seconds')).toEqual([0, 1, 2, 4]);
+    expect(valuesOf('newrelic_y')).toEqual([1, 3, 4]);
+    expect(valuesOf('newrelic_host')).toEqual([0, 1, 2, 3, 4]);
+  });
+
   it('can be read back by a strict parser, with every finite value as it was', async () => {
     await fc.assert(
       fc.asyncProperty(anyBlocks, async (blocks) => {
