@@ -15,6 +15,15 @@ describe('a body', () => {
     expect(bytes.readUInt32LE(bytes.length - 4)).toBe(text.length);
   });
 
+  it.each([0, 1, 2, 3])('has characters of four bytes whole, %i bytes from the end of a piece', async (before) => {
+    const text = 'x'.repeat(before) + '😀'.repeat(200_000);
+    for (const parts of [[text], ['', text, '', text]]) {
+      const pieces = await bodyOf(parts, false);
+      expect(Buffer.concat(pieces).toString() === parts.join('')).toBe(true);
+      expect(gunzipSync(Buffer.concat(await bodyOf(parts, true))).toString() === parts.join('')).toBe(true);
+    }
+  });
+
   it.each([false, true])('ends between two pieces once nobody waits any more, compressed: %s', async (gzip) => {
     const abandoned = new AbortController();
     let made = 0;
