@@ -64,7 +64,10 @@ describe('an exposition', () => {
       ),
       block({ app_id: String(id) }, [[host, id]], 'hosts'),
     ]);
-    const { text } = await render(blocks.map(written));
+    const { text, families } = await render(blocks.map(written));
+    expect(Object.fromEntries(seriesOf(families))).toEqual({ newrelic_x_seconds: 4, newrelic_y: 3, newrelic_host: 5 });
+    const cut = await render(blocks.map(written), { maxSeries: 7 });
+    expect(cut.dropped.map(({ family, series }) => [family, series])).toEqual(Array(5).fill(['newrelic_host', 1]));
     const valuesOf = (name: string) =>
       Array.from(text.matchAll(new RegExp(`^${name}{.* (\\d)$`, 'gm')), ([, one]) => Number(one));
     expect(valuesOf('newrelic_x_seconds')).toEqual([0, 1, 2, 4]);
