@@ -1,6 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import { SharedWork } from '../sharedWork.ts';
 
 /** A hash of no password, compared for unknown users, so that their refusal takes time too. */
 const FAKE_HASH = '$2b$10$ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
@@ -59,24 +58,16 @@ export class BasicAuthenticator {
   readonly #accepted = new Set<string>();
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
-  readonly #comparisons = new SharedWork<boolean>('end');
-  /** For each comparison under way, by digest, the address and user that it was begun for; the oldest comes first. */
-  readonly #clients = new Map<string, string>();
+  /** The comparisons under way by digest, each with the address and user that it was begun for; the oldest one runs. */
+  readonly #comparisons = new Map<string, { readonly client: string; readonly matches: Promise<boolean> }>();
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(compare: Compare) {
     this.#compare = compare;
   }
 
-  /**
-   * Judges an `Authorization` header. `users` has bcrypt hashes by user name. Rejects with a {@link ClientGoneError} as soon as the
-   * client at this address has left (`gone`).
-   */
-  async judge(
-    users: ReadonlyMap<string, string>,
-    header: string | undefined,
-    gone: AbortSignal,
-    address: string,
-  ): Promise<Verdict> {
+  /** Judges an `Authorization` header from this address. `users` has bcrypt hashes by user name. */
+  async judge(users: ReadonlyMap<string, string>, header: string | undefined, address: string): Promise<Verdict> {
     if (header === undefined) return 'none';
     const credentials = readBasicCredentials(header);
     if (credentials === undefined) return 'wrong';
@@ -90,22 +81,25 @@ export class BasicAuthenticator {
       return 'right';
     }
     // All unknown users count as one: an address gets no further places by inventing names.
-    if (!this.#mayCompare(digest, JSON.stringify([address, known === undefined ? '' : user]))) return 'busy';
-    // First come, first served: newer guesses must not keep a password waiting.
-    const matches = await this.#comparisons.of(digest, { arrival: 0, gone }, () => this.#compare(password, hash));
-    if (!matches || known === undefined) return 'wrong';
+    const client = JSON.stringify([address, known === undefined ? '' : user]);
+    const comparison = this.#comparisons.get(digest) ?? this.#begin(digest, client, password, hash);
+    if (comparison === undefined) return 'busy';
+    if (!(await comparison.matches) || known === undefined) return 'wrong';
     this.#remember(digest);
     return 'right';
   }
 
-  /** True where a comparison of the same credentials is under way, or this one may wait for its turn. */
-  #mayCompare(digest: string, client: string): boolean {
-    for (const other of this.#clients.keys()) if (!this.#comparisons.has(other)) this.#clients.delete(other);
-    if (this.#clients.has(digest)) return true;
-    const [, ...waiting] = this.#clients.values();
-    if (waiting.length >= MAX_WAITING || waiting.includes(client)) return false;
-    this.#clients.set(digest, client);
-    return true;
+  /** Compares once those before it are done; undefined where too many wait, or one of this client does. */
+  #begin(digest: string, client: string, password: string, hash: string) {
+    const [, ...waiting] = this.#comparisons.values();
+    if (waiting.length >= MAX_WAITING || waiting.some((other) => other.client === client)) return undefined;
+    const matches = this.#last
+      .then(() => this.#compare(password, hash))
+      .finally(() => this.#comparisons.delete(digest));
+    this.#last = matches.catch(() => undefined);
+    const comparison = { client, matches };
+    this.#comparisons.set(digest, comparison);
+    return comparison;
   }
 
   #remember(digest: string): void {

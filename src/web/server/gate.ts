@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { sendInternalError, sendText } from '../sending.ts';
-import { clientGone, ClientGoneError } from '../clientGone.ts';
 import { BasicAuthenticator, type Compare } from '../authentication/passwords.ts';
 import { normalisePrefix, PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
@@ -43,9 +42,7 @@ export function createGate(options: {
       const address = request.socket.remoteAddress ?? '';
       const { authorization } = request.headers;
       const { users } = config;
-      const verdict = users?.size
-        ? await authenticator.judge(users, authorization, clientGone(response), address)
-        : 'right';
+      const verdict = users?.size ? await authenticator.judge(users, authorization, address) : 'right';
       if (verdict === 'busy') {
         response.setHeader('Retry-After', '1');
         sendText(response, 503, 'Too many passwords wait to be compared; try again later.');
@@ -74,7 +71,6 @@ export function createGate(options: {
       sendText(response, 400, 'Bad request: the target must be a path that begins with "/", or an http address.');
     } else {
       admit(request, response).catch((error: unknown) => {
-        if (error instanceof ClientGoneError) return;
         failed(error);
         sendInternalError(response);
       });

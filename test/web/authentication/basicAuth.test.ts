@@ -1,14 +1,10 @@
-import { setMaxListeners } from 'node:events';
 import bcrypt from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
-import { ClientGoneError } from '../../../src/web/clientGone.ts';
 import { BasicAuthenticator, readBasicCredentials } from '../../../src/web/authentication/passwords.ts';
 import { deferred } from '../support/deferred.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 const HASHES = new Map([['alice', bcrypt.hashSync('wonderland', 4)]]);
-const STAYS = new AbortController().signal;
-setMaxListeners(0, STAYS);
 const ADDRESS = '192.0.2.1';
 
 /** An authenticator that notes every comparison, and how many run at once; each waits for `gate`. */
@@ -25,8 +21,7 @@ function counting(gate: Promise<void> = Promise.resolve()) {
     running -= 1;
     return result;
   });
-  const judge = (text: string, gone = STAYS, address = ADDRESS) =>
-    authenticator.judge(HASHES, basic(text), gone, address);
+  const judge = (text: string, address = ADDRESS) => authenticator.judge(HASHES, basic(text), address);
   return { authenticator, judge, compared, most: () => most };
 }
 
@@ -42,12 +37,12 @@ describe('basic authentication', () => {
     ['no colon', basic('alice'), 'wrong'],
     ['the scheme in another case', basic('alice:wonderland').replace('Basic', 'bAsIc'), 'right'],
   ])('%s', async (_, header, verdict) => {
-    expect(await counting().authenticator.judge(HASHES, header, STAYS, ADDRESS)).toBe(verdict);
+    expect(await counting().authenticator.judge(HASHES, header, ADDRESS)).toBe(verdict);
   });
 
   test.each(['$2a$', '$2b$', '$2y$'])('takes hashes that begin with %s', async (start) => {
     const users = new Map([['alice', (HASHES.get('alice') ?? '').replace(/^\$2.\$/, start)]]);
-    expect(await counting().authenticator.judge(users, basic('alice:wonderland'), STAYS, ADDRESS)).toBe('right');
+    expect(await counting().authenticator.judge(users, basic('alice:wonderland'), ADDRESS)).toBe('right');
   });
 
   test('a password may have colons and any character', () => {
@@ -60,7 +55,7 @@ describe('basic authentication', () => {
       asked.push(hash);
       return Promise.resolve(true);
     });
-    expect(await authenticator.judge(HASHES, basic('carol:x'), STAYS, ADDRESS)).toBe('wrong');
+    expect(await authenticator.judge(HASHES, basic('carol:x'), ADDRESS)).toBe('wrong');
     expect(asked).toEqual([expect.stringMatching(/^\$2b\$10\$.{53}$/)]);
   });
 
@@ -72,7 +67,7 @@ describe('basic authentication', () => {
     }
     expect(compared).toEqual(['wonderland', 'wrong', 'wrong', 'wrong']);
     const changed = new Map([['alice', bcrypt.hashSync('looking-glass', 4)]]);
-    expect(await authenticator.judge(changed, basic('alice:wonderland'), STAYS, ADDRESS)).toBe('wrong');
+    expect(await authenticator.judge(changed, basic('alice:wonderland'), ADDRESS)).toBe('wrong');
   });
 
   test('remembers the hundred right passwords that were used last', async () => {
@@ -81,7 +76,7 @@ describe('basic authentication', () => {
       compared.push(password);
       return Promise.resolve(true);
     });
-    const judge = (password: string) => authenticator.judge(HASHES, basic(`alice:${password}`), STAYS, ADDRESS);
+    const judge = (password: string) => authenticator.judge(HASHES, basic(`alice:${password}`), ADDRESS);
     for (let index = 0; index < 100; index += 1) await judge(String(index));
     for (const password of ['0', 'one more', '0', '1']) expect(await judge(password)).toBe('right');
     expect(compared.slice(100)).toEqual(['one more', '1']);
@@ -92,7 +87,7 @@ describe('passwords that wait to be compared', () => {
   test('are compared one at a time, and equal ones once, from whichever address they come', async () => {
     const { judge, compared, most } = counting();
     const sent = ['alice:1', 'alice:wonderland', 'alice:1', 'alice:wonderland', 'bob:1', 'alice:wonderland'];
-    const verdicts = await Promise.all(sent.map((text, index) => judge(text, STAYS, `192.0.2.${index}`)));
+    const verdicts = await Promise.all(sent.map((text, index) => judge(text, `192.0.2.${index}`)));
     expect(verdicts).toEqual(['wrong', 'right', 'wrong', 'right', 'wrong', 'right']);
     expect(compared).toEqual(['1', 'wonderland', '1']);
     expect(most()).toBe(1);
@@ -103,7 +98,7 @@ describe('passwords that wait to be compared', () => {
     const { judge, compared } = counting(gate);
     const sent = ['alice:0', 'alice:1', 'alice:2', 'bob:1', 'carol:1', 'alice:1'];
     const verdicts = sent.map((text) => judge(text));
-    const other = judge('alice:wonderland', STAYS, '198.51.100.1');
+    const other = judge('alice:wonderland', '198.51.100.1');
     open();
     expect(await Promise.all(verdicts)).toEqual(['wrong', 'wrong', 'busy', 'wrong', 'busy', 'wrong']);
     expect(await other).toBe('right');
@@ -112,36 +107,18 @@ describe('passwords that wait to be compared', () => {
   });
 
   test('are at most sixteen, and a password that is remembered waits for none of them', async () => {
-    const gates = [Promise.resolve(), deferred().promise];
+    const { promise: gate, resolve: open } = deferred();
     const authenticator = new BasicAuthenticator(async (password) => {
-      await gates[password === 'wonderland' ? 0 : 1];
+      if (password !== 'wonderland') await gate;
       return true;
     });
-    const judge = (text: string, host: number, gone = STAYS) =>
-      authenticator.judge(HASHES, basic(text), gone, `192.0.2.${host}`);
+    const judge = (text: string, host: number) => authenticator.judge(HASHES, basic(text), `192.0.2.${host}`);
     expect(await judge('alice:wonderland', 1)).toBe('right');
-    const leaving = new AbortController();
-    setMaxListeners(0, leaving.signal);
-    const waiting = Array.from({ length: 17 }, (_, host) => judge(`alice:${host}`, host, leaving.signal));
-    const left = Promise.allSettled(waiting);
+    const waiting = Array.from({ length: 17 }, (_, host) => judge(`alice:${host}`, host));
     expect(await judge('alice:one more', 99)).toBe('busy');
     expect(await judge('alice:wonderland', 99)).toBe('right');
-    leaving.abort();
-    expect((await left).every(({ status }) => status === 'rejected')).toBe(true);
-  });
-
-  test('are not compared for a client that has gone, and take no place', async () => {
-    const { promise: gate, resolve: open } = deferred();
-    const { judge, compared } = counting(gate);
-    const stays = judge('alice:stays');
-    for (let index = 0; index < 50; index += 1) {
-      const leaving = new AbortController();
-      const gone = expect(judge(`alice:${index}`, leaving.signal)).rejects.toThrow(ClientGoneError);
-      leaving.abort();
-      await gone;
-    }
     open();
-    expect([await stays, await judge('alice:late'), compared]).toEqual(['wrong', 'wrong', ['stays', 'late']]);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['right']));
   });
 
   test('are compared though the one before failed', async () => {
@@ -150,7 +127,7 @@ describe('passwords that wait to be compared', () => {
       calls += 1;
       return calls === 1 ? Promise.reject(new Error('broken')) : Promise.resolve(true);
     });
-    await expect(authenticator.judge(HASHES, basic('alice:1'), STAYS, ADDRESS)).rejects.toThrow('broken');
-    expect(await authenticator.judge(HASHES, basic('alice:2'), STAYS, ADDRESS)).toBe('right');
+    await expect(authenticator.judge(HASHES, basic('alice:1'), ADDRESS)).rejects.toThrow('broken');
+    expect(await authenticator.judge(HASHES, basic('alice:2'), ADDRESS)).toBe('right');
   });
 });
