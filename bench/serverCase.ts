@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { packSamples } from '../src/metrics/writeSamples.ts';
 import { writeExposition, type ExpositionForm, familiesOf } from '../src/exposition/exposition.ts';
 import { clientGone } from '../src/web/clientGone.ts';
-import { sendExposition } from '../src/web/sending.ts';
+import { sendAnswer } from '../src/web/sending.ts';
 import { expositionFormOf } from '../src/web/routes/scrape.ts';
 import { WritePlaces } from '../src/web/writePlaces.ts';
 import { SeriesMask } from '../src/exposition/seriesMask.ts';
@@ -30,7 +30,7 @@ const server = createServer((request, response) => {
     return;
   }
   const form = expositionFormOf(request);
-  void sendExposition(response, form, () => render(form), { arrival: 0, gone: clientGone(response), places });
+  void sendAnswer(response, form, () => render(form), { gone: clientGone(response), places });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 process.on('disconnect', () => process.exit());

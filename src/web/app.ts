@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
-import type { Express, Request, Response } from 'express';
-import { ClientGoneError } from './clientGone.ts';
-import { RequestLimiter, type LimitedHandler } from './requestLimiter.ts';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { clientGone, ClientGoneError } from './clientGone.ts';
+import { scrapeLimiter } from './requestLimiter.ts';
 import { pageSender, sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, HttpError, linkPrefix, normalisePrefix, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
@@ -30,24 +30,37 @@ export function createApp(deps: WebDependencies): Express {
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const { maxRequests, telemetryPath } = deps.settings;
   const places = new WritePlaces(() => deps.monotonic());
-  const scrapes = new RequestLimiter(maxRequests, places);
-  const pages = new RequestLimiter(0, places);
+  const limited = scrapeLimiter(maxRequests);
   const sendPage = pageSender(deps.mask.text);
+  /** Wraps a handler: an internal error is reported to `failed` and answered with a sentence, never with a stack. */
+  const safely = (handler: Handler): RequestHandler<object, unknown, unknown, URLSearchParams> => {
+    return async (request, response) => {
+      try {
+        await handler(request, response, { gone: clientGone(response), mayWait: true, places });
+      } catch (error) {
+        if (error instanceof ClientGoneError) request.socket.destroy();
+        else if (error instanceof HttpError) sendText(response, error.status, error.message);
+        else {
+          deps.failed(error);
+          sendInternalError(response);
+        }
+      }
+    };
+  };
   const read = (path: string, handler: Handler): void => {
-    app.get(literal(path), safely(handler, deps));
+    app.get(literal(path), safely(handler));
     app.all(literal(path), methodNotAllowed('GET, HEAD'));
   };
-  const readPage = (path: string, handler: LimitedHandler): void => read(path, pages.guard(handler));
   const lastScrapes = new LastScrapes();
   const { page, json, config } = statusPages(deps, sendPage, lastScrapes);
 
   // Registered first: a telemetry path of "/" replaces the status page.
-  read(`${prefix}${telemetryPath}`, scrapes.guard(metricsHandler(deps, lastScrapes)));
-  read(`${prefix}${PATHS.probe}`, scrapes.guard(probeHandler(deps, lastScrapes)));
-  readPage(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
-  readPage(`${prefix}/`, page);
-  readPage(`${prefix}${PATHS.status}`, json);
-  readPage(`${prefix}${PATHS.config}`, config);
+  read(`${prefix}${telemetryPath}`, limited(metricsHandler(deps, lastScrapes)));
+  read(`${prefix}${PATHS.probe}`, limited(probeHandler(deps, lastScrapes)));
+  read(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
+  read(`${prefix}/`, page);
+  read(`${prefix}${PATHS.status}`, json);
+  read(`${prefix}${PATHS.config}`, config);
   // 503 only when the collector makes no progress, never for errors of New Relic or a pause.
   read(`${prefix}${PATHS.healthy}`, (_request, response) => {
     if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
@@ -59,11 +72,11 @@ export function createApp(deps: WebDependencies): Express {
     else sendText(response, 503, 'Not everything has been tried once yet');
   });
   const reload = literal(`${prefix}${PATHS.reload}`);
-  app.post(reload, safely(reloadHandler(deps), deps));
-  app.put(reload, safely(reloadHandler(deps), deps));
+  app.post(reload, safely(reloadHandler(deps)));
+  app.put(reload, safely(reloadHandler(deps)));
   app.all(reload, methodNotAllowed('POST, PUT'));
   if (prefix !== '') {
-    readPage(prefix, page);
+    read(prefix, page);
     read('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
   }
   const endpoints = new Set(['/', telemetryPath, ...Object.values(PATHS)]);
@@ -81,22 +94,6 @@ function methodNotAllowed(allowed: string) {
   return (_request: Request, response: Response): void => {
     response.setHeader('Allow', allowed);
     sendText(response, 405, `Method not allowed: use ${allowed.replace(', ', ' or ')}`);
-  };
-}
-
-/** Wraps a handler: an internal error is reported to `failed` and answered with a sentence, never with a stack. */
-function safely(handler: Handler, deps: WebDependencies): Handler {
-  return async (request, response) => {
-    try {
-      await handler(request, response);
-    } catch (error) {
-      if (error instanceof ClientGoneError) request.socket.destroy();
-      else if (error instanceof HttpError) sendText(response, error.status, error.message);
-      else {
-        deps.failed(error);
-        sendInternalError(response);
-      }
-    }
   };
 }
 

@@ -1,14 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
-/** A client that waits for its answer. */
-export interface Arrived {
-  /** Counts requests: the one that came last has the highest number. */
-  readonly arrival: number;
-  /** Aborted when the client leaves before it has its answer. */
-  readonly gone: AbortSignal;
-}
-
 /** Thrown where work stops because its client has closed the connection. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';
@@ -19,10 +11,9 @@ export class ClientGoneError extends Error {
 }
 
 /**
- * Returns a signal that is aborted when the client leaves before its response was written. Calls `over` then, or after the
- * response. Watches the socket too, because Node emits no `close` event for the later responses of pipelined requests.
+ * Returns a signal that is aborted when the client leaves before its response was written. Watches the socket too, because Node emits no `close` event for the later responses of pipelined requests.
  */
-export function clientGone(response: ServerResponse, over: () => void = () => undefined): AbortSignal {
+export function clientGone(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   // Each account adds a listener; Node.js 20 writes a warning from the eleventh on.
   setMaxListeners(0, gone.signal);
@@ -31,7 +22,6 @@ export function clientGone(response: ServerResponse, over: () => void = () => un
     response.off('close', end);
     socket.off('close', end);
     if (socket.destroyed && !response.writableFinished) gone.abort();
-    over();
   };
   response.once('close', end);
   socket.once('close', end);

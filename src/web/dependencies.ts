@@ -5,6 +5,7 @@ import type { CollectionConfig } from '../config/config.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
 import type { SeriesMask } from '../exposition/seriesMask.ts';
 import type { DroppedSeries } from '../metrics/writeSamples.ts';
+import type { WritePlaces } from './writePlaces.ts';
 
 export type WebCollector = Pick<
   Collector,
@@ -86,10 +87,20 @@ export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }
 
+/** Who waits for an answer. */
+export interface Client {
+  /** Aborted when the client leaves before it has its answer. */
+  readonly gone: AbortSignal;
+  /** False for a scrape beyond `--web.max-requests`: it gets the cached values, without waiting for New Relic. */
+  readonly mayWait: boolean;
+  readonly places: WritePlaces;
+}
+
 /** Answers the requests of a path. When it resolves, the response has been ended, or closed because the client left. */
 export type Handler = (
   request: Request<object, unknown, unknown, URLSearchParams>,
   response: Response,
+  client: Client,
 ) => void | Promise<void>;
 
 /** Answered with its status and message. */

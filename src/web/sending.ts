@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 import { bodyOf } from '../exposition/exposition.ts';
 import { acceptsGzip } from '../exposition/formats.ts';
-import type { RequestSlot } from './requestLimiter.ts';
+import type { Client } from './dependencies.ts';
 import { SharedWork } from './sharedWork.ts';
 
 /** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
@@ -42,10 +42,10 @@ export function sendInternalError(response: ServerResponse): void {
  * all clients that wait for the same `key`. `mask` hides keys in a text.
  */
 export function pageSender(mask: (text: string) => string) {
-  const pages = new SharedWork<readonly Buffer[]>('end');
+  const pages = new SharedWork<readonly Buffer[]>();
   return async (
     response: Response,
-    slot: RequestSlot,
+    client: Client,
     contentType: string,
     key: string,
     parts: () => Iterable<string>,
@@ -57,19 +57,9 @@ export function pageSender(mask: (text: string) => string) {
       for (const part of parts()) yield escape(mask(part));
     };
     const render = (limit: number) =>
-      pages.of(`${gzip} ${limit} ${key}`, slot, (abandoned) => bodyOf(masked(), gzip, abandoned, limit));
-    await sendRendered(response, { contentType, gzip, vary: 'Accept-Encoding' }, render, slot);
+      pages.of(`${gzip} ${limit} ${key}`, client.gone, (abandoned) => bodyOf(masked(), gzip, abandoned, limit));
+    await sendAnswer(response, { contentType, gzip }, render, client);
   };
-}
-
-/** Sends an exposition with the headers of its form; resolves and rejects as `sendRendered`. */
-export async function sendExposition(
-  response: ServerResponse,
-  form: { readonly contentType: string; readonly gzip: boolean },
-  render: Render,
-  slot: Pick<RequestSlot, 'arrival' | 'gone' | 'places'>,
-): Promise<boolean> {
-  return await sendRendered(response, { ...form, vary: 'Accept, Accept-Encoding' }, render, slot);
 }
 
 /**
@@ -78,25 +68,23 @@ export async function sendExposition(
  * closed, when the client did not take the answer. Rejects with what `render` throws, or with a {@link ClientGoneError}, with
  * nothing sent.
  */
-async function sendRendered(
+export async function sendAnswer(
   response: ServerResponse,
-  { contentType, gzip, vary }: { readonly contentType: string; readonly gzip: boolean; readonly vary: string },
+  { contentType, gzip }: { readonly contentType: string; readonly gzip: boolean },
   render: Render,
-  slot: Pick<RequestSlot, 'arrival' | 'gone' | 'places'>,
+  { gone, places }: Pick<Client, 'gone' | 'places'>,
 ): Promise<boolean> {
-  const { gone, places } = slot;
-  const { url = '', method } = response.req;
-  const isLarge = (bytes: number): boolean => bytes > SMALL && method !== 'HEAD';
+  const { url = '' } = response.req;
   for (;;) {
     const expected = places.expectedBytes(url);
-    const place = isLarge(expected) ? await places.enter(response, expected, slot) : undefined;
+    const place = expected > SMALL ? await places.enter(response, expected, gone) : undefined;
     try {
-      const pieces = await render(place === undefined && method !== 'HEAD' ? SMALL : Infinity);
-      const length = lengthOf(pieces);
+      const pieces = await render(place === undefined ? SMALL : Infinity);
+      const length = pieces.reduce((total, piece) => total + piece.length, 0);
       places.expect(url, length);
-      if (place === undefined ? isLarge(length) : !places.resize(place, length)) continue;
+      if (place === undefined ? length > SMALL : !places.resize(place, length)) continue;
       response.setHeader('Content-Type', contentType);
-      response.setHeader('Vary', vary);
+      response.setHeader('Vary', 'Accept, Accept-Encoding');
       if (gzip) response.setHeader('Content-Encoding', 'gzip');
       response.setHeader('Content-Length', length);
       return await sendPieces(response, pieces, gone, () => place && places.noteProgress(place));
@@ -104,10 +92,6 @@ async function sendRendered(
       if (place !== undefined) places.leave(place);
     }
   }
-}
-
-function lengthOf(pieces: readonly Buffer[]): number {
-  return pieces.reduce((total, piece) => total + piece.length, 0);
 }
 
 /**

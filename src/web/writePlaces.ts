@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type Arrived, unlessGone } from './clientGone.ts';
+import { unlessGone } from './clientGone.ts';
 
 /** The most large answers that are written at once. */
 const MAX_ANSWERS = 8;
@@ -18,15 +18,14 @@ const MAX_SIZES = 100;
 
 export interface Place {
   readonly response: ServerResponse;
-  readonly arrival: number;
   bytes: number;
   /** When the client last took a part of the answer; Infinity until the writing begins. */
   tookAt: number;
 }
 
 /**
- * Places for large answers: they limit the memory that clients hold by reading slowly. The request that arrived last gets the next
- * one: its scraper still waits, while that of the first has often given up.
+ * Places for large answers: they limit the memory that clients hold by reading slowly. The last that
+ * came gets the next one: its scraper still waits, while that of the first has often given up.
  */
 export class WritePlaces {
   readonly #now: () => number;
@@ -35,7 +34,6 @@ export class WritePlaces {
   /** For each answer that waits, what begins it. */
   readonly #waiting = new Map<Place, () => void>();
   readonly #sizes = new Map<string, number>();
-  #arrivals = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `now` gives milliseconds of a clock that never goes back. */
@@ -45,11 +43,6 @@ export class WritePlaces {
 
   get taken(): { readonly writing: number; readonly waiting: number } {
     return { writing: this.#writing.size, waiting: this.#waiting.size };
-  }
-
-  /** The number of a request that has just arrived. */
-  nextArrival(): number {
-    return (this.#arrivals += 1);
   }
 
   /** True if an answer of this size can be written now. */
@@ -70,14 +63,10 @@ export class WritePlaces {
   }
 
   /** Takes a place once one is free, until `leave`. Rejects with a {@link ClientGoneError} as soon as the client has left. */
-  async enter(response: ServerResponse, bytes: number, { arrival, gone }: Arrived): Promise<Place> {
-    const place = { response, arrival, bytes, tookAt: Infinity };
-    if (this.hasRoom(bytes)) {
-      this.#writing.add(place);
-      return place;
-    }
+  async enter(response: ServerResponse, bytes: number, gone: AbortSignal): Promise<Place> {
+    const place = { response, bytes, tookAt: Infinity };
     const turn = new Promise<void>((begin) => this.#waiting.set(place, begin));
-    this.#timer ??= setInterval(() => this.#cutOffStalled(), TICK_MS);
+    this.#admit();
     try {
       await unlessGone(turn, gone);
     } catch (error) {
@@ -93,10 +82,8 @@ export class WritePlaces {
   }
 
   expect(url: string, bytes: number): void {
-    this.#sizes.delete(url);
+    if (this.#sizes.size >= MAX_SIZES) this.#sizes.clear();
     this.#sizes.set(url, bytes);
-    const [oldest] = this.#sizes.keys();
-    if (this.#sizes.size > MAX_SIZES && oldest !== undefined) this.#sizes.delete(oldest);
   }
 
   /** Notes that the client has taken a part of the answer. */
@@ -107,21 +94,27 @@ export class WritePlaces {
   leave(place: Place): void {
     this.#waiting.delete(place);
     this.#writing.delete(place);
-    for (const [next, begin] of [...this.#waiting].sort(([a], [b]) => b.arrival - a.arrival)) {
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (const [next, begin] of [...this.#waiting].reverse()) {
       if (!this.hasRoom(next.bytes)) break;
       this.#waiting.delete(next);
       this.#writing.add(next);
       begin();
     }
-    if (this.#waiting.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#cutOffStalled(), TICK_MS);
+    else {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
   }
 
   #cutOffStalled(): void {
     const since = this.#now() - STALLED_MS;
-    const stalled = [...this.#writing].filter(({ tookAt }) => tookAt <= since);
-    for (const place of stalled) {
+    for (const place of this.#writing) {
+      if (place.tookAt > since) continue;
       place.response.req.socket.destroy();
       this.leave(place);
     }

@@ -7,12 +7,12 @@ import { deferred } from './support/deferred.ts';
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Work that ends when its gate opens or it is abandoned, and a note of all that was begun and abandoned. */
-function noted(joinUntil: 'begin' | 'end' = 'end') {
-  const shared = new SharedWork<string>(joinUntil);
+function noted() {
+  const shared = new SharedWork<string>();
   const begun: string[] = [];
   const abandoned: string[] = [];
-  const ask = (key: string, { gate = Promise.resolve(), gone = new AbortController().signal, arrival = 0 } = {}) =>
-    shared.of(key, { arrival, gone }, async (signal) => {
+  const ask = (key: string, { gate = Promise.resolve(), gone = new AbortController().signal } = {}) =>
+    shared.of(key, gone, async (signal) => {
       begun.push(key);
       await Promise.race([gate, once(signal, 'abort')]);
       if (signal.aborted) abandoned.push(key);
@@ -23,21 +23,20 @@ function noted(joinUntil: 'begin' | 'end' = 'end') {
 }
 
 describe('shared work', () => {
-  test('is done once for all who ask for the same meanwhile, and anew for one who asks later', async () => {
+  test('is done once for all who ask for the same before it begins', async () => {
     const { ask, begun } = noted();
     const { promise: gate, resolve } = deferred();
-    const asked = [ask('page', { gate }), ask('page', { gate })];
+    const asked = [ask('other', { gate }), ask('page'), ask('page'), ask('page')];
     await settle();
-    const joined = ask('page', { gate });
     resolve();
-    expect(await Promise.all([...asked, joined])).toEqual(Array(3).fill('result of page'));
-    expect(begun).toEqual(['page']);
+    expect((await Promise.all(asked)).slice(1)).toEqual(Array(3).fill('result of page'));
+    expect(begun).toEqual(['other', 'page']);
     await ask('page');
-    expect(begun).toEqual(['page', 'page']);
+    expect(begun).toEqual(['other', 'page', 'page']);
   });
 
-  test('is not joined once it has begun, where its result may then be too old', async () => {
-    const { ask, begun } = noted('begin');
+  test('is not joined once it has begun, because its result may then be too old', async () => {
+    const { ask, begun } = noted();
     const { promise: gate, resolve } = deferred();
     const first = ask('page', { gate });
     await settle();
@@ -61,28 +60,21 @@ describe('shared work', () => {
     expect(await next).toBe('result of b');
   });
 
-  test('is done next for the client that arrived last, of equal ones for the first to ask', async () => {
+  test('is done first for the client that came last', async () => {
     const { ask, begun } = noted();
-    const { promise: gate, resolve } = deferred();
-    const asked = [
-      ask('running', { gate, arrival: 9 }),
-      ask('joined', { arrival: 1 }),
-      ...[3, 4, 2].map((arrival) => ask(`alone ${arrival}`, { arrival })),
-      ask('equal', { arrival: 3 }),
-      ask('joined', { arrival: 5 }),
-    ];
-    resolve();
-    await Promise.all(asked);
-    expect(begun).toEqual(['running', 'joined', 'alone 4', 'alone 3', 'equal', 'alone 2']);
+    await Promise.all(['running', 'a', 'b', 'c', 'a'].map((key) => ask(key)));
+    expect(begun).toEqual(['running', 'a', 'c', 'b']);
   });
 
   test('goes on while one of its clients is there, and ends when the last has left; the next one begins anew', async () => {
     const { ask, begun, abandoned } = noted();
     const { promise: gate } = deferred();
     const [first, second] = [new AbortController(), new AbortController()];
+    const before = ask('before');
     const left = [first, second].map(({ signal: gone }) =>
       expect(ask('page', { gate, gone })).rejects.toThrow(ClientGoneError),
     );
+    await before;
     await settle();
     first.abort();
     await settle();
@@ -91,7 +83,7 @@ describe('shared work', () => {
     await settle();
     expect(await ask('page')).toBe('result of page');
     await Promise.all(left);
-    expect([begun, abandoned]).toEqual([['page', 'page'], ['page']]);
+    expect([begun, abandoned]).toEqual([['before', 'page', 'page'], ['page']]);
   });
 
   test('is never begun for clients that have left before its turn', async () => {

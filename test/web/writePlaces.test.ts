@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { RequestLimiter } from '../../src/web/requestLimiter.ts';
-import { sendExposition } from '../../src/web/sending.ts';
+import { clientGone } from '../../src/web/clientGone.ts';
+import { sendAnswer } from '../../src/web/sending.ts';
 import { WritePlaces } from '../../src/web/writePlaces.ts';
 import { eventually } from '../support/eventually.ts';
 import { serve } from './support/app.ts';
@@ -20,15 +20,14 @@ async function serveAnswers(deafClients: number, target: (index: number) => stri
     state.looks += 1;
     return state.clock;
   });
-  const limiter = new RequestLimiter(0, places);
   const app = express();
   const sockets: Socket[] = [];
   const answer = (path: string, render: (limit: number) => Buffer): void => {
-    const handle = limiter.guard(async (request, response, slot) => {
+    app.get(path, async (request, response) => {
       sockets.push(request.socket);
-      await sendExposition(response, FORM, (limit) => Promise.resolve([render(limit)]), slot);
+      const client = { gone: clientGone(response), places };
+      await sendAnswer(response, FORM, (limit) => Promise.resolve([render(limit)]), client).catch(() => undefined);
     });
-    app.get(path, handle as never);
   };
   answer('/large', (limit) => {
     // An answer that ends at a limit holds nearly nothing.
@@ -60,11 +59,11 @@ describe('large answers', () => {
     const { origin, deaf, places } = await serveAnswers(9);
     expect(places.taken).toEqual({ writing: 8, waiting: 1 });
     expect((await get(`${origin}/small`)).bytes).toHaveLength(64 * 1024);
-    expect((await get(`${origin}/large`, { method: 'HEAD' })).headers['content-length']).toBe(String(LARGE.length));
     deaf[0]?.socket.destroy();
     await eventually(() => expect(places.taken).toEqual({ writing: 8, waiting: 0 }));
     for (const { socket } of deaf) socket.destroy();
     await eventually(() => expect(places.taken).toEqual({ writing: 0, waiting: 0 }));
+    expect((await get(`${origin}/large`, { method: 'HEAD' })).headers['content-length']).toBe(String(LARGE.length));
   });
 
   test.each([
@@ -141,7 +140,6 @@ describe('a client that takes nothing for two seconds', () => {
 describe('room for an answer', () => {
   const MB = 1_000_000;
   const stays = new AbortController().signal;
-  const client = (arrival = 0, gone = stays) => ({ arrival, gone });
   const response = {} as never;
 
   test.each<[what: string, written: readonly number[], bytes: number, hasRoom: boolean]>([
@@ -154,31 +152,29 @@ describe('room for an answer', () => {
     ['is for no eighth beside the first one', Array<number>(8).fill(1), 1, false],
   ])('%s', async (_, written, bytes, hasRoom) => {
     const places = new WritePlaces(() => 0);
-    for (const each of written) await places.enter(response, each, client());
+    for (const each of written) await places.enter(response, each, stays);
     expect(places.hasRoom(bytes)).toBe(hasRoom);
   });
 
   test('is lost by an answer that turned out too large beside others, but for the oldest', async () => {
     const places = new WritePlaces(() => 0);
-    const [oldest, second] = [await places.enter(response, 1, client()), await places.enter(response, 1, client())];
+    const [oldest, second] = [await places.enter(response, 1, stays), await places.enter(response, 1, stays)];
     expect(places.resize(oldest, 900 * MB)).toBe(true);
     expect([places.resize(second, 128 * MB), places.resize(second, 128 * MB + 1)]).toEqual([true, false]);
   });
 
-  test('is given to the request that arrived last, whichever asked first, and to none that has left', async () => {
+  test('is given to the request that came last, and to none that has left', async () => {
     const places = new WritePlaces(() => 0);
-    const writing = await Promise.all(Array.from({ length: 8 }, () => places.enter(response, 1, client())));
+    const writing = await Promise.all(Array.from({ length: 8 }, () => places.enter(response, 1, stays)));
     const leaving = new AbortController();
     const entered: string[] = [];
-    const ask = (name: string, arrival: number, gone = stays) =>
-      places.enter(response, 1, client(arrival, gone)).then(() => entered.push(name));
-    const waiting = [ask('third', 3), ask('first', 1), ask('second', 2)];
-    const left = expect(ask('fourth', 4, leaving.signal)).rejects.toThrow('closed its connection');
+    const ask = (name: string, gone = stays) => places.enter(response, 1, gone).then(() => entered.push(name));
+    const left = expect(ask('gone', leaving.signal)).rejects.toThrow('closed its connection');
+    const waiting = ['first', 'second', 'third'].map((name) => ask(name));
     leaving.abort();
     await left;
     for (const place of writing.slice(0, 3)) {
       places.leave(place);
-      await Promise.race(waiting);
     }
     await Promise.all(waiting);
     expect(entered).toEqual(['third', 'second', 'first']);

@@ -3,9 +3,9 @@ import { tagLabel } from '../../metrics/family.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { pageSender } from '../sending.ts';
 import { unlessGone } from '../clientGone.ts';
-import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ApplicationView } from '../../collect/serve/accountStatus.ts';
 import {
+  type Handler,
   HttpError,
   normalisePrefix,
   PATHS,
@@ -25,14 +25,14 @@ const MAX_LOGGED_CONFLICTS = 100;
  * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
  * chooses accounts: a job for each keeps its targets when the list of another account cannot be read.
  */
-export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>): LimitedHandler {
+export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>): Handler {
   const logged = new Set<string>();
   const warnOnce = (label: string, message: string): void => {
     if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
     logged.add(label);
     deps.warn(message);
   };
-  return async (request, response, slot) => {
+  return async (request, response, client) => {
     const target = targetOf(request);
     const { prefix, isSecure } = relativeRoot(deps.settings, target, request.secure);
     // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
@@ -42,7 +42,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     const waitMs = timeToRespond(request, collection, 0);
     const chosen = new Set(request.query.getAll('account'));
     const collector = deps.collector();
-    const { gone } = slot;
+    const { gone } = client;
     await unlessGone(collector.readLists(waitMs, gone), gone);
     const known = collector.applicationLists().map(({ account }) => account);
     const unknown = [...chosen].find((account) => !known.includes(account));
@@ -57,7 +57,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
       await unlessGone(Promise.all(scopes.map((one) => collector.refresh(one, waitMs, gone))), gone);
     }
     const key = JSON.stringify(['sd', target, address, [...chosen].toSorted()]);
-    await sendPage(response, slot, 'application/json; charset=utf-8', key, function* () {
+    await sendPage(response, client, 'application/json; charset=utf-8', key, function* () {
       let separator = '[';
       for (const { account, application } of applicationsOf(collector, chosen)) {
         const labels = [...address, ...labelsOf(account, application), ...tagLabels(application, warnOnce)];

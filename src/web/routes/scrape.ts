@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { familiesOf, writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
 import { ClientGoneError, unlessGone } from '../clientGone.ts';
-import { sendExposition, type Render } from '../sending.ts';
+import { sendAnswer, type Render } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
-import type { LimitedHandler } from '../requestLimiter.ts';
 import type { ProbeResult } from '../../collect/serve/probeResult.ts';
-import { HttpError, type WebDependencies } from '../dependencies.ts';
+import { HttpError, type Handler, type WebDependencies } from '../dependencies.ts';
 import { PROBE } from '../../metrics/catalogueExporter.ts';
 import { acceptsGzip, negotiate } from '../../exposition/formats.ts';
 import { GROUPS, type Group } from '../../reads/reads.ts';
@@ -41,17 +40,17 @@ export class LastScrapes {
  * `collect[]=exporter` alone makes no call to New Relic. Work for a client that has left stops. HEAD does the same without
  * sending the body, so that its headers are those of GET.
  */
-export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
+export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): Handler {
   /** Milliseconds that the last response took to render and send, by its groups: the next one takes about the same. */
   const writeTimes = new Map<string, number>();
-  const renders = new SharedWork<{ pieces: readonly Buffer[]; complete: boolean }>('begin');
-  return async (request, response, slot) => {
+  const renders = new SharedWork<{ pieces: readonly Buffer[]; complete: boolean }>();
+  return async (request, response, client) => {
     const { groups, own: wantsOwn } = readSelection(request.query);
     const collection = deps.collection();
     const selection = `${[...groups].toSorted().join()} ${wantsOwn}`;
-    const waitMs = slot.mayWait ? timeToRespond(request, collection, writeTimes.get(selection) ?? 0) : 0;
+    const waitMs = client.mayWait ? timeToRespond(request, collection, writeTimes.get(selection) ?? 0) : 0;
     const asOf = deps.monotonic();
-    const { gone } = slot;
+    const { gone } = client;
     if (groups.size > 0) lastScrapes.note(request.socket.remoteAddress, deps.now(), asOf);
     if (!collection.background && groups.size > 0) {
       await unlessGone(deps.collector().refresh({ groups }, waitMs, gone), gone);
@@ -73,13 +72,13 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
     };
     const render: Render = async (limit) => {
       const key = `${selection} ${form.format} ${form.gzip} ${limit}`;
-      const { pieces, complete } = await renders.of(key, slot, (abandoned) => renderAll(abandoned, limit));
+      const { pieces, complete } = await renders.of(key, gone, (abandoned) => renderAll(abandoned, limit));
       count(complete);
       return pieces;
     };
     const writingFrom = deps.monotonic();
     try {
-      const isTaken = await sendExposition(response, form, render, slot);
+      const isTaken = await sendAnswer(response, form, render, client);
       if (!isTaken && gone.aborted) throw new ClientGoneError();
       // A HEAD request takes no body, so its time says nothing.
       if (isTaken && request.method === 'GET') writeTimes.set(selection, deps.monotonic() - writingFrom);
@@ -94,15 +93,15 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
 }
 
 /** `/probe`: one application of one account. A request names it by its id in the account's list, never by an address. */
-export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): LimitedHandler {
+export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): Handler {
   let lastWrite = 0;
-  return async (request, response, slot) => {
+  return async (request, response, client) => {
     const { account, applicationId, debug } = readProbeQuery(request.query);
     const collection = deps.collection();
     const startedAt = deps.monotonic();
     lastScrapes.note(request.socket.remoteAddress, deps.now(), startedAt);
-    const waitMs = slot.mayWait ? timeToRespond(request, collection, lastWrite) : 0;
-    const { gone } = slot;
+    const waitMs = client.mayWait ? timeToRespond(request, collection, lastWrite) : 0;
+    const { gone } = client;
     const result = await unlessGone(deps.collector().probe(account, applicationId, waitMs, gone), gone);
     if (result.kind === 'unknown_account') {
       const known = deps.mask.text(accountsInWords(result.known));
@@ -124,7 +123,7 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): L
       const words = debug ? deps.mask.text(inWords(account, applicationId, result, seconds)) : '';
       return [Buffer.from(words), ...pieces];
     };
-    const isTaken = await sendExposition(response, form, render, slot);
+    const isTaken = await sendAnswer(response, form, render, client);
     if (isTaken && request.method === 'GET' && !debug) lastWrite = deps.monotonic() - writingFrom;
   };
 }

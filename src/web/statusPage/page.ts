@@ -1,6 +1,12 @@
 import type { Group } from '../../reads/reads.ts';
-import { linkPrefix, PATHS, type WebDependencies, type WebSettings } from '../dependencies.ts';
-import type { LimitedHandler, RequestSlot } from '../requestLimiter.ts';
+import {
+  type Client,
+  type Handler,
+  linkPrefix,
+  PATHS,
+  type WebDependencies,
+  type WebSettings,
+} from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import type { pageSender } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
@@ -28,9 +34,9 @@ const REFRESH_SECONDS = 30;
 export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>, scrapes: LastScrapes) {
   const { settings } = deps;
   const prefix = linkPrefix(settings);
-  const views = new SharedWork<View>('end');
-  const view = (slot: RequestSlot) =>
-    views.of('', slot, async (abandoned) => {
+  const views = new SharedWork<View>();
+  const view = ({ gone }: Client) =>
+    views.of('', gone, async (abandoned) => {
       const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
       const accounts = await joinAccounts(all, blocks, abandoned);
       const { background, max_age: maxAge } = deps.collection();
@@ -47,7 +53,7 @@ export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof p
     });
 
   return {
-    page: async (request, response, slot) => {
+    page: async (request, response, client) => {
       const asked = request.query;
       const query = {
         path: `${prefix}/`,
@@ -57,22 +63,24 @@ export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof p
         refreshes: asked.get('refresh') !== '0',
         isOpen: asked.get('open') === '1',
       };
-      const shown = await view(slot);
+      const shown = await view(client);
       // The policy is added to one of the web configuration and does not replace it, because a browser obeys both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
       const key = `page of ${shown.now}: ${JSON.stringify(query)}`;
-      await sendPage(response, slot, 'text/html; charset=utf-8', key, () => statusPage(shown, query, settings, prefix));
+      await sendPage(response, client, 'text/html; charset=utf-8', key, () =>
+        statusPage(shown, query, settings, prefix),
+      );
     },
-    json: async (_request, response, slot) => {
-      const shown = await view(slot);
-      await sendPage(response, slot, 'application/json; charset=utf-8', `status of ${shown.now}`, () =>
+    json: async (_request, response, client) => {
+      const shown = await view(client);
+      await sendPage(response, client, 'application/json; charset=utf-8', `status of ${shown.now}`, () =>
         statusDocument(shown, settings.version),
       );
     },
-    config: (_request, response, slot) =>
-      sendPage(response, slot, 'text/plain; charset=utf-8', 'config', () => [deps.configText()]),
-  } satisfies Record<string, LimitedHandler>;
+    config: (_request, response, client) =>
+      sendPage(response, client, 'text/plain; charset=utf-8', 'config', () => [deps.configText()]),
+  } satisfies Record<string, Handler>;
 }
 
 const LOOKS = { bad: [CROSS, 'b3261e'], warn: ['!', '8a5300'], good: [TICK, '1a7034'] } as const;
