@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { clientGone, ClientGoneError } from './clientGone.ts';
+import { clientGone } from './clientGone.ts';
 import { scrapeLimiter } from './requestLimiter.ts';
 import { pageSender, sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, HttpError, linkPrefix, normalisePrefix, PATHS } from './dependencies.ts';
@@ -35,10 +35,11 @@ export function createApp(deps: WebDependencies): Express {
   /** Wraps a handler: an internal error is reported to `failed` and answered with a sentence, never with a stack. */
   const safely = (handler: Handler): RequestHandler<object, unknown, unknown, URLSearchParams> => {
     return async (request, response) => {
+      const gone = clientGone(response);
       try {
-        await handler(request, response, { gone: clientGone(response), mayWait: true, places });
+        await handler(request, response, { gone, mayWait: true, places });
       } catch (error) {
-        if (error instanceof ClientGoneError) request.socket.destroy();
+        if (gone.aborted) request.socket.destroy();
         else if (error instanceof HttpError) sendText(response, error.status, error.message);
         else {
           deps.failed(error);

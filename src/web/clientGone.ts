@@ -1,14 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { ServerResponse } from 'node:http';
-
-/** Thrown where work stops because its client has closed the connection. */
-export class ClientGoneError extends Error {
-  override readonly name = 'ClientGoneError';
-
-  constructor() {
-    super('the client closed its connection');
-  }
-}
+import { abortReason } from '../eventLoop/clock.ts';
 
 /**
  * Returns a signal that is aborted when the client leaves before its response was written. Watches the socket too, because Node emits no `close` event for the later responses of pipelined requests.
@@ -29,10 +21,10 @@ export function clientGone(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** The result of the work; rejects with a {@link ClientGoneError} as soon as the client has left, while the work continues. */
+/** The result of the work; rejects with the reason of the signal as soon as the client has left, while the work continues. */
 export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
   const left = new Promise<never>((_resolve, reject) => {
-    const leave = () => reject(new ClientGoneError());
+    const leave = () => reject(abortReason(gone));
     if (gone.aborted) leave();
     // The signal lives no longer than its request.
     else gone.addEventListener('abort', leave, { once: true });

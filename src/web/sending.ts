@@ -65,8 +65,8 @@ export function pageSender(mask: (text: string) => string) {
 /**
  * Sends what `render` gives. A large answer needs a place before it is rendered, so that answers that wait hold no memory; one
  * without a place ends where it turns out to be large, and is rendered again in its turn. Resolves to false, with the connection
- * closed, when the client did not take the answer. Rejects with what `render` throws, or with a {@link ClientGoneError}, with
- * nothing sent.
+ * closed, when the client did not take the answer. Rejects with what `render` throws, or where the client
+ * left while it waited, with nothing sent.
  */
 export async function sendAnswer(
   response: ServerResponse,

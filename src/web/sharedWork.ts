@@ -19,7 +19,7 @@ export class SharedWork<T> {
   #isBusy = false;
 
   /**
-   * Work for one client; rejects with a {@link ClientGoneError} as soon as it has left (`gone`). `make` does it in slices, and stops
+   * Work for one client; rejects as soon as it has left (`gone`). `make` does it in slices, and stops
    * when its signal is aborted.
    */
   async of(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {

@@ -62,7 +62,7 @@ export class WritePlaces {
     return this.#bytesBesideOldest() <= MAX_BYTES;
   }
 
-  /** Takes a place once one is free, until `leave`. Rejects with a {@link ClientGoneError} as soon as the client has left. */
+  /** Takes a place once one is free, until `leave`. Rejects as soon as the client has left. */
   async enter(response: ServerResponse, bytes: number, gone: AbortSignal): Promise<Place> {
     const place = { response, bytes, tookAt: Infinity };
     const turn = new Promise<void>((begin) => this.#waiting.set(place, begin));

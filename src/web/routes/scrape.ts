@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { familiesOf, writeExposition, type OwnFamily } from '../../exposition/exposition.ts';
-import { ClientGoneError, unlessGone } from '../clientGone.ts';
+import { unlessGone } from '../clientGone.ts';
 import { sendAnswer, type Render } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
 import type { ProbeResult } from '../../collect/serve/probeResult.ts';
@@ -77,17 +77,15 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
       return pieces;
     };
     const writingFrom = deps.monotonic();
+    let isTaken = false;
     try {
-      const isTaken = await sendAnswer(response, form, render, client);
-      if (!isTaken && gone.aborted) throw new ClientGoneError();
+      isTaken = await sendAnswer(response, form, render, client);
+    } finally {
+      const tookMs = deps.monotonic() - writingFrom;
+      // The time of a scraper that gave up counts too; otherwise the next response would be late again.
+      if (gone.aborted) writeTimes.set(selection, Math.max(tookMs, writeTimes.get(selection) ?? 0));
       // A HEAD request takes no body, so its time says nothing.
-      if (isTaken && request.method === 'GET') writeTimes.set(selection, deps.monotonic() - writingFrom);
-    } catch (error) {
-      // Record the time even if the scraper gave up; otherwise the next response would be late too.
-      if (error instanceof ClientGoneError) {
-        writeTimes.set(selection, Math.max(deps.monotonic() - writingFrom, writeTimes.get(selection) ?? 0));
-      }
-      throw error;
+      else if (isTaken && request.method === 'GET') writeTimes.set(selection, tookMs);
     }
   };
 }
