@@ -249,7 +249,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('names a changed reason with the one before, and says that a group works again once nothing of it fails', async () => {
+  it('says each reason once, and that a group works again once nothing of it fails', async () => {
     const world = World.of(3, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     world.lines.length = 0;
@@ -262,10 +262,10 @@ describe('the log', () => {
     await failsWith('network', 1, 2);
     await failsWith('timeout', 1);
     await failsWith(undefined);
-    expect(world.lines.map(({ level, msg, reason, before, failed }) => [level, msg, reason, before, failed])).toEqual([
-      [40, 'Could not be read', 'timeout', undefined, 2],
-      [40, 'Could not be read', 'network', 'timeout', 2],
-      [30, 'Works again', 'timeout, network', undefined, undefined],
+    expect(world.lines.map(({ level, msg, reason, failed }) => [level, msg, reason, failed])).toEqual([
+      [40, 'Could not be read', 'timeout', 2],
+      [40, 'Could not be read', 'network', 2],
+      [30, 'Works again', 'timeout, network', undefined],
     ]);
     expect(world.lines[0]).toMatchObject({ group: 'application_metrics', problem: 'metric_data: timeout' });
   });
@@ -281,18 +281,22 @@ describe('the log', () => {
     expect(world.lines).toHaveLength(because.length + 1);
   });
 
-  it('of a key that is refused for metric data only has one line for the refusal, and one when it ends', async () => {
+  it('of a key that is refused for metric data only has one line for each refusal, and the group one when it ends', async () => {
     const world = World.of(2, 0);
-    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
-    await world.scrapeFor(600);
-    const about = () => world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
-    expect(about()).toEqual([50]);
-    world.reader.fault = () => undefined;
-    await world.scrapeFor(600);
-    expect(about()).toEqual([50, 30]);
+    const refused = async (isRefused: boolean) => {
+      world.reader.fault = ({ kind }) =>
+        isRefused && kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined;
+      await world.scrapeFor(600);
+      return [/^The account is refused/, /^Works again/].map(
+        (sentence) => world.lines.filter(({ msg }) => sentence.test(msg)).length,
+      );
+    };
+    expect(await refused(true)).toEqual([1, 0]);
+    expect(await refused(false)).toEqual([1, 1]);
+    expect(await refused(true)).toEqual([2, 1]);
   });
 
-  it('of a refusal ends although a group that was refused has been left out meanwhile', async () => {
+  it('of a second refusal is written although a group of the first has been left out meanwhile', async () => {
     const world = World.of(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(120);
@@ -303,8 +307,9 @@ describe('the log', () => {
     });
     world.reader.fault = () => undefined;
     await world.scrapeFor(600);
-    const about = world.lines.filter(({ msg }) => msg.startsWith('The account is')).map(({ level }) => level);
-    expect(about).toEqual([50, 30]);
+    world.reader.fault = () => ({ reason: 'auth', status: 401 });
+    await world.scrapeFor(600);
+    expect(world.lines.filter(({ msg }) => msg.startsWith('The account is refused'))).toHaveLength(2);
   });
 });
 

@@ -98,7 +98,7 @@ export class AccountCollector {
     const waited = refresh.wait(deadline, signal);
     this.#detach(this.#request(refresh));
     if ((await waited) && refresh.requesting === 0) this.#demand.forget(refresh);
-    if (signal?.aborted !== true) await this.schedule.update(true);
+    if (signal?.aborted !== true) await this.schedule.update();
   }
 
   /** True for an account for which no scrape waits: it pauses, is refused, fails, or is slowed by more than a quarter. */
@@ -416,7 +416,7 @@ export class AccountCollector {
     this.#refused = words;
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
-    this.report.refused(reason);
+    if (reason !== undefined) this.report.refused(reason);
   }
 
   #detach(work: Promise<unknown>): void {

@@ -1,6 +1,6 @@
 import type { AccountConfig } from '../../config/config.ts';
 import type { Clock } from '../../eventLoop/clock.ts';
-import { FIRST_OF, READS, type Group, type Kind } from '../../reads/reads.ts';
+import { FIRST_OF, READS, type Group } from '../../reads/reads.ts';
 import type { Task } from '../inventory/task.ts';
 
 /** The scope of a request: everything, some groups, one account, or one application. */
@@ -33,9 +33,6 @@ export function neededGroups(
   };
 }
 
-/** Limit for the refreshes that are kept: scrapers and probes of one account use fewer scopes. */
-const MAX_REFRESHES = 10_000;
-
 /** What scrapes, probes and the timer ask of one account: a refresh for each scope. Times are of the monotonic clock. */
 export class Demand {
   readonly #clock: Clock;
@@ -49,7 +46,6 @@ export class Demand {
     const { groups, applicationId, listsOnly } = scope;
     const key = `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
     const refresh = this.refreshes.get(key) ?? new Refresh(key, scope, this.#clock);
-    if (this.refreshes.size >= MAX_REFRESHES) this.drop(false, -Infinity);
     this.refreshes.set(key, refresh);
     refresh.requestedAt = this.#clock.monotonic();
     refresh.needs = neededGroups(scope, account, enabled);
@@ -62,10 +58,7 @@ export class Demand {
 
   /** Records that a task has ended, or was removed from the inventory. */
   ended(task: Task): void {
-    for (const { left } of this.refreshes.values()) {
-      const tasks = left.get(task.kind);
-      if (tasks?.delete(task) === true && tasks.size === 0) left.delete(task.kind);
-    }
+    for (const { pending } of this.refreshes.values()) pending.delete(task);
   }
 
   /**
@@ -78,19 +71,15 @@ export class Demand {
   }
 
   stop(): void {
-    for (const { left } of this.refreshes.values()) left.clear();
+    for (const { pending } of this.refreshes.values()) pending.clear();
     this.notify(true);
   }
 
-  /**
-   * Removes refreshes without a waiting scrape: all of them once all work has ended, otherwise those requested before `oldest`,
-   * and the oldest of them when there are too many.
-   */
+  /** Removes refreshes without a waiting scrape: all of them once all work has ended, otherwise those requested before `oldest`. */
   drop(isIdle: boolean, oldest: number): void {
     for (const refresh of this.refreshes.values()) {
       if (refresh.waiters.size > 0 || refresh.requesting > 0) continue;
-      const isOld = refresh.requestedAt < oldest || this.refreshes.size >= MAX_REFRESHES;
-      if (isIdle || isOld) this.forget(refresh);
+      if (isIdle || refresh.requestedAt < oldest) this.forget(refresh);
     }
   }
 }
@@ -112,8 +101,8 @@ export class Refresh {
   readonly #clock: Clock;
   /** A function for each waiting scrape, which releases it when there is nothing more to wait for. */
   readonly waiters = new Set<(isHeldUp: boolean) => void>();
-  /** The tasks that the scrapes still wait for, by kind; no kind is without tasks. */
-  readonly left = new Map<Kind, Set<Task>>();
+  /** The tasks that the scrapes still wait for. */
+  readonly pending = new Set<Task>();
 
   constructor(key: string, scope: Scope, clock: Clock) {
     this.key = key;
@@ -136,10 +125,7 @@ export class Refresh {
 
   /** Makes the scrapes that wait now wait for a task, too. */
   add(task: Task): void {
-    if (this.waiters.size === 0) return;
-    const tasks = this.left.get(task.kind);
-    if (tasks === undefined) this.left.set(task.kind, new Set([task]));
-    else tasks.add(task);
+    if (this.waiters.size > 0) this.pending.add(task);
   }
 
   /**
@@ -158,12 +144,12 @@ export class Refresh {
         cancel?.();
         signal?.removeEventListener('abort', release);
         const isLast = this.waiters.size === 0;
-        resolve(isLast && this.left.size === 0);
-        if (isLast) this.left.clear();
+        resolve(isLast && this.pending.size === 0);
+        if (isLast) this.pending.clear();
       };
       // While requests are running, it is not known yet what there is to wait for.
       const check = (isHeldUp: boolean): void => {
-        if (this.requesting === 0 && (this.left.size === 0 || (deadline !== Infinity && isHeldUp))) release();
+        if (this.requesting === 0 && (this.pending.size === 0 || (deadline !== Infinity && isHeldUp))) release();
       };
       this.waiters.add(check);
       signal?.addEventListener('abort', release, { once: true });

@@ -17,9 +17,8 @@ class GroupProgress {
   /** The duration of the last refresh, and the end of the last one without failure (Unix seconds). */
   seconds: number | undefined;
   lastSuccess: number | undefined;
-  /** While it fails: the reasons that were logged since the failure began, and the reasons of the last refresh. */
-  logged: ReadonlySet<string> = new Set();
-  reasons: ReadonlySet<string> = new Set();
+  /** The reasons that were logged since the group began to fail. */
+  readonly logged = new Set<FailureReason>();
 }
 
 /**
@@ -34,8 +33,7 @@ export class Report {
     Group,
     GroupProgress
   >;
-  #isRefused = false;
-  /** True from the line of a refusal to the line of its end. */
+  /** True from the line of a refusal until a group that was refused works again. */
   #refusalLogged = false;
   /** The end of the pause that was logged last. */
   #loggedPause = -Infinity;
@@ -83,8 +81,7 @@ export class Report {
   }
 
   groupDisabled(group: Group): void {
-    this.#groups[group].logged = this.#groups[group].reasons = new Set();
-    this.#endRefusal();
+    this.#forgetReasons(group);
   }
 
   attemptFailed({ group, subject, problem }: Task): void {
@@ -96,17 +93,12 @@ export class Report {
   /**
    * Logs the consequence of a refusal; the line of the failing group has its reason. With a key that may read only the list,
    * each read of the list ends the refusal, and the next task renews it: all together have one line.
-   *
-   * @param reason undefined: New Relic accepts the account again
    */
-  refused(reason: FailureReason | undefined): void {
-    this.#isRefused = reason !== undefined;
-    if (reason !== undefined && !this.#refusalLogged) {
-      const meanwhile = 'meanwhile only its application list is read, once per interval';
-      this.logger.error(`The account is refused: ${REMEDIES[reason]}; ${meanwhile}`);
-      this.#refusalLogged = true;
-    }
-    this.#endRefusal();
+  refused(reason: FailureReason): void {
+    if (this.#refusalLogged) return;
+    this.#refusalLogged = true;
+    const meanwhile = 'meanwhile only its application list is read, once per interval';
+    this.logger.error(`The account is refused: ${REMEDIES[reason]}; ${meanwhile}`);
   }
 
   /** Logs a pause that New Relic requested because of an overload, once even if several responses requested it. */
@@ -125,34 +117,28 @@ export class Report {
     progress.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
     const failed = this.#failed(group);
     if (failed.length === 0) progress.lastSuccess = this.#clock.now() / 1000;
-    const { logged, reasons: last } = progress;
+    const { logged } = progress;
     const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
-    const reasons = new Set<string>(problems.map(({ reason }) => reason));
-    // The reasons of the last refresh are gone: the group fails for others now.
-    const isChanged = last.size > 0 && ![...last].some((reason) => reasons.has(reason));
-    for (const reason of reasons) {
+    for (const { reason } of problems) {
       if (logged.has(reason)) continue;
+      logged.add(reason);
       const alike = problems.filter((problem) => problem.reason === reason);
-      const before = isChanged ? { before: [...last].join(', ') } : {};
-      const about = { group, reason, ...before, failed: alike.length, problem: alike.at(-1)?.text };
+      const about = { group, reason, failed: alike.length, problem: alike.at(-1)?.text };
       this.logger.warn(about, 'Could not be read');
     }
-    const isOver = reasons.size === 0 && logged.size > 0;
-    if (isOver) this.logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
-    progress.logged = isOver ? reasons : new Set([...logged, ...reasons]);
-    progress.reasons = reasons;
-    this.#endRefusal();
+    if (problems.length > 0 || logged.size === 0) return;
+    this.logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
+    this.#forgetReasons(group);
+  }
+
+  #forgetReasons(group: Group): void {
+    const { logged } = this.#groups[group];
+    if (logged.has('auth') || logged.has('forbidden')) this.#refusalLogged = false;
+    logged.clear();
   }
 
   /** The failing tasks of a group, without removed ones and those no longer in demand. */
   #failed(group: Group): Task[] {
     return [...this.#groups[group].failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
-  }
-
-  #endRefusal(): void {
-    if (this.#isRefused || !this.#refusalLogged) return;
-    for (const group of GROUPS) if (this.#groups[group].reasons.has('auth')) return;
-    this.logger.info('The account is accepted again');
-    this.#refusalLogged = false;
   }
 }

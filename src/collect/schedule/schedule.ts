@@ -28,7 +28,7 @@ const NO_OWN_INTERVAL = DAY_MS;
 /** The minimum time for which a task is in demand after a request, in milliseconds. */
 const DEMAND_TTL = 300_000;
 
-/** The minimum age of a plan before it is made again, in milliseconds, unless the number of tasks in demand has doubled. */
+/** The minimum age of a plan before it is made again, in milliseconds, unless the demand has grown by half. */
 const PLAN_AGE = 5_000;
 
 type TaskOrGroup = Pick<Task, 'group'> & Partial<Pick<Task, 'interval'>>;
@@ -49,10 +49,11 @@ export class Schedule {
    * The time when the wall clock was last set forward, or the machine woke from sleep: all data that were read before are due.
    */
   everythingDueSince = -Infinity;
-  #planned = { at: -Infinity, tasks: 0, newlyInDemand: 0 };
+  #planned = { startedAt: -Infinity, tasks: 0 };
   #planning: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
+  /** The number of tasks that came into demand since the plan was made. */
   #newlyInDemand = 0;
 
   constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
@@ -144,22 +145,11 @@ export class Schedule {
     return window === undefined ? nextRegularAttempt(attempt, interval) : retryAt(task.failures, attempt, interval);
   }
 
-  /**
-   * Makes the plan again when it is old or the demand has doubled, in portions so that other work gets a turn.
-   *
-   * @param exact also for any other new demand
-   */
-  async update(exact = false): Promise<void> {
-    const newlyInDemand = this.#newlyInDemand;
-    const added = newlyInDemand - this.#planned.newlyInDemand;
-    const isOutdated = added > 0 && (exact || added >= this.#planned.tasks);
-    if (!isOutdated && this.#context.clock.monotonic() - this.#planned.at < PLAN_AGE) return;
-    // Only one plan is made at a time: for a large fleet, the next requests of tasks may come before it is finished.
-    while (this.#planning !== undefined) {
-      await this.#planning;
-      if (!exact || this.#planned.newlyInDemand >= newlyInDemand) return;
-    }
-    this.#planning = inSlices(this.#makePlan()).finally(() => (this.#planning = undefined));
+  /** Makes the plan again when it is old or the demand has grown by half, in portions so that other work gets a turn. */
+  async update(): Promise<void> {
+    const isOld = this.#context.clock.monotonic() - this.#planned.startedAt >= PLAN_AGE;
+    if (!isOld && this.#newlyInDemand <= this.#planned.tasks / 2) return;
+    this.#planning ??= inSlices(this.#makePlan()).finally(() => (this.#planning = undefined));
     await this.#planning;
   }
 
@@ -168,8 +158,8 @@ export class Schedule {
   }
 
   *#makePlan(): Generator<undefined> {
-    const now = this.#context.clock.monotonic();
-    const newlyInDemand = this.#newlyInDemand;
+    const startedAt = this.#context.clock.monotonic();
+    this.#newlyInDemand = 0;
     // Tasks of different intervals are rarely due together, so they are taken to share no call.
     const parts = new Map<string, Task[]>();
     let tasks = 0;
@@ -200,7 +190,7 @@ export class Schedule {
     const { slowdown } = this.plan;
     this.plan = this.#planOf(calls);
     if (this.plan.slowdown !== slowdown) this.#reschedule(0);
-    this.#planned = { at: now, tasks, newlyInDemand };
+    this.#planned = { startedAt, tasks };
   }
 
   #planOf(calls: ReadonlyMap<Group, number>): Plan {
