@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../src/api/upstreamError.ts';
 import type { GoldenMetric, GoldenSubject, MonitoredEntity } from '../../src/api/upstreamReader.ts';
-import { ChosenEntities } from '../../src/collect/inventory/selection.ts';
+import { chooseEntities } from '../../src/collect/inventory/selection.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { goldenFamilies } from '../../src/metrics/monitoredFamilies.ts';
@@ -261,7 +261,7 @@ describe('entities', () => {
     fc.assert(
       fc.property(names, fc.integer({ min: 1, max: 10 }), (listed, max_entities) => {
         const all = listed.map(({ name, guid }) => entity(name, { guid }));
-        const { entities, leftOut } = new ChosenEntities(selection({ max_entities, exclude: [{ name: 'a*' }] }), all);
+        const { entities, leftOut } = chooseEntities(selection({ max_entities, exclude: [{ name: 'a*' }] }), all);
         const sorted = all
           .filter(({ name }) => !name.startsWith('a'))
           .sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
@@ -301,7 +301,7 @@ describe('golden metrics', () => {
     await world.scrape();
     await world.nextScrape(5);
     expect(warnings(world)).toEqual([
-      'entities: no entity of EXT-SERVICE has a golden metric "nope": they have errorRate, throughput',
+      'entities: golden metric "nope" of EXT-SERVICE: no entity has it: they have errorRate, throughput',
     ]);
     expect(world.status.entities).toMatchObject([{ missingMetrics: warnings(world) }]);
   });

@@ -186,8 +186,8 @@ describe('check --live', () => {
     expect(good.status).toBe(0);
     const bad = await checkLive(settings('throughput', 'responseTime', 'nope'));
     expect(bad.stdout.split('\n').filter((line) => /problem|warning/.test(line))).toEqual([
-      '  problem: entities: no entity of EXT-SERVICE has a golden metric "responseTime"; did you mean "responseTimeMs"?',
-      '  problem: entities: no entity of EXT-SERVICE has a golden metric "nope": they have errorRate, responseTimeMs, throughput',
+      '  problem: entities: golden metric "responseTime" of EXT-SERVICE: no entity has it; did you mean "responseTimeMs"?',
+      '  problem: entities: golden metric "nope" of EXT-SERVICE: no entity has it: they have errorRate, responseTimeMs, throughput',
     ]);
     expect(bad.status).toBe(1);
   });

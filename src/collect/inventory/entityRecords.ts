@@ -28,7 +28,7 @@ import {
   type GoldenSource,
 } from '../../nrql/goldenMetric.ts';
 import type { AccountContext } from './accountContext.ts';
-import { ChosenEntities } from './selection.ts';
+import { chooseEntities } from './selection.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
 type Columns = GoldenSubject['columns'];
@@ -64,7 +64,7 @@ export interface TypeRecord {
   readonly list: Task;
   /** The complete list as it was read; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
-  chosen: ChosenEntities;
+  chosen: ReturnType<typeof chooseEntities>;
   /** By guid, in the order of their names. */
   entities: ReadonlyMap<string, EntityRecord>;
   /** By definitions; made again when the families of the type change. */
@@ -112,30 +112,21 @@ export class EntityRecords {
     for (const record of this.types.values()) {
       const { selection, entities, chosen } = record;
       const { type, max_entities } = selection;
-      // What is missing in one account of an entry may exist in another one.
-      if (this.#context.account.origin === undefined) yield* missingMetricWarnings([record]);
       if (chosen.leftOut > 0) {
         yield `entities: ${type} has ${entities.size + chosen.leftOut} entities and max_entities is ${max_entities}: ${chosen.leftOut} are left out`;
       }
-      const unread = this.#unreadOf(record);
-      for (const problem of new Set(unread.map((each) => each.problem))) {
-        const alike = unread.filter((each) => each.problem === problem).map(({ metric }) => metric);
-        yield `entities: ${quoted(alike)} of ${type}: ${problem}`;
-      }
+      yield* describeProblems(this.findProblems(record));
     }
   }
 
-  problemsOf(record: TypeRecord): readonly Pick<MetricProblem, 'metric' | 'problem'>[] {
-    const { type } = record.selection;
-    const missing = this.#context.account.origin === undefined ? missingMetrics([record]) : [];
-    const unknown = missing.map(({ metric, hint }) => ({ type, metric, problem: `no entity has it${hint}` }));
-    return [...unknown, ...this.#unreadOf(record)];
-  }
-
-  /** The same of metrics that the entities have, each with a problem once. */
-  #unreadOf({ selection: { type }, plans, entities }: TypeRecord): readonly MetricProblem[] {
+  /** The golden metrics of a type that are not read, or not of all entities; each with a problem once. */
+  findProblems(record: TypeRecord): readonly MetricProblem[] {
+    const { selection, plans, entities } = record;
+    const { type } = selection;
+    // What is missing in one account of an entry may exist in another one.
+    const missing = this.#context.account.origin === undefined ? findMissingMetrics([record]) : [];
     const leftOut = this.#golden.leftOut.filter((each) => each.type === type);
-    const problems = [...leftOut, ...[...plans.values()].flatMap((plan) => plan.problems)];
+    const problems = [...missing, ...leftOut, ...[...plans.values()].flatMap((plan) => plan.problems)];
     const failing = new Map<string, string>();
     const notNumbers = new Set<string>();
     for (const record of entities.values()) {
@@ -147,7 +138,7 @@ export class EntityRecords {
     return [...new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each])).values()];
   }
 
-  /** Takes over the types of the configuration: the entities are selected again from lists that have been read. */
+  /** Applies the types of the configuration: the entities are selected again from lists that have been read. */
   configure(context: AccountContext): void {
     this.#context = context;
     const { account, reader } = context;
@@ -164,7 +155,8 @@ export class EntityRecords {
           this.#store.remove(tasksOf(entities));
           entities = new Map();
         }
-        return { selection, list, listed, chosen: new ChosenEntities(selection, listed), entities, plans: new Map() };
+        const chosen = chooseEntities(selection, listed ?? []);
+        return { selection, list, listed, chosen, entities, plans: new Map() };
       },
       ({ list, entities }) => [list, ...tasksOf(entities)],
     );
@@ -173,24 +165,18 @@ export class EntityRecords {
     for (const record of this.types.values()) this.#select(record);
   }
 
-  /** Chooses entities of a list that was read, and reads their definitions: in slices, because both may be many. */
-  async choose(subject: Subject, listed: readonly MonitoredEntity[]) {
-    const selection = this.typeOf(subject)?.selection;
-    if (selection === undefined) return undefined;
-    const chosen = new ChosenEntities(selection);
-    await inSlices(listed, (entity) => chosen.add(entity));
+  /** Reads the definitions of a list in slices, because there may be many. */
+  async readDefinitions(listed: readonly MonitoredEntity[]): Promise<readonly MonitoredEntity[]> {
     await inSlices(metricsOf(listed), (metric) => this.#definitionOf(metric));
-    return { listed, selection, chosen };
+    return listed;
   }
 
-  /** Takes over a list, and marks its task where golden metrics of it were never read. */
-  arriveList(subject: Subject, list: Awaited<ReturnType<EntityRecords['choose']>>): void {
+  /** Stores a new list. Marks the list task partial if golden metrics could not be read. */
+  applyList(subject: Subject, listed: readonly MonitoredEntity[]): void {
     const record = this.typeOf(subject);
-    if (record === undefined || list === undefined) return;
-    const { listed, selection, chosen } = list;
+    if (record === undefined) return;
     record.listed = listed;
-    // A reload may have changed the selection meanwhile.
-    record.chosen = selection === record.selection ? chosen : new ChosenEntities(record.selection, listed);
+    record.chosen = chooseEntities(record.selection, listed);
     const before = this.#golden.families;
     this.#assignFamilies();
     for (const each of this.types.values()) {
@@ -201,7 +187,7 @@ export class EntityRecords {
     }
     const plans = Array.from(this.types.values()).flatMap((type) => [...type.plans.values()]);
     this.#sources = new Map(plans.flatMap(({ columns }) => columns).map(({ source }) => [sourceKey(source), source]));
-    const error = chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
+    const error = record.chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
     record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
   }
 
@@ -211,8 +197,8 @@ export class EntityRecords {
     return found;
   }
 
-  /** Takes over golden metrics; a metric that failed alone keeps its last values. */
-  arrive(task: Task, { values, failures, notNumbers }: GoldenResult): void {
+  /** Stores golden metrics; a metric that failed alone keeps its last values. */
+  applyResult(task: Task, { values, failures, notNumbers }: GoldenResult): void {
     const { subject } = task;
     const record = this.of(subject);
     if (record === undefined) return;
@@ -376,24 +362,32 @@ function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] 
   return [...new Set(listed.map(({ metrics }) => metrics))].flat();
 }
 
-/** Configured golden metrics that no entity of these lists has, with what it has; none while the lists are empty or were not read. */
-function missingMetrics(ofType: readonly TypeRecord[]) {
-  const { metrics = [] } = ofType[0]?.selection ?? {};
+/**
+ * The configured golden metrics that no entity of these lists has: of one type, in several accounts. None while the lists are
+ * empty or were not read.
+ */
+export function findMissingMetrics(ofType: readonly TypeRecord[]): readonly MetricProblem[] {
+  const { type = '', metrics = [] } = ofType[0]?.selection ?? {};
   const listed = ofType.flatMap((record) => record.listed ?? []);
   if (listed.length === 0) return [];
   const known = [...new Set(metricsOf(listed).map(({ name }) => name))].sort();
   const more = known.length > MAX_KNOWN ? ', ...' : '';
   const theirs = known.length === 0 ? 'none' : `${known.slice(0, MAX_KNOWN).join(', ')}${more}`;
   const missing = metrics.filter((name) => !known.includes(name));
-  return missing.map((metric) => ({ metric, hint: suggest(metric, known) || `: they have ${theirs}` }));
+  return missing.map((metric) => {
+    return { type, metric, problem: `no entity has it${suggest(metric, known) || `: they have ${theirs}`}` };
+  });
 }
 
-/** The warnings about configured golden metrics that no entity of these lists has, which are of one type in several accounts. */
-export function missingMetricWarnings(ofType: readonly TypeRecord[]): readonly string[] {
-  const type = ofType[0]?.selection.type ?? '';
-  return missingMetrics(ofType).map(
-    ({ metric, hint }) => `entities: no entity of ${type} has a golden metric "${metric}"${hint}`,
-  );
+/** A sentence for each problem, about all metrics of one type that have it. */
+export function describeProblems(ofType: readonly MetricProblem[]): readonly string[] {
+  const byProblem = new Map<string, string[]>();
+  for (const { metric, problem } of ofType) byProblem.set(problem, [...(byProblem.get(problem) ?? []), metric]);
+  return Array.from(byProblem, ([problem, metrics]) => {
+    const shown = metrics.slice(0, MAX_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
+    const more = metrics.length > MAX_NAMED ? ` and ${metrics.length - MAX_NAMED} more` : '';
+    return `entities: ${shown.join(', ')}${more} of ${ofType[0]?.type}: ${problem}`;
+  });
 }
 
 function isSame(
@@ -411,9 +405,4 @@ function hasMore(before: Columns, now: Columns): boolean {
     ({ name, source, select }) =>
       !before.some((each) => each.name === name && each.source === source && each.select === select),
   );
-}
-
-function quoted(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
-  return names.length > MAX_NAMED ? `${shown.join(', ')} and ${names.length - MAX_NAMED} more` : shown.join(', ');
 }

@@ -84,7 +84,7 @@ export class Kinds {
       golden_metrics: mapped(
         reader.entities?.goldenMetrics,
         (task) => entities.subjectOf(task),
-        ({ task }, result) => entities.arrive(task, result),
+        ({ task }, result) => entities.applyResult(task, result),
         ({ window }) => window.to,
       ),
       queries: mapped(
@@ -174,11 +174,11 @@ export class Kinds {
     if (reader === undefined) return undefined;
     const read = oneByOne(
       async ({ task: { subject } }: TaskSubject, _range, call) =>
-        this.#inventory.entities.choose(subject, await reader.list(subject.entityType ?? '', call)),
+        this.#inventory.entities.readDefinitions(await reader.list(subject.entityType ?? '', call)),
       ({ task: { subject } }) =>
         reader.listCalls(subject.entityType ?? '', this.#inventory.entities.typeOf(subject)?.listed?.length ?? 0),
     );
-    return mapped(read, ofTask, ({ task }, list) => this.#inventory.entities.arriveList(task.subject, list));
+    return mapped(read, ofTask, ({ task }, list) => this.#inventory.entities.applyList(task.subject, list));
   }
 
   #customNames(): TaskRead | undefined {

@@ -13,49 +13,24 @@ interface Filter {
   readonly exclude: readonly EntityMatch[];
 }
 
-type LimitedFilter = Filter & { readonly max_entities: number };
-
 export function selects(filter: Filter, entity: Matchable): boolean {
   const included = filter.include === undefined || filter.include.some((match) => matches(match, entity));
   return included && !filter.exclude.some((match) => matches(match, entity));
 }
 
 /**
- * The published entities of a type: the first `max_entities` that its selection chooses, by name and guid in code points. They are
- * added one by one, because a list may have thousands of them, with long names.
+ * The published entities of a type: the first `max_entities` that its selection chooses, by name and guid in code points;
+ * `leftOut` is the number of the others.
  */
-export class ChosenEntities {
-  /** The number of entities that `max_entities` leaves out. */
-  leftOut = 0;
-  readonly #selection: LimitedFilter;
-  readonly #first: { readonly entity: MonitoredEntity; readonly name: string; readonly guid: string }[] = [];
-
-  constructor(selection: LimitedFilter, listed: readonly MonitoredEntity[] = []) {
-    this.#selection = selection;
-    for (const entity of listed) this.add(entity);
-  }
-
-  get entities(): readonly MonitoredEntity[] {
-    return this.#first.map(({ entity }) => entity);
-  }
-
-  add(entity: MonitoredEntity): void {
-    if (!selects(this.#selection, entity)) return;
-    const first = this.#first;
-    const own = { entity, name: orderKey(entity.name), guid: orderKey(entity.guid) };
-    let [from, to] = [0, first.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const other = first[middle];
-      const isAfter = other !== undefined && (other.name === own.name ? other.guid < own.guid : other.name < own.name);
-      if (isAfter) from = middle + 1;
-      else to = middle;
-    }
-    first.splice(from, 0, own);
-    if (first.length <= this.#selection.max_entities) return;
-    first.pop();
-    this.leftOut += 1;
-  }
+export function chooseEntities(
+  selection: Filter & { readonly max_entities: number },
+  listed: readonly MonitoredEntity[],
+) {
+  const chosen = listed.filter((entity) => selects(selection, entity));
+  const sorted = chosen.map((entity) => ({ entity, name: orderKey(entity.name), guid: orderKey(entity.guid) }));
+  sorted.sort((a, b) => (a.name < b.name || (a.name === b.name && a.guid < b.guid) ? -1 : 1));
+  const entities = sorted.slice(0, selection.max_entities).map(({ entity }) => entity);
+  return { entities, leftOut: chosen.length - entities.length };
 }
 
 /** The ids to request from New Relic when `include` has only ids; undefined when the whole list must be read. */

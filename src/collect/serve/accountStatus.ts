@@ -8,7 +8,7 @@ import type { AccountSnapshot } from './accountSnapshot.ts';
 import { READS, type Group } from '../../reads/reads.ts';
 import type { Application } from '../../api/types.ts';
 import type { EvaluationTime, Task, TaskState } from '../inventory/task.ts';
-import { missingMetricWarnings, type TypeRecord } from '../inventory/entityRecords.ts';
+import { describeProblems, findMissingMetrics, type TypeRecord } from '../inventory/entityRecords.ts';
 import type { QueryRecord } from '../inventory/queryRecords.ts';
 
 export type AccountSummary = ReturnType<typeof summaryOf>;
@@ -229,8 +229,8 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     excluded: (listed?.length ?? 0) - entities.size - leftOut,
     leftOut,
     metrics: [...metrics].sort(),
-    metricProblems: account.inventory.entities.problemsOf(record),
-    missingMetrics: account.list === undefined ? missingMetricWarnings([record]) : [],
+    metricProblems: account.inventory.entities.findProblems(record),
+    missingMetrics: account.list === undefined ? describeProblems(findMissingMetrics([record])) : [],
     values,
     failing,
     /** The oldest read of the values that are served now, Unix seconds. */

@@ -6,7 +6,7 @@ import { nerdgraphValuesOf, type CustomMetric } from '../../metrics/customMetric
 import type { AccountCollector } from '../accounts/accountCollector.ts';
 import type { Entry } from '../accounts/accounts.ts';
 import { LONGEST_RANGE, OVERLAP } from '../inventory/counterLedger.ts';
-import { missingMetricWarnings } from '../inventory/entityRecords.ts';
+import { describeProblems, findMissingMetrics } from '../inventory/entityRecords.ts';
 import { onlyIds, unmatched, unmatchedWords } from '../inventory/selection.ts';
 
 const LONGEST_NAME_SHOWN = 120;
@@ -43,7 +43,9 @@ export function noticesOfEntry(entry: Entry): string[] {
 export function missingInEntry({ accounts }: Entry): string[] {
   const [first] = accounts;
   return Array.from(first?.inventory.entities.types.values() ?? []).flatMap(({ selection: { type: entityType } }) =>
-    missingMetricWarnings(accounts.flatMap(({ inventory }) => inventory.entities.typeOf({ entityType }) ?? [])),
+    describeProblems(
+      findMissingMetrics(accounts.flatMap(({ inventory }) => inventory.entities.typeOf({ entityType }) ?? [])),
+    ),
   );
 }
 

@@ -94,9 +94,13 @@ export function monitoredTypes(): TypeStatus[] {
       ...{ type: 'BROWSER-APPLICATION', listed: 1_240, exported: 1_000, reporting: 988, excluded: 90, leftOut: 150 },
       metrics: ['largestContentfulPaint75PercentileS', 'pageLoadSeconds', 'throughputPpm'],
       metricProblems: [
-        { metric: 'errors', problem: 'its definition begins another clause with LIMIT' },
-        { metric: 'firstInputDelay', problem: 'graphql:golden_metrics: NRQL Syntax Error: line 1 position 41' },
-        { metric: HOSTILE_NAMES[0], problem: 'no entity has it' },
+        { type: 'EXT-SERVICE', metric: 'errors', problem: 'its definition begins another clause with LIMIT' },
+        {
+          type: 'EXT-SERVICE',
+          metric: 'firstInputDelay',
+          problem: 'graphql:golden_metrics: NRQL Syntax Error: line 1 position 41',
+        },
+        { type: 'EXT-SERVICE', metric: HOSTILE_NAMES[0], problem: 'no entity has it' },
       ],
       ...{ values: { fresh: 940, stale: 40, missing: 8 }, failing: 48, oldestRead: TEST_NOW - 400, series: 2_940 },
     }),
