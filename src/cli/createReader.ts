@@ -18,7 +18,10 @@ import { USER_AGENT } from './version.ts';
  * An observer that logs the events of calls (debug; messages of New Relic: info; what is left out of a response: warn), and passes
  * them to the given observer.
  */
-export function observeCalls(observer: CallObserver | undefined, logger: Logger): CallObserver {
+export function observeCalls(
+  observer: Omit<CallObserver, 'leftOut' | 'serviceMessage'> | undefined,
+  logger: Logger,
+): CallObserver {
   return {
     started: (endpoint) => observer?.started(endpoint),
     ended: (endpoint, code, seconds) => {
@@ -41,11 +44,9 @@ export function observeCalls(observer: CallObserver | undefined, logger: Logger)
       logger.debug({ reason }, 'A call for many subjects is read again in parts');
     },
     leftOut: (endpoint, reason, message) => {
-      observer?.leftOut(endpoint, reason, message);
       logger.warn({ endpoint, reason, problem: message }, 'A part of a response is left out');
     },
     serviceMessage: (endpoint, message) => {
-      observer?.serviceMessage(endpoint, message);
       logger.info({ endpoint, message }, 'New Relic says about its response');
     },
   };
