@@ -92,7 +92,7 @@ export async function startDaemon(options: {
   let stopBackground: (() => void) | undefined;
   const refreshAsConfigured = (): void => {
     if (config.collection.background) {
-      stopBackground ??= collector.refreshInBackground(Math.random);
+      stopBackground ??= collector.refreshInBackground();
     } else {
       stopBackground?.();
       stopBackground = undefined;

@@ -20,8 +20,6 @@ import type { Scope } from './schedule/demand.ts';
 
 /** The period of the timer that looks for due work, in milliseconds. */
 const TICK = 10_000;
-/** The largest part of the period by which a tick comes earlier or later. */
-const JITTER = 0.2;
 
 export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
 
@@ -95,17 +93,16 @@ export class Collector {
   }
 
   /**
-   * Refreshes at once and then on a timer (`collection.background`), whose jitter keeps several exporters from calling New
-   * Relic at the same time. A tick does not wait for the previous refresh: tasks that still wait are read for the newer window.
+   * Refreshes at once and then on a timer (`collection.background`). A tick does not wait for the previous refresh: tasks that
+   * still wait are read for the newer window.
    *
-   * @param random gives numbers from 0 to below 1
    * @returns a function that stops the timer
    */
-  refreshInBackground(random: () => number): () => void {
+  refreshInBackground(): () => void {
     const everything = { groups: new Set(GROUPS) };
     let cancel: () => void;
     const schedule = (): void => {
-      cancel = this.#dependencies.clock.after(TICK * (1 - JITTER + 2 * JITTER * random()), () => {
+      cancel = this.#dependencies.clock.after(TICK, () => {
         schedule();
         void this.refresh(everything, 0, undefined, true);
       });

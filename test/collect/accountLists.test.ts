@@ -235,7 +235,7 @@ describe('an entry with account_ids', () => {
     const world = new World([entry()], collectionConfig({ background: true }), NERDGRAPH);
     world.reader.accounts = named('Shop');
     expect(world.collector.isReady).toBe(false);
-    const stop = world.collector.refreshInBackground(() => 0.5);
+    const stop = world.collector.refreshInBackground();
     await world.clock.until(world.clock.now() + 50);
     expect(world.collector.isReady).toBe(false);
     await world.clock.until(world.clock.now() + 30_000);

@@ -86,7 +86,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
 
   it('does not disturb background mode', async () => {
     const world = World.of(3, 1, [accountConfig()], collectionConfig({ background: true }));
-    const stop = world.collector.refreshInBackground(() => 0.5);
+    const stop = world.collector.refreshInBackground();
     await world.clock.advance(100_000);
     world.clock.step(ms);
     await world.clock.advance(75_000);

@@ -74,7 +74,7 @@ describe('in background mode', () => {
     const world = World.of(100, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.fault = ({ kind, applicationId = 0 }) =>
       kind === 'metric_data' && applicationId <= 40 ? { reason: 'timeout', latency: 30_000 } : undefined;
-    const stop = world.collector.refreshInBackground(() => 0.5);
+    const stop = world.collector.refreshInBackground();
     let readyAfter = 0;
     for (; readyAfter < 7_200 && !world.collector.isReady; readyAfter += 10) await world.clock.advance(10_000);
     stop();
@@ -86,7 +86,7 @@ describe('in background mode', () => {
   it('the exporter is not ready before the last application was tried', async () => {
     const world = World.of(20, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.latency = ({ kind }) => (kind === 'metric_data' ? 10_000 : 100);
-    const stop = world.collector.refreshInBackground(() => 0.5);
+    const stop = world.collector.refreshInBackground();
     const tried = () => world.reader.of('metric_data').filter(({ endedAt }) => endedAt !== undefined).length;
     while (tried() < 20) {
       expect(world.collector.isReady).toBe(false);

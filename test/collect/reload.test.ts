@@ -378,8 +378,7 @@ describe('background mode', () => {
   const BACKGROUND = collectionConfig({ background: true });
 
   function start(world: World): () => void {
-    let random = 0;
-    return world.collector.refreshInBackground(() => (random = (random + 0.37) % 1));
+    return world.collector.refreshInBackground();
   }
 
   it('refreshes at the start and as windows move on, and the scrape never waits nor calls', async () => {
@@ -396,15 +395,6 @@ describe('background mode', () => {
     await world.clock.advance(600_000);
     expect(world.reader.calls).toHaveLength(calls);
     expect(world.clock.timers).toBe(0);
-  });
-
-  it('looks with jitter, so that exporters do not call in step', async () => {
-    const world = new World([accountConfig()], BACKGROUND);
-    const stop = start(world);
-    await world.clock.advance(600_000);
-    stop();
-    const offsets = world.reader.of('applications').map(({ at }) => at % 60_000);
-    expect(new Set(offsets.slice(1)).size).toBeGreaterThan(5);
   });
 
   it('serves nothing beyond max_age although a refresh takes very long', async () => {
