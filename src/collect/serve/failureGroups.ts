@@ -1,4 +1,4 @@
-import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
+import type { FailureReason } from '../../api/upstreamError.ts';
 import type { TaskStatus } from './accountStatus.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
@@ -7,34 +7,27 @@ export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly problem: string;
   /** The time since which the first of them fails, Unix seconds. */
   readonly since: number;
+  /** The most failed attempts in a row of one of them. */
+  readonly failures: number;
   /** These tasks, the one with the most failed attempts in a row first. */
   readonly tasks: readonly TaskStatus[];
 }
 
 /** The tasks whose last attempt failed, by group, reason and message; the largest group first. */
 export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
-  const alike = new Map<string, FailureGroup & { since: number; readonly tasks: TaskStatus[] }>();
+  const alike = new Map<string, FailureGroup & { since: number; failures: number; readonly tasks: TaskStatus[] }>();
   for (const task of tasks) {
-    const { group, reason = 'other', problem, since } = task;
+    const { group, reason = 'other', problem, since, failures } = task;
     if (problem === undefined || since === undefined) continue;
     const key = `${group} ${reason} ${problem}`;
     const known = alike.get(key);
-    if (known === undefined) alike.set(key, { group, reason, problem, since, tasks: [task] });
+    if (known === undefined) alike.set(key, { group, reason, problem, since, failures, tasks: [task] });
     else {
       known.since = Math.min(known.since, since);
+      known.failures = Math.max(known.failures, failures);
       known.tasks.push(task);
     }
   }
   for (const { tasks: failing } of alike.values()) failing.sort((a, b) => b.failures - a.failures);
-  return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || failuresOf(b) - failuresOf(a));
-}
-
-/** The most failed attempts in a row of one of these tasks. */
-export function failuresOf({ tasks }: FailureGroup): number {
-  return tasks[0]?.failures ?? 0;
-}
-
-/** Says what an operator does about failures with this reason. */
-export function remedyFor(reason: FailureReason): string {
-  return REMEDIES[reason];
+  return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || b.failures - a.failures);
 }

@@ -1,5 +1,4 @@
 import { listedDocument } from '../../collect/accounts/expandAccounts.ts';
-import { failuresOf } from '../../collect/serve/failureGroups.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import type { Problem, Situation } from './problems.ts';
 import { listGoldenMetrics, listParts, type Shown, type ShownAccount } from './shownAccounts.ts';
@@ -106,8 +105,7 @@ function accountDocument(account: ShownAccount) {
       entities: group.tasks,
     })),
     failures: failures.map((failure) => {
-      const { length: count } = failure.tasks;
-      return { ...pick(failure, 'group reason problem since'), count, failures: failuresOf(failure) };
+      return { ...pick(failure, 'group reason problem since failures'), count: failure.tasks.length };
     }),
     entity_types: entities.map((each) => ({
       ...pick(each, TYPE, VALUES),
