@@ -164,21 +164,9 @@ export function byTitle(a: Pick<GoldenMetric, 'title' | 'unit'>, b: Pick<GoldenM
   return compareText(a.title, b.title) || compareText(a.unit, b.unit);
 }
 
-/** Compares two texts by code points. */
+/** Compares two texts by code points, as UTF-8 is by bytes. */
 export function compareText(a: string, b: string): number {
-  const [first, second] = [orderKey(a), orderKey(b)];
-  return first < second ? -1 : Number(first > second);
-}
-
-/**
- * A text that the operator `<` puts where code points put the given one. `<` compares UTF-16 units, and would put U+1F600 before
- * U+FFFD, so surrogates trade places with the units above them.
- */
-export function orderKey(text: string): string {
-  return text.replace(/[\ud800-\uffff]/g, (unit) => {
-    const code = unit.charCodeAt(0);
-    return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
-  });
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** A text of New Relic on one line: without control characters, and at most 200 characters long. */

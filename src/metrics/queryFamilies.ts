@@ -78,15 +78,8 @@ function columnFacts(
   };
 }
 
-/** The samples of a query's rows. Labels are in the family's order, which may come from another query. */
-export function querySamples({ families, rules }: Query, { series }: RowReading): readonly Sample[] {
-  return families.flatMap((family, index) => {
-    const samples = (series[index] ?? []).map(({ labels, value }) => ({ family, labels, value }));
-    if (rules.labels.every((name, position) => name === family.labelNames[position])) return samples;
-    const rank = ([name]: readonly [string, string]): number => family.labelNames.indexOf(name);
-    return samples.map(({ labels, value }) => {
-      const ordered = Object.entries(labels).sort((a, b) => rank(a) - rank(b));
-      return { family, labels: Object.fromEntries(ordered), value };
-    });
-  });
+export function querySamples({ families }: Query, { series }: RowReading): readonly Sample[] {
+  return families.flatMap((family, index) =>
+    (series[index] ?? []).map(({ labels, value }) => ({ family, labels, value })),
+  );
 }

@@ -137,15 +137,6 @@ describe('entities', () => {
     expect(world.value(without, 'newrelic_entity_info')).toBeUndefined();
   });
 
-  it('have the metrics that a reload adds at once, though they were read without them', async () => {
-    const world = worldWith([selection({ metrics: ['throughput'] })], [entity('a')]);
-    world.reader.golden = ({ columns }) => Object.fromEntries(columns.map(({ name }) => [name, 7]));
-    await world.scrape();
-    world.collector.reconfigure(config(accountWith(selection())));
-    const response = await world.scrape();
-    expect(world.value(response, 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(7);
-  });
-
   it.each([
     ['few of many definitions each minute, and many of one seldom', 1, 15, 10 + 5 / 15],
     ['few of many definitions seldom, and many of one each minute', 15, 1, 5 + 10 / 15],

@@ -265,12 +265,8 @@ export class EntityRecords {
       // Values from before a silence would be too old when it reports again.
       const kept = task !== undefined && earlier === task ? before : undefined;
       if (task !== undefined) task.setPace(selection, collection.delay);
-      if (kept !== undefined && task !== undefined) {
-        // Otherwise a value that the last read did not request would be absent for a whole interval.
-        if (hasMore(kept.columns, columns)) task.overdue = true;
-        // A failure for want of columns says nothing about these.
-        if (kept.entity.unread !== undefined && unread === undefined) task.retryAt = -Infinity;
-      }
+      // A failure for want of columns says nothing about these.
+      if (kept?.entity.unread !== undefined && unread === undefined && task !== undefined) task.retryAt = -Infinity;
       const made: EntityRecord = {
         entity,
         subject: task && { task, type, guid, columns, unread, window, endsBefore: task.endsBefore },
@@ -397,12 +393,4 @@ function isSame(
 ): boolean {
   const [a, b] = [before.get(type), now.get(type)];
   return a?.size === b?.size && [...(a ?? [])].every(([name, family]) => b?.get(name) === family);
-}
-
-function hasMore(before: Columns, now: Columns): boolean {
-  if (before === now) return false;
-  return now.some(
-    ({ name, source, select }) =>
-      !before.some((each) => each.name === name && each.source === source && each.select === select),
-  );
 }

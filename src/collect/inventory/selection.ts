@@ -5,7 +5,7 @@ import { globMatches, type EntityMatch, type Matchable, matches } from '../../co
 import { COUNTER_METRICS } from '../../metrics/counterFamilies.ts';
 import { customMatches, type CustomMetric } from '../../metrics/customMetrics.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
-import { orderKey } from '../../metrics/monitoredFamilies.ts';
+import { compareText } from '../../metrics/monitoredFamilies.ts';
 import { queryNames } from '../../metrics/windowFamilies.ts';
 
 interface Filter {
@@ -27,9 +27,8 @@ export function chooseEntities(
   listed: readonly MonitoredEntity[],
 ) {
   const chosen = listed.filter((entity) => selects(selection, entity));
-  const sorted = chosen.map((entity) => ({ entity, name: orderKey(entity.name), guid: orderKey(entity.guid) }));
-  sorted.sort((a, b) => (a.name < b.name || (a.name === b.name && a.guid < b.guid) ? -1 : 1));
-  const entities = sorted.slice(0, selection.max_entities).map(({ entity }) => entity);
+  chosen.sort((a, b) => compareText(a.name, b.name) || compareText(a.guid, b.guid));
+  const entities = chosen.slice(0, selection.max_entities);
   return { entities, leftOut: chosen.length - entities.length };
 }
 
