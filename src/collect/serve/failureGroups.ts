@@ -1,4 +1,4 @@
-import type { FailureReason } from '../../api/upstreamError.ts';
+import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
 import type { TaskStatus } from './accountStatus.ts';
 
 /** Tasks with the same kind of failure: the same group, reason and message. */
@@ -30,4 +30,9 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
   }
   for (const { tasks: failing } of alike.values()) failing.sort((a, b) => b.failures - a.failures);
   return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || b.failures - a.failures);
+}
+
+/** Says what an operator does about failures with this reason. */
+export function remedyFor(reason: FailureReason): string {
+  return REMEDIES[reason];
 }

@@ -1,6 +1,5 @@
 import type { EntryStatus, TaskStatus } from '../../collect/serve/accountStatus.ts';
-import { REMEDIES } from '../../api/upstreamError.ts';
-import type { FailureGroup } from '../../collect/serve/failureGroups.ts';
+import { remedyFor, type FailureGroup } from '../../collect/serve/failureGroups.ts';
 import type { ReloadFailure } from '../dependencies.ts';
 import { counted, durationInWords, timeInWords, withCommas } from '../../text/wording.ts';
 import { isServing, isUnread, type ShownAccount } from './shownAccounts.ts';
@@ -91,7 +90,7 @@ function unreadAccounts(all: readonly ShownAccount[], now: number): readonly Pro
     return {
       kind: 'unread',
       headline: `${SENTENCES[reason](nameAccounts(accounts))}: ${news}`,
-      remedy: REMEDIES[reason],
+      remedy: remedyFor(reason),
       since: Number.isFinite(since) ? since : undefined,
       served: until > now ? `${LAST_VALUES}, until ${timesInWords(until, now)}` : last,
       raw: [...new Set(accounts.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
@@ -131,7 +130,7 @@ function failingReads(account: ShownAccount) {
     return {
       kind: 'reads',
       headline: SENTENCES[reason](`${subject} (${shorten(name)})`),
-      remedy: REMEDIES[reason],
+      remedy: remedyFor(reason),
       since: Math.min(...together.map(({ since }) => since)),
       served: servedInWords(tasks),
       raw: [...new Set(together.map(({ problem }) => problem))],
@@ -169,7 +168,7 @@ function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {
 function pauseProblem(accounts: readonly ShownAccount[], now: number): Problem {
   const until = Math.max(...accounts.map(({ budget }) => budget.pausedUntil ?? now));
   const headline = `New Relic asked us to stop calling: ${nameAccounts(accounts)} paused until ${timesInWords(until, now)}`;
-  return { kind: 'pause', headline, remedy: REMEDIES.rate_limited, served: LAST_VALUES, accounts };
+  return { kind: 'pause', headline, remedy: remedyFor('rate_limited'), served: LAST_VALUES, accounts };
 }
 
 const timesInWords = (until: number, now: number) =>
