@@ -8,11 +8,12 @@ import { AccountSnapshot } from './serve/accountSnapshot.ts';
 import {
   applicationViews,
   entryStatus,
-  statusInPortions,
   statusOf,
   summaryOf,
+  taskStatus,
   type AccountStatus,
   type EntryStatus,
+  type TaskStatus,
 } from './serve/accountStatus.ts';
 import { logNew, noticesOf, noticesOfEntry } from './serve/accountWarnings.ts';
 import { probeResult, type ProbeResult } from './serve/probeResult.ts';
@@ -122,18 +123,21 @@ export class Collector {
 
   /** The same with the whole state of the accounts, for the pages. */
   async overview(scope: Scope, signal?: AbortSignal) {
-    const stateOf = (...of: Parameters<typeof summaryOf>) => statusInPortions(of, signal);
-    return this.#snapshot(scope, undefined, stateOf, signal);
+    const describe = async (...[account, snapshot, time]: Parameters<typeof summaryOf>) => {
+      const tasks: TaskStatus[] = [];
+      await inSlices(account.inventory.tasks(), (task) => tasks.push(taskStatus(account, task, time)), signal);
+      return statusOf(account, snapshot, time, tasks);
+    };
+    return this.#snapshot(scope, undefined, describe, signal);
   }
 
   async #snapshot<State>(
     scope: Scope,
     asOf: number | undefined,
-    stateOf: (...of: Parameters<typeof summaryOf>) => State | Promise<State>,
+    describe: (...account: Parameters<typeof summaryOf>) => State | Promise<State>,
     signal?: AbortSignal,
   ) {
     const time = this.#time(asOf);
-    const wallNow = this.#dependencies.clock.now();
     const snapshots: AccountSnapshot[] = [];
     const accounts: State[] = [];
     for (const account of this.#accountsOf(scope)) {
@@ -141,7 +145,7 @@ export class Collector {
       const snapshot = new AccountSnapshot(account, scope, time);
       await inSlices(snapshot.walk(), undefined, signal);
       snapshots.push(snapshot);
-      accounts.push(await stateOf(account, snapshot, time, wallNow));
+      accounts.push(await describe(account, snapshot, time));
     }
     return {
       blocks: snapshots.flatMap(({ blocks }) => blocks),
@@ -154,12 +158,13 @@ export class Collector {
   }
 
   status(): readonly AccountStatus[] {
-    const time = this.#time(undefined);
+    const time = this.#time();
     return this.#accountsOf().map((account) => {
       account.schedule.updateAtOnce();
       // A scope without groups gives the same state, and collects no samples.
       const snapshot = AccountSnapshot.atOnce(account, { groups: new Set() }, time);
-      return statusOf(account, snapshot, time, this.#dependencies.clock.now());
+      const tasks = account.inventory.tasks().map((task) => taskStatus(account, task, time));
+      return statusOf(account, snapshot, time, tasks);
     });
   }
 
@@ -168,7 +173,7 @@ export class Collector {
    * Both are undefined when the list was never read or is too old to be served.
    */
   applicationLists() {
-    const time = this.#time(undefined);
+    const time = this.#time();
     const reading = this.#accountsOf().filter(({ context }) => context.account.applications.read);
     return reading.map((account) => {
       const { inventory, schedule, context, isWithoutApplications } = account;
@@ -206,7 +211,7 @@ export class Collector {
       return { kind: 'unreadable', notes };
     }
     const scope = { groups: new Set(GROUPS), account: accountName, applicationId };
-    const { asOf } = this.#time(undefined);
+    const { asOf } = this.#time();
     await this.refresh(scope, waitMs, signal);
     return probeResult(account, applicationId, this.#time(asOf));
   }
@@ -221,8 +226,8 @@ export class Collector {
   }
 
   entries(): readonly EntryStatus[] {
-    const { clock } = this.#dependencies;
-    return this.#accounts.entries().map((entry) => entryStatus(entry, clock.monotonic(), clock.now()));
+    const time = this.#time();
+    return this.#accounts.entries().map((entry) => entryStatus(entry, time));
   }
 
   /** True once a scrape can be served: in background mode after every known task was tried once. */
@@ -245,9 +250,10 @@ export class Collector {
     return this.#accounts.all().filter(({ context }) => account === undefined || account === context.account.name);
   }
 
-  #time(asOf: number | undefined) {
-    const now = this.#dependencies.clock.monotonic();
+  #time(asOf?: number) {
+    const { clock } = this.#dependencies;
+    const now = clock.monotonic();
     const startedAt = this.#config.collection.background ? this.#lastRefresh : asOf;
-    return { asOf: Math.min(startedAt ?? now, now), now };
+    return { asOf: Math.min(startedAt ?? now, now), now, wallNow: clock.now() };
   }
 }

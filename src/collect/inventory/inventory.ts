@@ -43,8 +43,8 @@ export class Inventory {
   #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, Listed<KeyTransaction>> = new Map();
   #otherOwners: readonly Application[] = [];
-  /** Records of new applications, in a list that is taken over next. */
-  #made: ReadonlyMap<Application, ApplicationRecord> = new Map();
+  /** Records of new applications, for the list that is applied next. */
+  #prepared: ReadonlyMap<Application, ApplicationRecord> = new Map();
   /** Lengths of the application list with the requested ids (empty: all), each since the time of its first read; oldest first. */
   #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
   /** The seconds that the counters of the account missed, and the transactions that arrived late, since the start. */
@@ -79,8 +79,8 @@ export class Inventory {
     const found: Task[] = applications.read ? [this.applicationList] : [];
     if (applications.read && key_transactions !== false) found.push(this.keyTransactionList);
     for (const { entry, rolling } of this.#keyTransactions.values()) {
-      const isOfIt = applicationId === undefined || entry.applicationId === applicationId;
-      if (rolling !== undefined && isOfIt) found.push(rolling);
+      if (applicationId !== undefined && entry.applicationId !== applicationId) continue;
+      if (rolling !== undefined) found.push(rolling);
     }
     if (applicationId !== undefined) {
       const record = this.applications.get(applicationId);
@@ -125,12 +125,12 @@ export class Inventory {
 
   /** Makes the records of new applications in slices, because `setApplications` is one step and there may be thousands. */
   async makeRecords(list: readonly Application[]): Promise<readonly Application[]> {
-    const made = (this.#made = new Map<Application, ApplicationRecord>());
+    const prepared = (this.#prepared = new Map<Application, ApplicationRecord>());
     await inSlices(list, (application) => {
       // After a reload they would be of the old configuration.
-      if (this.#made !== made || this.applications.has(application.id)) return;
+      if (this.#prepared !== prepared || this.applications.has(application.id)) return;
       const isServed = selects(this.#context.account.applications, application);
-      if (isServed) made.set(application, this.#applicationRecord(application, undefined));
+      if (isServed) prepared.set(application, this.#applicationRecord(application, undefined));
     });
     return list;
   }
@@ -151,12 +151,12 @@ export class Inventory {
       served,
       ({ id }) => id,
       (application, before) => {
-        const made = before === undefined ? this.#made.get(application) : undefined;
-        return made ?? this.#applicationRecord(application, before);
+        const prepared = before === undefined ? this.#prepared.get(application) : undefined;
+        return prepared ?? this.#applicationRecord(application, before);
       },
       tasksOf,
     );
-    this.#made = new Map();
+    this.#prepared = new Map();
     if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
     for (const record of this.applications.values()) {
       const { data } = record;
@@ -184,18 +184,18 @@ export class Inventory {
         // One that moved to another application gets a new task.
         const isMoved = before !== undefined && before.entry.applicationId !== applicationId;
         if (isMoved) this.store.remove(tasksOf(before));
-        const kept = isMoved ? undefined : before;
+        const same = isMoved ? undefined : before;
         return listed('key_transactions', keyTransaction, labels, before, {
           // One that does not report is read, too: while its application reports, silence means no requests.
-          rolling: this.store.keep(reader.rolling !== undefined, kept?.rolling, 'key_transaction_rolling', subject),
-          rollingValues: kept?.rollingValues,
+          rolling: this.store.keep(reader.rolling !== undefined, same?.rolling, 'key_transaction_rolling', subject),
+          rollingValues: same?.rollingValues,
         });
       },
       tasksOf,
     );
   }
 
-  /** Takes over the hosts of an application; without a list, labels the known ones again. */
+  /** Stores the hosts of an application; without a list, labels the known ones again. */
   setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
     if (of?.data === undefined) return;
     const { entry: application, data } = of;
@@ -242,18 +242,18 @@ export class Inventory {
 
   setRolling(subject: Subject, values: RollingValues): void {
     const { keyTransactionId, hostKey } = subject;
-    const ofApplication = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
-    const record = keyTransactionId === undefined ? ofApplication : this.#keyTransactions.get(keyTransactionId);
+    const other = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
+    const record = keyTransactionId === undefined ? other : this.#keyTransactions.get(keyTransactionId);
     if (record?.rolling === undefined) return;
     record.rollingValues = values;
     record.samples = undefined;
   }
 
-  /** Takes over a changed configuration: selects and labels again, and requests lists whose requests have changed. */
+  /** Applies a changed configuration: selects and labels again, and requests lists whose requests have changed. */
   reconfigure(context: AccountContext): void {
     const { account: before, customMetrics } = this.#context;
     this.#context = context;
-    this.#made = new Map();
+    this.#prepared = new Map();
     const { account } = context;
     const otherApplications = !isEqual(before.applications.include, account.applications.include);
     if (otherApplications) this.applicationList.overdue = true;

@@ -1,6 +1,5 @@
 import { REMEDIES } from '../../api/upstreamError.ts';
 import { endOfLife } from '../../config/config.ts';
-import { inSlices } from '../../eventLoop/turns.ts';
 import type { AccountCollector } from '../accounts/accountCollector.ts';
 import { missingInEntry, noticesOfEntry, unmatchedWarnings, warningsOf } from './accountWarnings.ts';
 import type { Entry } from '../accounts/accounts.ts';
@@ -15,14 +14,23 @@ export type AccountSummary = ReturnType<typeof summaryOf>;
 
 export type QueryStatus = ReturnType<typeof queryStatus>;
 
+interface StatusTime extends EvaluationTime {
+  /** The wall clock at `now`, Unix milliseconds. */
+  readonly wallNow: number;
+}
+
+/** A time of the monotonic clock in Unix seconds. */
+function toUnixTime(time: number, { now, wallNow }: StatusTime): number {
+  return (wallNow + time - now) / 1000;
+}
+
 /**
  * The state of one account without its single applications and tasks, for the exporter's own metrics. Times are Unix seconds;
  * unknown values are undefined.
  *
  * @param snapshot of the whole account
- * @param wallNow Unix milliseconds
  */
-export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, time: EvaluationTime, wallNow: number) {
+export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, time: StatusTime) {
   const { now } = time;
   const { inventory, limiter, schedule, context, up } = account;
   const { budget } = limiter;
@@ -53,7 +61,7 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       inForce: budget.inForce(now),
       lastMinute: budget.lastMinute(now),
       inFlight: budget.inFlight,
-      pausedUntil: now < budget.lastPauseEnd ? (wallNow + budget.lastPauseEnd - now) / 1000 : undefined,
+      pausedUntil: now < budget.lastPauseEnd ? toUnixTime(budget.lastPauseEnd, time) : undefined,
     },
     /** Undefined also while `up` is false. */
     applicationCounts:
@@ -80,56 +88,43 @@ export type AccountStatus = ReturnType<typeof statusOf>;
 export function statusOf(
   account: AccountCollector,
   snapshot: AccountSnapshot,
-  time: EvaluationTime,
-  wallNow: number,
-  tasks = account.inventory.tasks().map((task) => taskStatus(account, task, time, wallNow)),
+  time: StatusTime,
+  tasks: readonly TaskStatus[],
 ) {
   const { inventory } = account;
   return {
-    ...summaryOf(account, snapshot, time, wallNow),
+    ...summaryOf(account, snapshot, time),
     entities: Array.from(inventory.entities.types.values(), (record) => typeStatus(account, record, time)),
     /** The served applications; undefined until the application list has been read once. */
     applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
     tasks,
     warnings: warningsOf(account),
-    outage: outageOf(account, time, wallNow),
+    outage: outageOf(account, time),
   };
-}
-
-/** The same, with the tasks built in portions so that other work gets a turn; the signal ends the work. */
-export async function statusInPortions(
-  [account, snapshot, time, wallNow]: Parameters<typeof summaryOf>,
-  signal: AbortSignal | undefined,
-): Promise<AccountStatus> {
-  const tasks: TaskStatus[] = [];
-  const take = (task: Task): unknown => tasks.push(taskStatus(account, task, time, wallNow));
-  await inSlices(account.inventory.tasks(), take, signal);
-  return statusOf(account, snapshot, time, wallNow, tasks);
 }
 
 /**
  * The outage of an account that is not up, once a task that would show it as up has failed. `servedUntil`: until then the last good
  * values are served. Unix seconds.
  */
-function outageOf({ up, inventory, context }: AccountCollector, { now }: EvaluationTime, wallNow: number) {
+function outageOf({ up, inventory, context }: AccountCollector, time: StatusTime) {
   const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
   const failed = tasks.flatMap(({ problem, lastRead }) => (problem === undefined ? [] : { problem, lastRead }));
   const wereRead = failed.filter(({ lastRead }) => lastRead !== undefined);
   const [decisive = failed[0]] = wereRead.sort((a, b) => b.problem.since - a.problem.since);
   if (up || decisive === undefined) return undefined;
   const { reason, text, since } = decisive.problem;
-  const shown = (time: number): number => (wallNow + time - now) / 1000;
   let lastDue = -Infinity;
   for (const { kind, lastRead } of inventory.tasks()) {
     if (READS[kind].gives !== 'names') lastDue = Math.max(lastDue, lastRead?.dueAt ?? -Infinity);
   }
   const servedUntil = lastDue + context.collection.max_age;
   return {
-    since: shown(since),
+    since: toUnixTime(since, time),
     reason,
     problem: text,
     remedy: REMEDIES[reason],
-    servedUntil: servedUntil > now ? shown(servedUntil) : undefined,
+    servedUntil: servedUntil > time.now ? toUnixTime(servedUntil, time) : undefined,
   };
 }
 
@@ -243,7 +238,7 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
 
 export type TaskStatus = ReturnType<typeof taskStatus>;
 
-function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time: EvaluationTime, wallNow: number) {
+export function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time: StatusTime) {
   const { group, subject, failures, problem, seconds, lastRead } = task;
   const { applicationId, hostKey, entityType, entityGuid, query } = subject;
   const state = schedule.stateOf(task, time);
@@ -263,7 +258,7 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
     failures,
     reason: problem?.reason,
     problem: problem?.text,
-    since: problem === undefined ? undefined : (problem.since + wallNow - time.now) / 1000,
+    since: problem && toUnixTime(problem.since, time),
     /** Seconds the last attempt took. */
     seconds,
     windowEnd: lastRead?.dataEnd,
@@ -272,12 +267,8 @@ function taskStatus({ inventory, schedule }: AccountCollector, task: Task, time:
 
 export type EntryStatus = ReturnType<typeof entryStatus>;
 
-/**
- * The state of an entry with `account_ids`. Times are Unix seconds; unknown values are undefined.
- *
- * @param now milliseconds of the monotonic clock; `wallNow`: Unix milliseconds
- */
-export function entryStatus(entry: Entry, now: number, wallNow: number) {
+/** The state of an entry with `account_ids`. Times are Unix seconds; unknown values are undefined. */
+export function entryStatus(entry: Entry, time: StatusTime) {
   const { list, expanded, accounts } = entry;
   const { problem, tried, listed, unreadable, refused, hasExported, context } = list;
   const verdicts = expanded?.verdicts;
@@ -289,7 +280,7 @@ export function entryStatus(entry: Entry, now: number, wallNow: number) {
     reason: problem?.reason,
     problem: problem?.text,
     remedy: problem && REMEDIES[problem.reason],
-    since: problem === undefined ? undefined : (wallNow + problem.since - now) / 1000,
+    since: problem && toUnixTime(problem.since, time),
     refused,
     isEmpty: !hasExported,
     /** The numbers of accounts that the key lists, that are exported, and that `max_accounts` leaves out or that cannot be read. */
