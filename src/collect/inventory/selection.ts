@@ -5,7 +5,6 @@ import { globMatches, type EntityMatch, type Matchable, matches } from '../../co
 import { COUNTER_METRICS } from '../../metrics/counterFamilies.ts';
 import { customMatches, type CustomMetric } from '../../metrics/customMetrics.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
-import { compareText } from '../../metrics/monitoredFamilies.ts';
 import { queryNames } from '../../metrics/windowFamilies.ts';
 
 interface Filter {
@@ -27,8 +26,10 @@ export function chooseEntities(
   listed: readonly MonitoredEntity[],
 ) {
   const chosen = listed.filter((entity) => selects(selection, entity));
-  chosen.sort((a, b) => compareText(a.name, b.name) || compareText(a.guid, b.guid));
-  const entities = chosen.slice(0, selection.max_entities);
+  // Bytes of UTF-8 are in the order of code points. They are made once for each entity, because there may be 10,000.
+  const keyed = chosen.map((entity) => ({ entity, name: Buffer.from(entity.name), guid: Buffer.from(entity.guid) }));
+  keyed.sort((a, b) => Buffer.compare(a.name, b.name) || Buffer.compare(a.guid, b.guid));
+  const entities = keyed.slice(0, selection.max_entities).map(({ entity }) => entity);
   return { entities, leftOut: chosen.length - entities.length };
 }
 
