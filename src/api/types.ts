@@ -40,10 +40,9 @@ export interface Application extends RollingValues {
   readonly instances?: number | undefined;
   /** Undefined where the interface does not return tags. */
   readonly tags?: readonly Tag[] | undefined;
-  readonly cut?: Cut | undefined;
 }
 
-/** What is used only in part: the words behind "has" in a warning, such as `more than 200 tags: the first are used`. */
+/** What is used only in part: the words behind "has" in a warning, such as `more than 20 pages of names`. */
 export type Cut = readonly string[];
 
 /** A tag in New Relic's spelling. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
-import { entity, healthStatus, reportCut, searchEntities } from './entitySearch.ts';
+import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { ENTITIES, ENTITY_TYPES } from './documents.ts';
 import { count, parseList, parseRecord, text, type Json } from '../http/validation.ts';
@@ -12,9 +12,6 @@ const GROUP = 'entities';
 
 /** The most entities of one type: the definitions of more would be tens of megabytes. */
 const MAX_ENTITIES = 10_000;
-/** The most golden metrics of one entity; the longest public list has 12. */
-const MAX_METRICS = 100;
-const MORE_METRICS = `more than ${MAX_METRICS} golden metrics: the first are used`;
 const LONGEST_NAME = 200;
 const LONGEST_DEFINITION = 10_000;
 /** The most different lists of definitions that are kept: a type has one list for each provider of its data. */
@@ -49,7 +46,7 @@ export async function listEntities(
 ): Promise<readonly MonitoredEntity[]> {
   const { memory, transport } = account;
   const search = { document: ENTITIES, type, schema: monitoredEntity, maxEntities: MAX_ENTITIES };
-  const { found, failure, cut } = await explainTooLarge(
+  const { found, failure } = await explainTooLarge(
     `${type}: take the type out of "entities"`,
     searchEntities(account, GROUP, search, call),
   );
@@ -58,13 +55,12 @@ export async function listEntities(
   let unreadable = failure;
   return transport.parseReporting(GROUP, async (discarded) => {
     const listed: MonitoredEntity[] = [];
-    const longLists: string[] = [];
     await inSlices(found, ([guid, record]) => {
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
       // Undefined: they failed, or have another shape, and are not known from earlier either. Null: it has none.
       const isUnread = goldenMetrics === undefined;
       if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
-      const written = goldenMetrics?.metrics.slice(0, MAX_METRICS) ?? [];
+      const written = goldenMetrics?.metrics ?? [];
       // Only lists that were parsed are kept, so one with the same text needs no parsing.
       const metrics =
         memory.goldenMetrics.get(JSON.stringify(written)) ??
@@ -75,12 +71,8 @@ export async function listEntities(
       entities.set(guid, { ...record, goldenMetrics: isUnread ? undefined : { metrics } });
       const status = healthStatus(reporting, alertSeverity);
       const unread = isUnread ? unreadable : undefined;
-      const isCut = (goldenMetrics?.metrics.length ?? 0) > MAX_METRICS;
-      if (isCut) longLists.push(name);
-      const inPart = isCut ? [...(cut.get(guid) ?? []), MORE_METRICS] : cut.get(guid);
-      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread, cut: inPart });
+      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
     });
-    reportCut(account, GROUP, longLists, MORE_METRICS);
     memory.entityList(GROUP, type).entities = entities;
     return listed;
   });

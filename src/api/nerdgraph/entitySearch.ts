@@ -16,7 +16,7 @@ import {
   readPages,
 } from '../http/validation.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import type { Cut, Tag } from '../types.ts';
+import type { Tag } from '../types.ts';
 import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
 
 /** REST's health status by severity of the open alerts. That the two are equal is our inference. */
@@ -27,17 +27,13 @@ const HEALTH = {
   NOT_CONFIGURED: 'unknown',
 } as const;
 
-/** New Relic's limit is 100 tags for each entity. */
-const MAX_TAGS = 200;
-const MORE_TAGS = `more than ${MAX_TAGS} tags: the first are used`;
-
 const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
 
 const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
 /** An invalid tag is dropped alone, and so is a value that is not a text. */
 const tags = z.array(z.unknown()).transform((list): readonly Tag[] =>
-  list.slice(0, MAX_TAGS).flatMap((each) => {
+  list.flatMap((each) => {
     const { data } = tag.safeParse(each);
     const values = data?.values?.filter((value) => typeof value === 'string') ?? [];
     return data === undefined ? [] : [{ key: data.key, values }];
@@ -74,13 +70,11 @@ const MAX_PAGES = 200;
  * one that several pages lack while a look-up still finds it. Rejects with an UpstreamError when the search is incomplete, because
  * half a list is useless.
  *
- * @returns `failure`: the last failure of a field of an entity; `cut`: the parts left out of an entity, by guid
+ * @returns `failure`: the last failure of a field of an entity
  *
  * @param search.type `DOMAIN-TYPE`
  */
-export async function searchEntities<
-  T extends Json & { readonly name: string; readonly reporting: boolean; readonly applicationId?: number },
->(
+export async function searchEntities<T extends Json & { readonly reporting: boolean; readonly applicationId?: number }>(
   account: NerdGraphAccount,
   group: Group,
   search: {
@@ -94,7 +88,6 @@ export async function searchEntities<
 ): Promise<{
   readonly found: ReadonlyMap<string, T>;
   readonly failure: UpstreamError | undefined;
-  readonly cut: ReadonlyMap<string, Cut>;
 }> {
   const { transport } = account;
   const { document, type, schema, maxEntities } = search;
@@ -115,7 +108,6 @@ export async function searchEntities<
   // The number of entities may change between two pages: the smallest is the one that must be there.
   let smallest = Infinity;
   let pages = 0;
-  const cut = new Map<string, Cut>();
   const refuse = (words: string, reason?: FailureReason): Error => transport.failure(group, words, reason);
   await transport.parseReporting(group, (discarded) =>
     readPages('', { maxPages }, refuse, async (cursor, page) => {
@@ -165,9 +157,7 @@ export async function searchEntities<
           continue;
         }
         found.set(guid, record);
-        if (!isList(written['tags'])) continue;
-        if (written['tags'].length > MAX_TAGS) cut.set(guid, [MORE_TAGS]);
-        reportLongTags(written['tags'], discarded);
+        if (isList(written['tags'])) reportLongTags(written['tags'], discarded);
       }
       const next = results['nextCursor'] ?? '';
       if (typeof next !== 'string') throw refused('its next page has no cursor');
@@ -181,8 +171,6 @@ export async function searchEntities<
       return { fresh: guids.size - before, next: undefined };
     }),
   );
-  const named = [...cut.keys()].map((guid) => found.get(guid)?.name ?? '');
-  reportCut(account, group, named, MORE_TAGS);
   // With a member of unknown guid, none that is missing is gone.
   const doubtful = unknown > 0 ? new Map<string, number>() : doubtfullyMissing(list, guids, pages);
   const existing = await lookUp(account, group, [...doubtful.keys()], call);
@@ -197,32 +185,16 @@ export async function searchEntities<
   }
   list.entities = found;
   if (unknown === 0) list.absences = new Map(existing.map((guid) => [guid, doubtful.get(guid) ?? 0]));
-  return { found, failure, cut };
+  return { found, failure };
 }
 
 function reportLongTags(list: readonly unknown[], discarded: Discarded): void {
-  for (const each of list.slice(0, MAX_TAGS)) {
+  for (const each of list) {
     const key = hasMembers(each) ? each['key'] : undefined;
     if (typeof key === 'string' && key.length > LONGEST_TEXT) {
       discarded.addTooLong('value', 'entities.tags', each, ['key'], LONGEST_TEXT);
     }
   }
-}
-
-const LONGEST_NAME_SHOWN = 120;
-
-/** Counts that entities with these names have more of something than is used, for which the collector has a warning. */
-export function reportCut(
-  { transport }: NerdGraphAccount,
-  group: Group,
-  names: readonly string[],
-  words: string,
-): void {
-  const [first, ...others] = names;
-  if (first === undefined) return;
-  const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  const subject = `${JSON.stringify(first.slice(0, LONGEST_NAME_SHOWN))}${more}`;
-  transport.failure(group, `${subject}: ${words}`, 'too_large');
 }
 
 /** A field that is not used in part: a golden metric without its condition is another metric. */

@@ -19,9 +19,9 @@ export async function listApplications(
   call: CallOptions,
 ): Promise<Application[]> {
   const search = { document: APPLICATIONS, type: 'APM-APPLICATION', schema: application };
-  const { found: entities, cut } = await searchEntities(account, 'applications', search, call);
+  const { found: entities } = await searchEntities(account, 'applications', search, call);
   const found = new Map<number, Application>();
-  for (const [guid, fields] of entities) {
+  for (const fields of entities.values()) {
     const { applicationId, name, reporting, settings, apmSummary, tags } = fields;
     if (found.has(applicationId)) continue;
     const apdexThreshold = settings?.apdexTarget ?? undefined;
@@ -41,7 +41,6 @@ export async function listApplications(
       instances,
       // Tags that failed and were never read are unknown, not empty.
       tags: tags === null ? [] : tags,
-      cut: cut.get(guid),
     });
   }
   const applications = [...found.values()];

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import type { Cut } from '../../api/types.ts';
 import type { EntityMatch, Matchable } from '../../config/match.ts';
 import { suggest } from '../../text/wording.ts';
 import { nerdgraphValuesOf, type CustomMetric } from '../../metrics/customMetrics.ts';
@@ -96,32 +95,13 @@ function fewApplications(account: AccountCollector): string[] {
   return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
 }
 
-/** What is used only in part, because New Relic has more of it: one sentence for all that are alike. */
+/** The custom metrics of which some names are used only, because New Relic has more: one sentence for all that are alike. */
 function usedInPart({ inventory }: AccountCollector): string[] {
-  const applications = [...inventory.applications.values()];
-  const entities = [...inventory.entities.types.values()].flatMap((type) => [...type.entities.values()]);
-  return [
-    ...inPart(
-      'applications',
-      applications.map(({ entry }) => entry),
-    ),
-    ...inPart(
-      'custom_metrics',
-      applications.map(({ entry: { name }, data }) => ({ name, cut: data?.cut })),
-    ),
-    ...inPart(
-      'entities',
-      entities.map(({ entity }) => entity),
-    ),
-  ];
-}
-
-function inPart(place: string, all: readonly { readonly name: string; readonly cut?: Cut | undefined }[]): string[] {
-  const cut = all.filter((each) => each.cut !== undefined);
-  return [...new Set(cut.flatMap((each) => each.cut ?? []))].map((words) => {
-    const [first = '', ...others] = cut.filter((each) => each.cut?.includes(words)).map(({ name }) => name);
+  const all = [...inventory.applications.values()].map(({ entry: { name }, data }) => ({ name, cut: data?.cut ?? [] }));
+  return [...new Set(all.flatMap(({ cut }) => cut))].map((words) => {
+    const [first = '', ...others] = all.filter(({ cut }) => cut.includes(words)).map(({ name }) => name);
     const shown = JSON.stringify(first.slice(0, LONGEST_NAME_SHOWN));
-    return `${place}: ${shown} ${others.length === 0 ? 'has' : `and ${others.length} more have`} ${words}`;
+    return `custom_metrics: ${shown} ${others.length === 0 ? 'has' : `and ${others.length} more have`} ${words}`;
   });
 }
 

@@ -52,8 +52,6 @@ const readMetricData: Bound['read'] = ({ reader, call }) =>
 interface Entity {
   name: string;
   guid: string;
-  tags: unknown[];
-  goldenMetrics?: { metrics: unknown[] };
 }
 
 /** Changes the pages of a search. */
@@ -168,60 +166,6 @@ describe.each(BOUNDS_OF_NERDGRAPH)('$what: $most', ({ most, fault, read, says })
     expect(end).toMatch(/^too_large: /);
     expect(end).toMatch(says);
     expect(between.notes.failures.filter(({ reason }) => reason !== 'too_large')).toEqual([]);
-  });
-});
-
-type InPart = { readonly length: number; readonly cut: readonly string[] | undefined };
-
-/** Lists of an entity of which the first are used. */
-const FIRST_USED: [string, number, (entity: Entity, count: number) => void, (between: Between) => Promise<InPart>][] = [
-  [
-    'tags of an application',
-    200,
-    (entity, count) => (entity.tags = Array.from({ length: count }, (_, index) => ({ key: `k${index}`, values: [] }))),
-    async ({ reader, call }) => {
-      const [one] = await reader.listApplications({}, call);
-      return { length: one?.tags?.length ?? 0, cut: one?.cut };
-    },
-  ],
-  [
-    'tags of an entity',
-    200,
-    (entity, count) => (entity.tags = Array.from({ length: count }, (_, index) => ({ key: `k${index}`, values: [] }))),
-    async ({ reader, call }) => {
-      const [one] = await reader.entities!.list('EXT-SERVICE', call);
-      return { length: one!.tags.length, cut: one!.cut };
-    },
-  ],
-  [
-    'golden metrics of an entity',
-    100,
-    (entity, count) => {
-      const [one] = entity.goldenMetrics!.metrics;
-      const name = (index: number) => ({ ...(one as object), name: `metric${index}` });
-      entity.goldenMetrics!.metrics = Array.from({ length: count }, (_, index) => name(index));
-    },
-    async ({ reader, call }) => {
-      const [one] = await reader.entities!.list('EXT-SERVICE', call);
-      return { length: one!.metrics.length, cut: one!.cut };
-    },
-  ],
-];
-
-describe.each(FIRST_USED)('%s: %d', (_, most, change, read) => {
-  it.each([most - 1, most, most + 1])('of %d the first are used, and more are said', async (count) => {
-    const between = await startBetween(WORLD);
-    between.fault = search(({ results }) => {
-      change(results.entities[0]!, count);
-    });
-    const { length, cut } = await read(between);
-    expect(length).toBe(Math.min(count, most));
-    const said = between.notes.failures.map(({ reason, message }) => `${reason}: ${message}`);
-    expect(cut ?? []).toEqual(
-      count <= most ? [] : [expect.stringMatching(`^more than ${most} .*: the first are used$`)],
-    );
-    if (count <= most) expect(said).toEqual([]);
-    else expect(said).toEqual([expect.stringMatching(/^too_large: .*storefront".*more than \d+ /i)]);
   });
 });
 
