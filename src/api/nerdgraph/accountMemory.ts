@@ -37,7 +37,8 @@ const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 export class AccountMemory {
   readonly failures: FailureMemory;
   readonly omissions: Omissions;
-  readonly divisions = new Turns();
+  /** The end of the last division of a batch, for which the next one waits. */
+  lastDivision: Promise<unknown> = Promise.resolve();
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
   /** Fields of key transactions that only their full entities have, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
@@ -99,19 +100,5 @@ export class AccountMemory {
 
   saw(id: SubjectId, sizes: Partial<typeof FIRST_SIZES>): void {
     this.#sizes.set(id, { ...this.#sizes.get(id), ...sizes });
-  }
-}
-
-/** Lets one piece of work run at a time, in the order in which they asked. */
-class Turns {
-  #last: Promise<void> = Promise.resolve();
-
-  /** Waits for the end of all earlier work; the returned function ends this one. */
-  async begin(): Promise<() => void> {
-    const before = this.#last;
-    let end = (): void => undefined;
-    this.#last = new Promise((resolve) => (end = resolve));
-    await before;
-    return end;
   }
 }

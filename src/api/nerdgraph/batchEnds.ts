@@ -1,7 +1,6 @@
 import type { Batch } from './batching.ts';
-import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { FULL, Incomplete } from './nrql.ts';
-import { subjectInWords, type BatchEnd, type RowsRead, type TimesliceQuery } from './rows.ts';
+import { subjectInWords, type BatchEnd, type RowsRead } from './rows.ts';
 import type { SplitReason } from '../upstreamReader.ts';
 import { UpstreamError } from '../upstreamError.ts';
 import { READS, type Group } from '../../reads/reads.ts';
@@ -75,10 +74,18 @@ export function isRefused(end: BatchEnd | undefined): boolean {
   return end !== undefined && endingOf(end) === 'refused';
 }
 
-/** New Relic has no data of a subject: a good response without rows, and the subject is left out for a time. */
-export function omitUnmatched({ memory, options }: NerdGraphAccount, query: TimesliceQuery, batch: Batch): void {
-  const maxMs = Math.min(query.maxOmissionMs ?? Infinity, options.detailsMs);
-  for (const { id } of batch) memory.omissions.omitWithoutData(query.read, id, maxMs);
+/** Records that a batch was read, or that New Relic has no data of its only subject, which is left out for a time; else false. */
+export function settle({ account, query }: RowsRead, batch: Batch, end: BatchEnd): boolean {
+  const { memory, options } = account;
+  const ids = new Set(batch.map(({ id }) => id));
+  if (end === 'unmatched' && ids.size === 1) {
+    const maxMs = Math.min(query.maxOmissionMs ?? Infinity, options.detailsMs);
+    for (const id of ids) memory.omissions.omitWithoutData(query.read, id, maxMs);
+    return true;
+  }
+  if (endingOf(end) !== 'good') return false;
+  if (!memory.omissions.isEmpty) for (const id of ids) memory.omissions.readmit(id, query.read);
+  return true;
 }
 
 /** The failure of a subject that is now read apart, once in its interval. */

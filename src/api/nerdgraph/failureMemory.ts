@@ -34,8 +34,6 @@ interface Apart {
   badColumns: ReadonlySet<string>;
 }
 
-const NONE: ReadonlySet<string> = new Set();
-
 /**
  * What failed before, which decides how batches are planned and divided (docs/nerdgraph.md, "What breaks a batch"). A reload hands
  * it to the next reader. Times are of the monotonic clock.
@@ -43,8 +41,6 @@ const NONE: ReadonlySet<string> = new Set();
 export class FailureMemory {
   readonly #monotonic: () => number;
   readonly #apart = new Map<string, Apart>();
-  /** Subjects of which a host is apart. */
-  readonly #withHosts = new Map<string, number>();
   /** The passing failures in a row of a subject's batch, and the time of the last. */
   readonly #passing = new Map<string, { readonly times: number; readonly changedAt: number }>();
   /** Subjects that the last division of their batch did not reach, with its time. */
@@ -69,17 +65,22 @@ export class FailureMemory {
 
   /** True when a query for a whole subject would include a host that is apart. */
   hasApartHost(read: string, id: SubjectId): boolean {
-    return this.#withHosts.has(textOf({ read, id }));
+    const text = textOf({ read, id, host: '' });
+    return this.#apart.size > 0 && [...this.#apart.keys()].some((key) => key.startsWith(text));
   }
 
-  /** Sets a subject apart, which failed alone while others of its batch were answered. */
-  setApart(key: ApartKey, error: UpstreamError): void {
+  /**
+   * Sets a subject apart, which failed alone while others of its batch were answered.
+   *
+   * @param badColumns the columns of golden metrics that failed when they were read alone
+   */
+  setApart(key: ApartKey, error: UpstreamError, badColumns: readonly string[] = []): void {
     const text = textOf(key);
     const now = this.#monotonic();
     const { changedAt = -Infinity } = this.#apart.get(text) ?? {};
     const needed = now - changedAt > REMEMBERED_MS ? GOOD_READS : GOOD_READS_AGAIN;
-    this.#apart.set(text, { needed, goodReads: 0, error, askedAt: now, changedAt: now, badColumns: NONE });
-    if (key.host !== undefined) this.#withHosts.set(textOf({ ...key, host: undefined }), now);
+    const apart = { needed, goodReads: 0, error, askedAt: now, changedAt: now, badColumns: new Set(badColumns) };
+    this.#apart.set(text, apart);
   }
 
   /** Records that everything of a subject that is apart was read. */
@@ -88,7 +89,7 @@ export class FailureMemory {
     if (apart === undefined || apart.goodReads >= apart.needed) return;
     apart.goodReads += 1;
     apart.changedAt = this.#monotonic();
-    apart.badColumns = NONE;
+    apart.badColumns = new Set();
   }
 
   /**
@@ -155,9 +156,7 @@ export class FailureMemory {
     for (const records of [this.#apart, this.#passing]) {
       for (const [key, { changedAt }] of records) if (changedAt < oldest) records.delete(key);
     }
-    for (const times of [this.#withHosts, this.#unread]) {
-      for (const [key, changedAt] of times) if (changedAt < oldest) times.delete(key);
-    }
+    for (const [key, changedAt] of this.#unread) if (changedAt < oldest) this.#unread.delete(key);
   }
 }
 

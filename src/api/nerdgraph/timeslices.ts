@@ -11,11 +11,11 @@ import {
   type QueryKind,
   type QueryPart,
 } from './batching.ts';
-import { endingOf, failBatch, failureOf, omitUnmatched, setApartBy, type Ending } from './batchEnds.ts';
+import { endingOf, failBatch, failureOf, setApartBy, settle, type Ending } from './batchEnds.ts';
 import { Division } from './division.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { queryBatch, SubjectRows, type BatchEnd, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
-import { textOf, type SubjectId } from './failureMemory.ts';
+import { textOf, type ApartKey } from './failureMemory.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../upstreamError.ts';
 
@@ -56,38 +56,35 @@ export async function readTimeslices(
 /** Reads one planned batch, and its parts where its end says so. */
 async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
   const { account, query, call } = read;
-  const { failures, omissions, divisions } = account.memory;
-  const { http } = account.transport;
+  const { memory, transport } = account;
+  const { failures } = memory;
   const ids = batch.map(({ id }) => id);
   let end: BatchEnd | undefined;
-  if (!isShared(batch) || !failures.isPassingAgain(query.read, ids) || http.isFailing(call)) {
+  if (!isShared(batch) || !failures.isPassingAgain(query.read, ids) || transport.http.isFailing(call)) {
     end = await queryBatch(read, batch, isShared(batch) ? 'but_timeouts' : 'all');
   }
   const ending = end === undefined ? undefined : endingOf(end);
   if (ending === 'passing') failures.recordPassing(query.read, ids);
   else failures.clearPassing(query.read, ids);
-  if (ending === 'good') {
-    if (!omissions.isEmpty) for (const id of ids) omissions.readmit(id, query.read);
-  } else if (ending === 'unmatched' && new Set(ids).size === 1) {
-    omitUnmatched(account, query, batch);
-  } else if (isDivided(batch, query, ending) && !http.isFailing(call)) {
-    const finish = await divisions.begin();
-    const division = new Division(read, batch);
-    await division.run(end).finally(finish);
-    for (const { id } of query.golden === undefined ? [] : division.setApart) await readOtherColumns(read, batch, id);
+  if (end !== undefined && settle(read, batch, end)) return;
+  if (isDivided(batch, query, ending) && !transport.http.isFailing(call)) {
+    // One batch of an account is divided at a time.
+    const division = memory.lastDivision.then(() => new Division(read, batch).run(end));
+    memory.lastDivision = division.catch(() => undefined);
+    const apart = await division;
+    for (const key of query.golden === undefined ? [] : apart) await readOtherColumns(read, batch, key);
   } else if (end !== undefined) {
     failBatch(read, batch, failureOf(read, batch, end));
   }
 }
 
 /** Reads the golden metrics of an entity that was set apart because of others of its golden metrics. */
-async function readOtherColumns(read: RowsRead, batch: Batch, id: SubjectId): Promise<void> {
+async function readOtherColumns(read: RowsRead, batch: Batch, key: ApartKey): Promise<void> {
   const { query, found, account } = read;
-  const key = { read: query.read, id };
   const isBad = account.memory.failures.lastOf(key)?.badColumns;
-  const part = batch.filter((each) => each.id === id);
+  const part = batch.filter(({ id }) => id === key.id);
   const open = columnsOf(part, query).filter(
-    (name) => found.get(id)?.columns.has(name) !== true && isBad?.has(name) !== true,
+    (name) => found.get(key.id)?.columns.has(name) !== true && isBad?.has(name) !== true,
   );
   if (open.length > 0) await readAlone(read, { key, batch: withColumns(part, open) });
 }
@@ -143,32 +140,22 @@ async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<vo
       return;
     }
     const end = await queryBatch(read, part, 'none', true);
+    if (settle(read, part, end)) continue;
     const ending = endingOf(end);
-    if (ending === 'unmatched') omitUnmatched(account, query, part);
-    else if (ending === 'account') {
-      failBatch(read, part, failureOf(read, part, end));
-      return;
-    } else if (
-      ending === 'too_big' ||
-      (ending === 'refused' && columnsOf(part, query).length > 1 && part.length === 1)
-    ) {
+    const isRefusedInPart = ending === 'refused' && part.length === 1 && columnsOf(part, query).length > 1;
+    if (ending === 'too_big' || ending === 'unmatched' || isRefusedInPart) {
       const division = new Division(read, part, key);
       await division.run(end);
       found.push(...division.badColumns);
-    } else if (ending !== 'good') failBatch(read, part, setApartBy(failureOf(read, part, end)));
+      continue;
+    }
+    const error = failureOf(read, part, end);
+    failBatch(read, part, ending === 'account' ? error : setApartBy(error));
+    if (ending === 'account') return;
   }
-  const failure = failureIn(read, batch);
+  const [failure] = batch.flatMap((part) => read.found.get(part.id)?.failureOf(keyOf(part, query).host) ?? []);
   if (failure === undefined) failures.recordGoodRead(key);
   else failures.recordFailureAlone(key, failure, found);
-}
-
-/** The first failure of what a batch read. */
-function failureIn({ found, query }: RowsRead, batch: Batch): UpstreamError | undefined {
-  for (const part of batch) {
-    const failure = found.get(part.id)?.failureOf(keyOf(part, query).host);
-    if (failure !== undefined) return failure;
-  }
-  return undefined;
 }
 
 /** Stores the sizes found, from which the size of the next response is expected. */
