@@ -17,9 +17,6 @@ export interface KeyTransactionDetails {
 /** Size of New Relic's pages of entities; a larger one cannot be requested. */
 export const PAGE_SIZE = 200;
 
-/** The most entities that New Relic returns to one call of `entities(guids:)`. */
-export const GUIDS_PER_CALL = 25;
-
 /** The list of the entities of one type, for one group: fields and pages differ. */
 export interface EntityList {
   /** The number of entities on a page; lower where pages were too big. */

@@ -2,10 +2,11 @@ import * as z from 'zod';
 import { entity, healthStatus, searchEntities } from './entitySearch.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { APPLICATIONS, KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './documents.ts';
-import { amount, count, id, isList, parseRecord, text } from '../http/validation.ts';
+import { amount, count, id, parseRecord, text } from '../http/validation.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import { GUIDS_PER_CALL, type KeyTransactionDetails } from './accountMemory.ts';
+import type { KeyTransactionDetails } from './accountMemory.ts';
+import { readByGuid } from './missingEntities.ts';
 import { withoutPadding } from './rows.ts';
 import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 
@@ -93,9 +94,6 @@ function idIn(text: string): number | undefined {
 
 const GROUP = 'key_transactions';
 
-/** The wait before details without the application or the transaction's name are read again: a field may have failed. */
-const PARTIAL_MS = 5 * 60_000;
-
 /**
  * Reads all key transactions, and their details where the remembered ones are too old; returns those with these ids, where `unread`
  * marks failed details. Rejects when the list is incomplete, or no details could be read.
@@ -146,66 +144,52 @@ async function refreshDetails(
   guids: ReadonlySet<string>,
   call: CallOptions,
 ): Promise<ReadonlyMap<string, UpstreamError>> {
-  const { memory, transport } = account;
-  const { detailsMs, monotonic } = account.options;
+  const { memory, options, transport } = account;
   const details = memory.keyTransactionDetails;
-  const now = monotonic();
+  const readAt = options.monotonic();
   for (const guid of details.keys()) if (!guids.has(guid)) details.delete(guid);
   const due = [...guids].filter((guid) => {
     const known = details.get(guid);
-    return known === undefined || now - known.readAt >= (known.isWhole ? detailsMs : Math.min(PARTIAL_MS, detailsMs));
+    return known?.isWhole !== true || readAt - known.readAt >= options.detailsMs;
   });
-  const isMissing = (guid: string): boolean => details.get(guid)?.readAt !== now;
-  const failures = new Map<string, UpstreamError>();
-  const calls = Array.from({ length: Math.ceil(due.length / GUIDS_PER_CALL) }, async (_, index) => {
-    const chunk = due.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
-    try {
-      const failure = await readDetails(account, chunk, now, call);
-      // A required field that fails makes its whole entity null: the entity failed, it is not gone.
-      if (failure !== undefined && chunk.some(isMissing)) throw transport.reportFailure(GROUP, failure);
-    } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error;
-      for (const guid of chunk.filter(isMissing)) failures.set(guid, error);
-    }
+  return readByGuid(account, GROUP, KEY_TRANSACTION_DETAILS, due, call, async (requested, entities, failure) => {
+    const missing = await takeDetails(account, requested, entities, readAt, failure);
+    // A required field that fails makes its whole entity null: the entity failed, it is not gone.
+    if (failure !== undefined && missing > 0) throw transport.reportFailure(GROUP, failure);
   });
-  await Promise.all(calls);
-  return failures;
 }
 
-/** Reads and stores the details of these key transactions; returns the error that made fields null, if any. */
-async function readDetails(
-  { memory, transport }: NerdGraphAccount,
+/** Stores the details of these key transactions; returns the number of missing ones. */
+function takeDetails(
+  { memory: { keyTransactionDetails: known }, transport }: NerdGraphAccount,
   guids: readonly string[],
+  entities: readonly unknown[],
   readAt: number,
-  call: CallOptions,
-): Promise<CallFailure | undefined> {
-  const { found, failed } = await transport.read(GROUP, KEY_TRANSACTION_DETAILS, { guids }, call);
-  const failure = failed?.failure;
-  const entities = found['entities'];
-  if (!isList(entities)) throw transport.failure(GROUP, 'the response has no list "entities"');
-  const { keyTransactionDetails: kept } = memory;
-  const requested = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
-  await transport.parseReporting(GROUP, (discarded) => {
-    for (const entity of entities.slice(0, GUIDS_PER_CALL)) {
+  failure: CallFailure | undefined,
+): Promise<number> {
+  const open = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
+  return transport.parseReporting(GROUP, (discarded) => {
+    for (const entity of entities) {
       // The caller reports this failure, so the entity is not counted as discarded.
       if (entity === null && failure !== undefined) continue;
       const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
-      const guid = requested.get(withoutPadding(details?.guid ?? ''));
+      const guid = open.get(withoutPadding(details?.guid ?? ''));
       if (details === undefined || guid === undefined) continue;
-      const { applicationId, transactionName, apdexTarget } = details;
-      // A missing field keeps its earlier value.
-      const before = kept.get(guid);
-      kept.set(guid, {
+      open.delete(withoutPadding(guid));
+      // A field that failed keeps its earlier value.
+      const { applicationId, transactionName, apdexTarget } = known.get(guid) ?? {};
+      known.set(guid, {
         guid,
-        applicationId: applicationId ?? before?.applicationId,
-        transactionName: transactionName ?? before?.transactionName,
-        apdexTarget: apdexTarget ?? before?.apdexTarget,
+        applicationId: details.applicationId ?? applicationId,
+        transactionName: details.transactionName ?? transactionName,
+        apdexTarget: details.apdexTarget ?? apdexTarget,
         readAt,
-        isWhole: applicationId !== undefined && transactionName !== undefined,
+        isWhole: failure === undefined,
       });
     }
-    if (failure !== undefined) return;
-    for (let missing = entities.length; missing < guids.length; missing += 1) discarded.add('record', 'entities');
+    if (failure === undefined) {
+      for (let missing = entities.length; missing < guids.length; missing += 1) discarded.add('record', 'entities');
+    }
+    return open.size;
   });
-  return failure;
 }

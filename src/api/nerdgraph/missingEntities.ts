@@ -1,11 +1,14 @@
-import { GUIDS_PER_CALL, type EntityList } from './accountMemory.ts';
-import { ENTITY_LOOKUP } from './documents.ts';
+import type { EntityList } from './accountMemory.ts';
+import { ENTITY_LOOKUP, type Document } from './documents.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { withoutPadding } from './rows.ts';
 import { hasMembers, isList } from '../http/validation.ts';
-import { UpstreamError } from '../upstreamError.ts';
+import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import type { Group } from '../../reads/reads.ts';
+
+/** The most entities that New Relic returns to one call of `entities(guids:)`. */
+const GUIDS_PER_CALL = 25;
 
 /** A cursor may be a position: then an entity that moves up while the pages are read is on none of them. */
 const LISTS_UNTIL_GONE = 3;
@@ -35,32 +38,45 @@ export async function lookUp(
   guids: readonly string[],
   call: CallOptions,
 ): Promise<readonly string[]> {
-  const calls = Array.from({ length: Math.ceil(guids.length / GUIDS_PER_CALL) }, async (_, index) => {
-    const chunk = guids.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
-    try {
-      const existing = await readExisting(account, group, chunk, call);
-      return chunk.filter((guid) => existing.has(withoutPadding(guid)));
-    } catch (error) {
-      if (error instanceof UpstreamError) return chunk;
-      throw error;
+  const existing = new Set<string>();
+  const failures = await readByGuid(account, group, ENTITY_LOOKUP, guids, call, (_, entities, failure) => {
+    if (failure !== undefined) throw account.transport.reportFailure(group, failure);
+    for (const each of entities) {
+      const guid = hasMembers(each) ? each['guid'] : undefined;
+      if (typeof guid === 'string') existing.add(withoutPadding(guid));
     }
   });
-  return (await Promise.all(calls)).flat();
+  return guids.filter((guid) => failures.has(guid) || existing.has(withoutPadding(guid)));
 }
 
-/** The guids, without padding, that New Relic has an entity for. */
-async function readExisting(
+/**
+ * Reads entities by guid, a few in each call. Returns the failures of calls, by guid.
+ *
+ * @param take takes the entities of a call, and the error that made fields of them null, if any; it may throw an UpstreamError
+ */
+export async function readByGuid(
   { transport }: NerdGraphAccount,
   group: Group,
+  document: Document,
   guids: readonly string[],
   call: CallOptions,
-): Promise<ReadonlySet<string>> {
+  take: (guids: readonly string[], entities: readonly unknown[], failure?: CallFailure) => void | Promise<void>,
+): Promise<ReadonlyMap<string, UpstreamError>> {
+  const failures = new Map<string, UpstreamError>();
   // Entities are read through NerdGraph also where the account's own header is that of REST.
   const options = group === 'entities' ? { keyHeader: 'Api-Key' } : {};
-  const { found, failed } = await transport.read(group, ENTITY_LOOKUP, { guids }, call, options);
-  if (failed !== undefined) throw transport.reportFailure(group, failed.failure);
-  const { entities } = found;
-  if (!isList(entities)) throw transport.failure(group, 'the response has no list "entities"');
-  const known = entities.slice(0, GUIDS_PER_CALL).map((each) => (hasMembers(each) ? each['guid'] : undefined));
-  return new Set(known.filter((guid) => typeof guid === 'string').map(withoutPadding));
+  const calls = Array.from({ length: Math.ceil(guids.length / GUIDS_PER_CALL) }, async (_, index) => {
+    const some = guids.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);
+    try {
+      const { found, failed } = await transport.read(group, document, { guids: some }, call, options);
+      const { entities } = found;
+      if (!isList(entities)) throw transport.failure(group, 'the response has no list "entities"');
+      await take(some, entities.slice(0, GUIDS_PER_CALL), failed?.failure);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      for (const guid of some) failures.set(guid, error);
+    }
+  });
+  await Promise.all(calls);
+  return failures;
 }
