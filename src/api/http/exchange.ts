@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { abortReason } from '../../eventLoop/clock.ts';
 import { CallFailure } from '../upstreamError.ts';
@@ -47,12 +48,6 @@ export interface Request extends Address {
 }
 
 /**
- * The exchanges under way: one listener for each signal. In arrays, because the tables that a Set has outgrown keep all
- * exchanges in memory until a full garbage collection.
- */
-const underWay = new WeakMap<AbortSignal, ResponseHandler[]>();
-
-/**
  * Sends one request and reads its whole response, without a stream, which would cost more than all other work. Rejects with a
  * CallFailure, or with the reason of the signal.
  */
@@ -63,16 +58,10 @@ export function exchange(
   limits: { readonly timeoutMs: number; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<RawResponse> {
-  const handlers = underWay.get(signal) ?? [];
-  if (!underWay.has(signal)) {
-    underWay.set(signal, handlers);
-    signal.addEventListener('abort', () => {
-      for (const handler of [...handlers]) handler.abort(abortReason(signal));
-    });
-  }
+  // Node.js warns of more than ten listeners, and as many exchanges may be under way.
+  setMaxListeners(0, signal);
   return new Promise((resolve, reject) => {
-    const handler = new ResponseHandler(limits, handlers, resolve, reject);
-    if (signal.aborted) handler.abort(abortReason(signal));
+    const handler = new ResponseHandler(limits, signal, resolve, reject);
     const method = body === undefined ? 'GET' : 'POST';
     dispatcher.dispatch({ origin, path, headers, method, body: body ?? null }, handler);
   });
@@ -80,7 +69,7 @@ export function exchange(
 
 class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #limits: Parameters<typeof exchange>[3];
-  readonly #underWay: ResponseHandler[];
+  readonly #signal: AbortSignal;
   readonly #resolve: (response: RawResponse) => void;
   readonly #reject: (error: Error) => void;
   readonly #started = performance.now();
@@ -95,23 +84,25 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** @param underWay the handler is in it until its exchange has ended */
   constructor(
     limits: Parameters<typeof exchange>[3],
-    underWay: ResponseHandler[],
+    signal: AbortSignal,
     resolve: (response: RawResponse) => void,
     reject: (error: Error) => void,
   ) {
     this.#limits = limits;
-    this.#underWay = underWay;
+    this.#signal = signal;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#timer = setTimeout(() => this.#late(), limits.timeoutMs);
-    underWay.push(this);
+    signal.addEventListener('abort', this.#stop);
+    if (signal.aborted) this.#stop();
   }
 
+  readonly #stop = (): void => this.#abort(abortReason(this.#signal));
+
   /** Ends the exchange without its response. */
-  abort(error: Error): void {
+  #abort(error: Error): void {
     if (!this.#end()) return;
     this.#reject(error);
     this.#hangUp(error);
@@ -151,7 +142,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     const status = this.#status;
     if (status === undefined) {
-      this.abort(new CallFailure('invalid_response', 'the response ended without a status'));
+      this.#abort(new CallFailure('invalid_response', 'the response ended without a status'));
       return;
     }
     if (!this.#end()) return;
@@ -161,18 +152,18 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     if (this.#isError) this.#cut();
-    else this.abort(networkFailure(error, this.#status));
+    else this.#abort(networkFailure(error, this.#status));
   }
 
   #late(): void {
     const what = this.#status === undefined ? 'no response' : 'no whole response';
     const words = `${what} within ${this.#limits.timeoutMs / 1000} s`;
-    this.abort(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
+    this.#abort(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
   }
 
   #tooLarge(): void {
     const words = `the response is larger than ${this.#limits.maxBytes} bytes`;
-    this.abort(new CallFailure('too_large', words, { status: this.#status }));
+    this.#abort(new CallFailure('too_large', words, { status: this.#status }));
   }
 
   /** The status alone is enough: an error response counts as read even if its body is incomplete. */
@@ -185,7 +176,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     if (this.#ended) return false;
     this.#ended = true;
     clearTimeout(this.#timer);
-    this.#underWay.splice(this.#underWay.indexOf(this), 1);
+    this.#signal.removeEventListener('abort', this.#stop);
     return true;
   }
 
