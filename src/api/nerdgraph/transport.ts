@@ -16,9 +16,6 @@ type CallGroup = Group | 'accounts';
 const SHORTEST_TIMEOUT = 5;
 const LONGEST_TIMEOUT = 30;
 
-/** Limit for the messages in one line of the log. */
-const MAX_MESSAGES = 5;
-
 export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
@@ -67,8 +64,8 @@ export class Transport {
       const variables = { account, nrql: query, timeout: this.#timeout };
       const { found: result, meaning } = await this.read(group, NRQL, variables, call, { ...read, bounds });
       if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
-      const messages = messagesOf(result);
-      if (messages !== undefined) this.http.serviceMessage(endpointOf(group), messages);
+      const messages = messagesIn(result).join('; ');
+      if (messages !== '') this.http.serviceMessage(endpointOf(group), messages);
       return result;
     } catch (error) {
       if (error instanceof UpstreamError) return error;
@@ -148,9 +145,4 @@ export class Transport {
 
 function endpointOf(group: CallGroup): string {
   return `graphql:${group}`;
-}
-
-/** New Relic's first messages about the result, in one line for the log. */
-function messagesOf(result: Json): string | undefined {
-  return messagesIn(result).slice(0, MAX_MESSAGES).join('; ') || undefined;
 }
