@@ -87,9 +87,6 @@ const MAX_SHARE = 1.25;
 const MAX_LAG = 300;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
-/** Limit for the named facets, far above the number of facets that a query can have. */
-const MAX_FACET_NAMES = 100;
-
 /** Why a query has no result that can be used as it is, so that it is read in parts. */
 export class Incomplete {
   readonly why: string;
@@ -138,7 +135,7 @@ export function rowsOf(response: Json): {
   const rows = response['results'];
   if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the response has no list "results"');
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
-  const facets = isList(metadata['facets']) ? metadata['facets'].slice(0, MAX_FACET_NAMES) : [];
+  const facets = isList(metadata['facets']) ? metadata['facets'] : [];
   const { begin, end } = hasMembers(metadata['timeWindow']) ? metadata['timeWindow'] : {};
   // Rounded to whole minutes, because the end may be the last millisecond of the window.
   const [from = NaN, to = NaN] = [begin, end].map((time) =>
