@@ -30,7 +30,6 @@ describe('the facets that a result names', () => {
     ['are as they are written', ['region', 'plan'], ['region', 'plan']],
     ['lack only the name that is no text', ['region', 7], ['region', '']],
     ['are none where they are no list', 'region', []],
-    ['are the first hundred of very many', Array<string>(101).fill('plan'), Array<string>(100).fill('plan')],
   ])('%s', (_, facets, expected) => {
     expect(allRowsOf({ results: [], metadata: { facets } }).facets).toEqual(expected);
   });
