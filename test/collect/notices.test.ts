@@ -96,27 +96,15 @@ describe('a custom metric whose value upstream does not have', () => {
 describe('what is used only in part', () => {
   const WORDS = 'more than 2 x: the first are used';
 
-  it('of applications is one warning for all that are alike, once in the log and gone with its cause', async () => {
-    const world = World.of(3, 0, [accountConfig({ hosts: false })]);
-    world.reader.applications = [1, 2, 3].map((id) => ({ ...application(id), cut: id === 2 ? undefined : [WORDS] }));
-    await world.scrapeFor(601, 60);
-    const words = `applications: "app-1" and 1 more have ${WORDS}`;
-    expect(world.status.warnings).toEqual([words]);
-    expect(warned(world, words)).toBe(1);
-    world.reader.applications = [1, 2, 3].map((id) => application(id));
-    await world.scrapeFor(601, 60);
-    expect(world.status.warnings).toEqual([]);
-  });
-
-  it('of the names of a custom metric is a warning, once in the log and gone with its cause', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false, custom_metrics: [customMetric({})] })]);
-    world.reader.names.set(1, ['Custom/mail/depth']);
-    world.reader.cutNames.set(1, [WORDS]);
+  it('of the names of a custom metric is one warning for all that are alike, once in the log and gone with its cause', async () => {
+    const world = World.of(3, 0, [accountConfig({ hosts: false, custom_metrics: [customMetric({})] })]);
+    for (const id of [1, 2, 3]) world.reader.names.set(id, ['Custom/mail/depth']);
+    for (const id of [1, 3]) world.reader.cutNames.set(id, [WORDS]);
     await world.scrapeFor(121, 60);
-    const words = `custom_metrics: "app-1" has ${WORDS}`;
+    const words = `custom_metrics: "app-1" and 1 more have ${WORDS}`;
     expect(world.status.warnings).toContain(words);
     expect(warned(world, words)).toBe(1);
-    world.reader.cutNames.delete(1);
+    world.reader.cutNames.clear();
     await world.clock.advance(86_400_000);
     await world.scrape();
     expect(world.status.warnings).not.toContain(words);
