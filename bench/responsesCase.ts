@@ -4,7 +4,6 @@
  */
 import { Agent } from 'undici';
 import { AccountHealth } from '../src/api/accountHealth.ts';
-import type { RateLimiter } from '../src/api/upstreamReader.ts';
 import { createRestReader } from '../src/api/rest/restReader.ts';
 import { Secrets } from '../src/log/secrets.ts';
 import { METRIC } from '../src/formulas/metricInputs.ts';
@@ -23,8 +22,7 @@ const AT_ONCE = 32;
 
 const [runs = 0, responses = 0] = process.argv.slice(2).map(Number);
 const address = process.argv[4] ?? '';
-const limiter: RateLimiter = { acquire: () => Promise.resolve(() => undefined) };
-const call = { signal: new AbortController().signal, limiter };
+const call = { signal: new AbortController().signal };
 const reader = createRestReader({
   baseUrl: address,
   keyHeader: 'X-Api-Key',
@@ -46,6 +44,7 @@ const reader = createRestReader({
     serviceMessage: ignore,
   },
   environment: {},
+  limiter: { acquire: () => Promise.resolve(() => undefined) },
   health: new AccountHealth(),
   now: Date.now,
   monotonic: () => performance.now(),

@@ -1,4 +1,3 @@
-import type { AccountHealth } from './accountHealth.ts';
 import type { GoldenColumn, GoldenDefinition } from '../nrql/goldenMetric.ts';
 import type { Columns } from '../formulas/metricInputs.ts';
 import type { RowReading, RowRules } from '../nrql/queryRows.ts';
@@ -43,16 +42,18 @@ export const APIS = ['rest', 'nerdgraph'] as const;
 
 export type Api = (typeof APIS)[number];
 
-/** Grants calls one at a time; each grant spends a call of the budget. */
+/** Grants calls one at a time, retries, pages and parts too; each grant spends a call of the budget. */
 export interface RateLimiter {
-  /** Waits for a slot and a call of the budget, for a repeat one of half of the slots; the returned function ends the call, with the overload if it met one. */
-  acquire(signal: AbortSignal, isRepeat?: boolean): Promise<(overload?: Overload) => void>;
+  /**
+   * Waits for a place and a call of the budget, for a repeat one of half of the places. The returned function ends the call: good
+   * means answered without a failure.
+   */
+  acquire(signal: AbortSignal, isRepeat?: boolean): Promise<(isGood: boolean, overload?: Overload) => void>;
 }
 
-/** Options of every read: the signal that stops it, and the limiter that grants its calls, retries, pages and parts too. */
+/** Options of every read: above all the signal that stops it. */
 export interface CallOptions {
   readonly signal: AbortSignal;
-  readonly limiter: RateLimiter;
   /** True, for commands: repeated after an overload or a timeout. The daemon tries again later, for the window of that time. */
   readonly patient?: boolean;
   /** True for the parts of what failed, and for what is set apart: such calls take at most half of the places. */
@@ -419,8 +420,6 @@ export interface UpstreamReader {
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Looks for problems that the lists do not show. Called after the lists were read. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
-  /** Whether New Relic answers the account; a reload hands it to the next reader. */
-  readonly health: AccountHealth;
   /** Facts learned about the account, failures included; a reload hands them to the next reader. */
   readonly memory: object;
   /** For a reader that a reload replaces: calls in flight continue, but no connection is kept for a later call. */

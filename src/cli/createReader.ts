@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AccountHealth } from '../api/accountHealth.ts';
 import type { CallObserver, UpstreamReader } from '../api/upstreamReader.ts';
 import { createNerdGraphReader } from '../api/nerdgraph/nerdGraphReader.ts';
 import { RestMemory } from '../api/rest/restMemory.ts';
 import { createRestReader, type RestReaderOptions } from '../api/rest/restReader.ts';
 import type { AccountReader } from '../collect/accounts/accounts.ts';
+import type { AccountLimiter } from '../collect/schedule/limiter.ts';
 import { type AccountConfig, accountThrough, type Config } from '../config/config.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { readAuthorities } from '../config/certificates.ts';
@@ -61,16 +61,17 @@ interface Surroundings {
 }
 
 /**
- * Opens the reader of an account, with what its reader before a reload learned. Throws an Error whose message is a sentence when
+ * Opens the reader of an account on its limiter, with what its reader before a reload learned. Throws an Error whose message is a sentence when
  * the key or a certificate file cannot be read.
  */
 export function openReader(
   account: AccountConfig,
   config: Config,
   surroundings: Surroundings,
+  limiter: AccountLimiter,
   before?: UpstreamReader,
 ): AccountReader {
-  const options = clientOptions(account, config, surroundings, before?.health);
+  const options = clientOptions(account, config, surroundings, limiter);
   const reader = createReader(account, options, before?.memory);
   // Distinguishes keys without revealing them.
   return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
@@ -81,7 +82,7 @@ export function clientOptions(
   account: AccountConfig,
   config: Config,
   options: Surroundings,
-  health = new AccountHealth(),
+  limiter: AccountLimiter,
 ): RestReaderOptions {
   const key = openKey(account, {
     now: Date.now,
@@ -103,7 +104,8 @@ export function clientOptions(
     refusedNamesMs: config.collection.intervals.metric_names,
     tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
     observer: options.observer(account.name),
-    health,
+    limiter,
+    health: limiter.health,
     environment: options.environment,
     now: Date.now,
     monotonic: () => performance.now(),

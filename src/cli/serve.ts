@@ -75,7 +75,7 @@ export async function startDaemon(options: {
   const collector = new Collector(config, {
     clock: systemClock,
     log: logger,
-    openReader: (account, from, before) =>
+    openReader: (account, from, limiter, before) =>
       openReader(
         account,
         from,
@@ -85,6 +85,7 @@ export async function startDaemon(options: {
           observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
           keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
         },
+        limiter,
         before,
       ),
   });

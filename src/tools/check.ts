@@ -114,7 +114,7 @@ async function report(
   collection: CollectionConfig,
   signal: AbortSignal,
 ) {
-  const { context, schedule, limiter } = collector;
+  const { context, schedule } = collector;
   const { account } = context;
   const { name, region, base_url } = account;
   const heading = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
@@ -150,7 +150,7 @@ async function report(
   );
   const problems = groupFailures(failing).map(failureLine);
   const found = await context.reader
-    .diagnose(schedule.advanceWindow(), { signal, limiter, patient: true })
+    .diagnose(schedule.advanceWindow(), { signal, patient: true })
     .catch((error: unknown): Diagnosis => {
       if (!(error instanceof UpstreamError)) throw error;
       problems.push(error.message);

@@ -113,9 +113,7 @@ function loadOrExit(account: Written): LoadedConfiguration {
 /** The types of entities besides applications and key transactions, most entities first; empty where they cannot be read. */
 async function entityTypes(accounts: readonly AccountCollector[], signal: AbortSignal) {
   const counts = new Map<string, number>();
-  const lists = accounts.map(async ({ context: { reader }, limiter }) =>
-    reader.entities?.types({ signal, limiter, patient: true }),
-  );
+  const lists = accounts.map(async ({ context: { reader } }) => reader.entities?.types({ signal, patient: true }));
   // What an account has beside its applications is an offer only, so that a failure of it does not matter.
   for (const list of await Promise.allSettled(lists)) {
     for (const { type, count } of list.status === 'fulfilled' ? (list.value ?? []) : []) {

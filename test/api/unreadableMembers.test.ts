@@ -26,7 +26,8 @@ interface Search {
 
 async function startNerdGraph(): Promise<Lists> {
   const between = await startBetween({ applications: 4, keyTransactions: 4 });
-  const lists: Lists = { reader: between.reader, notes: between.notes, call: between.call, change: undefined };
+  const { reader, notes, health, call } = between;
+  const lists: Lists = { reader, notes, health, call, change: undefined };
   const fault: Fault = (response, { text }, good) => {
     if (!text.includes('entitySearch')) return false;
     const body = JSON.parse(good) as { data: { actor: { entitySearch: Search } } };
@@ -62,7 +63,7 @@ const startRest = (member: string, perPage: number) => async (): Promise<Lists> 
       perPage * page < all.length ? link : {},
     );
   });
-  const lists: Lists = { reader: reading.reader, notes: reading.notes, call: reading.call, change: undefined };
+  const lists: Lists = { ...reading, change: undefined };
   return lists;
 };
 

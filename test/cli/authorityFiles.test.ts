@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { AccountLimiter } from '../../src/collect/schedule/limiter.ts';
+import { systemClock } from '../../src/eventLoop/clock.ts';
 import { openReader } from '../../src/cli/createReader.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import { readFrom, type ConfigResult } from '../../src/config/load.ts';
@@ -34,12 +36,14 @@ async function call(bytes: string | Buffer): Promise<unknown> {
   if ('diagnostics' in result) return result.diagnostics.map(formatDiagnostic);
   const [account] = result.config.accounts;
   if (account === undefined) throw new Error('there is no account');
-  const { reader } = openReader(account, result.config, {
+  const surroundings = {
     secrets: new Secrets(),
     environment: {},
     observer: () => SILENT,
     keyProblem: () => undefined,
-  });
+  };
+  const limiter = new AccountLimiter(account.limits, systemClock);
+  const { reader } = openReader(account, result.config, surroundings, limiter);
   onTestFinished(() => reader.close());
   const { call: options } = startReading(`${server.origin}/v2`);
   return reader.listApplications({}, options).catch((error: unknown) => String(error));

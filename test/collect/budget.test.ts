@@ -23,14 +23,6 @@ describe('the budget', () => {
     expect(budget.nextStart(T + 60_001)).toBe(T + 70_001);
   });
 
-  it('gives a call back that was not made', () => {
-    const budget = new Budget(1);
-    budget.start(T);
-    budget.refund();
-    expect(budget.nextStart(T)).toBe(T);
-    expect(budget.lastMinute(T)).toBe(0);
-  });
-
   it('keeps what was spent when its limit changes', () => {
     const budget = new Budget(5);
     spend(budget, 5, T);

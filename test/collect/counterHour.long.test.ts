@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import type { ClientOptions } from '../../src/api/http/client.ts';
 import type { Api, UpstreamReader } from '../../src/api/upstreamReader.ts';
 import type { Clock } from '../../src/eventLoop/clock.ts';
 import { Collector, type Snapshot } from '../../src/collect/collector.ts';
@@ -106,14 +107,16 @@ function published({ blocks }: Snapshot): Map<string, number> {
   return found;
 }
 
-const READERS: Readonly<Record<Api, (simulator: Simulator, clock: Clock) => UpstreamReader>> = {
-  rest: ({ url }, clock) => {
+type Shared = Pick<ClientOptions, 'limiter' | 'health'>;
+
+const READERS: Readonly<Record<Api, (simulator: Simulator, clock: Clock, shared: Shared) => UpstreamReader>> = {
+  rest: ({ url }, clock, shared) => {
     const now = (): number => clock.now();
-    return startReading(`${url}/v2`, { key: () => DEMO_API_KEY, raw: false, now }).reader;
+    return startReading(`${url}/v2`, { key: () => DEMO_API_KEY, raw: false, now, ...shared }).reader;
   },
-  nerdgraph: ({ url }, clock) => {
+  nerdgraph: ({ url }, clock, shared) => {
     const now = (): number => clock.now();
-    return readNerdGraph(`${url}/graphql`, { key: () => DEMO_API_KEY, now }).reader;
+    return readNerdGraph(`${url}/graphql`, { key: () => DEMO_API_KEY, now, ...shared }).reader;
   },
 };
 
@@ -122,10 +125,16 @@ async function startCounting(api: Api, options: SimulatorOptions) {
   const clock = new SteppedClock();
   const simulator = await simulatorForTest({ ...options, now: () => clock.trueNow() });
   const account = accountConfig({ api, counters: true, limits: { requests_per_minute: 10_000 } });
-  const reader = READERS[api](simulator, clock);
   const collector = new Collector(
     { accounts: [account], collection: collectionConfig() },
-    { clock, log: pino({ level: 'silent' }), openReader: () => ({ reader, keyMark: () => 'key' }) },
+    {
+      clock,
+      log: pino({ level: 'silent' }),
+      openReader: (_account, _config, limiter) => ({
+        reader: READERS[api](simulator, clock, { limiter, health: limiter.health }),
+        keyMark: () => 'key',
+      }),
+    },
   );
   const read = async (): Promise<Snapshot> => {
     await collector.refresh(SCOPE, Infinity);

@@ -1,4 +1,3 @@
-import { AccountHealth } from '../../src/api/accountHealth.ts';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/eventLoop/clock.ts';
 import { AccountLimiter, UserPlaces } from '../../src/collect/schedule/limiter.ts';
@@ -44,18 +43,14 @@ const ONE_AT_ONCE = { requests_per_minute: 10, max_concurrent_requests: 1 };
 const EARLY = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];
 
 it.each(EARLY)(
-  'work that asks for a place in vain is told of the end of a pause when the timer rings %f ms early',
+  'a read that may not start is told of the end of a pause when the timer rings %f ms early',
   async (early) => {
     const clock = new PassingClock(early);
     const state = { started: false };
-    const start = (): void => {
-      state.started ||= limiter.reserve() !== undefined;
-      limiter.drain();
-    };
-    const limiter = new AccountLimiter(ONE_AT_ONCE, clock, start);
+    const limiter = new AccountLimiter(ONE_AT_ONCE, clock);
     const release = await limiter.acquire(new AbortController().signal);
-    release({ waitMs: 5_000 });
-    start();
+    limiter.changed = () => (state.started ||= limiter.startRead());
+    release(false, { waitMs: 5_000 });
     while (!state.started && clock.ring());
     expect(state.started).toBe(true);
   },
@@ -63,29 +58,26 @@ it.each(EARLY)(
 
 it.each(EARLY)('a call that waits for the end of a pause is let in when the timer rings %f ms early', async (early) => {
   const clock = new PassingClock(early);
-  const limiter = new AccountLimiter(ONE_AT_ONCE, clock, () => undefined);
+  const limiter = new AccountLimiter(ONE_AT_ONCE, clock);
   const { signal } = new AbortController();
   const release = await limiter.acquire(signal);
-  release({ waitMs: 5_000 });
+  release(false, { waitMs: 5_000 });
   let entered = false;
   void limiter.acquire(signal).then(() => (entered = true));
   while (clock.ring());
   await Promise.resolve();
-  expect({ entered, waiting: limiter.waiting }).toEqual({ entered: true, waiting: 0 });
+  expect(entered).toBe(true);
 });
 
-function limiterOf(places: number, health = new AccountHealth()) {
+function limiterOf(places: number, perMinute = 100) {
   const clock = new VirtualClock();
-  const told = { times: 0 };
-  const limits = { requests_per_minute: 100, max_concurrent_requests: places };
-  const limiter = new AccountLimiter(limits, clock, () => void (told.times += 1), health);
-  return { clock, budget: limiter.budget, limiter, told };
+  const limiter = new AccountLimiter({ requests_per_minute: perMinute, max_concurrent_requests: places }, clock);
+  return { clock, budget: limiter.budget, limiter };
 }
 
 /** Takes places for calls of another account. */
 function fill(places: UserPlaces, calls: number): void {
-  const { limiter } = limiterOf(1);
-  places.add(limiter, calls);
+  places.add(calls);
 }
 
 const forEver = (): AbortSignal => new AbortController().signal;
@@ -95,7 +87,7 @@ describe('a call at the limiter', () => {
     const { limiter, budget } = limiterOf(1);
     const givenUp = AbortSignal.abort(new Error('the account was stopped'));
     await expect(limiter.acquire(givenUp)).rejects.toThrow('the account was stopped');
-    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
+    expect([budget.inFlight, limiter.startRead()]).toEqual([0, true]);
   });
 
   it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
@@ -106,106 +98,170 @@ describe('a call at the limiter', () => {
     const next = limiter.acquire(forEver());
     const last = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
-    expect(limiter.waiting).toBe(2);
     await expect(givenUp).rejects.toThrow('the account was stopped');
-    release();
-    (await next)();
-    (await last)();
-    expect([limiter.waiting, budget.inFlight]).toEqual([0, 0]);
+    release(true);
+    (await next)(true);
+    (await last)(true);
+    expect([budget.inFlight, limiter.startRead()]).toEqual([0, true]);
   });
 
-  it('that was let in is not ended by its signal, and gives its place back once', async () => {
+  it('that was let in is not ended by its signal', async () => {
     const { limiter, budget } = limiterOf(2);
     const controller = new AbortController();
     const release = await limiter.acquire(controller.signal);
     const other = await limiter.acquire(forEver());
     const waits = limiter.acquire(forEver());
     controller.abort(new Error('the account was stopped'));
-    expect([limiter.waiting, budget.inFlight]).toEqual([1, 2]);
-    release();
-    release();
-    (await waits)();
+    expect(budget.inFlight).toBe(2);
+    release(true);
+    (await waits)(true);
     expect(budget.inFlight).toBe(1);
-    other();
+    other(true);
     expect(budget.inFlight).toBe(0);
   });
 });
 
 describe('accounts that share places', () => {
-  it('get them in the order in which they asked, one after the other', () => {
-    const clock = new VirtualClock();
+  it('get them in the order in which they asked, one after the other', async () => {
     const shared = new UserPlaces();
     fill(shared, 23);
     const took: string[] = [];
     const held: (() => void)[] = [];
-    const limiters = new Map<string, AccountLimiter>();
     for (const name of ['a', 'b', 'c']) {
-      const takeAll = (): void => {
-        for (let place = limiter.reserve(); place !== undefined; place = limiter.reserve()) {
-          took.push(name);
-          const taken = place;
-          held.push(() => taken.end(false));
+      const { limiter } = limiterOf(5, 1_000);
+      limiter.share(shared);
+      limiter.changed = () => {
+        while (limiter.startRead()) {
+          void limiter.acquire(forEver()).then((release) => {
+            took.push(name);
+            held.push(() => release(true));
+          });
         }
       };
-      const limiter = new AccountLimiter({ requests_per_minute: 1_000, max_concurrent_requests: 5 }, clock, takeAll);
-      limiter.share(shared);
-      limiters.set(name, limiter);
+      limiter.wake();
     }
-    for (const limiter of limiters.values()) limiter.wake();
+    await Promise.resolve();
     expect(took).toEqual(['a', 'a']);
-    for (let count = 0; count < 12; count += 1) held.shift()?.();
+    for (let count = 0; count < 12; count += 1) {
+      held.shift()?.();
+      await Promise.resolve();
+    }
     const counts = ['a', 'b', 'c'].map((name) => took.slice(2).filter((one) => one === name).length);
     expect(counts).toEqual([4, 4, 4]);
+  });
+
+  it('do not wait for one whose call was given up', () => {
+    const shared = new UserPlaces();
+    fill(shared, 25);
+    const [first, second] = [limiterOf(5), limiterOf(5)];
+    const controller = new AbortController();
+    for (const { limiter } of [first, second]) limiter.share(shared);
+    first.limiter.acquire(controller.signal).catch(() => undefined);
+    void second.limiter.acquire(forEver());
+    controller.abort(new Error('the account was stopped'));
+    shared.release();
+    expect([first.budget.inFlight, second.budget.inFlight]).toEqual([0, 1]);
   });
 
   it('count on equal parts of them for their plans', () => {
     const places = new UserPlaces();
     const limits = { requests_per_minute: 1_000, max_concurrent_requests: 20 };
-    const limiters = [1, 2, 3].map(() => new AccountLimiter(limits, new VirtualClock(), () => undefined));
+    const limiters = [1, 2, 3].map(() => new AccountLimiter(limits, new VirtualClock()));
     const shares = limiters.map((limiter) => (limiter.share(places), places.share));
     expect(shares).toEqual([25, 12.5, 25 / 3]);
-    limiters[0]?.close();
-    expect(places.share).toBe(12.5);
   });
 });
 
 describe('a limiter', () => {
-  it('that shares places tells its account when another gives one back, until it is closed', () => {
+  it('that shares places lets its call in when another gives one back', () => {
     const shared = new UserPlaces();
-    fill(shared, 24);
-    const { limiter, told } = limiterOf(5);
+    fill(shared, 25);
+    const { limiter, budget } = limiterOf(5);
     limiter.share(shared);
-    fill(shared, 1);
-    expect(limiter.reserve()).toBeUndefined();
+    for (let call = 0; call < 2; call += 1) void limiter.acquire(forEver());
+    expect(budget.inFlight).toBe(0);
     shared.release();
-    expect(told.times).toBe(1);
-    limiter.close();
-    fill(shared, 1);
-    shared.release();
-    expect(told.times).toBe(1);
+    expect(budget.inFlight).toBe(1);
+  });
+
+  it('lets no read start while the calls of another wait, nor between the start of one and its first call', async () => {
+    const { limiter, budget } = limiterOf(2);
+    expect([limiter.startRead(), limiter.startRead()]).toEqual([true, false]);
+    const release = await limiter.acquire(forEver());
+    expect([limiter.startRead(), limiter.startRead()]).toEqual([true, false]);
+    // It ended without a call.
+    limiter.readEnded();
+    expect(limiter.startRead()).toBe(true);
+    await limiter.acquire(forEver());
+    expect(limiter.startRead()).toBe(false);
+    void limiter.acquire(forEver());
+    release(true);
+    expect([budget.inFlight, limiter.startRead()]).toEqual([2, false]);
+  });
+
+  it('tells its account when a read may start: when a call asks for its place, when one ends, and when a read does', async () => {
+    const { limiter } = limiterOf(2);
+    let starts = 0;
+    limiter.changed = () => {
+      while (limiter.startRead()) starts += 1;
+    };
+    limiter.wake();
+    expect(starts).toBe(1);
+    const release = await limiter.acquire(forEver());
+    expect(starts).toBe(2);
+    await limiter.acquire(forEver());
+    expect(starts).toBe(2);
+    release(true);
+    expect(starts).toBe(3);
+    limiter.readEnded();
+    expect(starts).toBe(4);
+  });
+
+  it('spreads reads over the minute where it is told to, whatever further calls they make, and tells its account when the next may start', async () => {
+    const { limiter, clock } = limiterOf(5, 60);
+    const starts: number[] = [];
+    limiter.changed = () => {
+      while (limiter.startRead({ isSpread: true })) {
+        starts.push(clock.monotonic());
+        void limiter.acquire(forEver()).then((release) => release(true));
+      }
+    };
+    limiter.wake();
+    await clock.advance(400);
+    (await limiter.acquire(forEver()))(true);
+    await clock.advance(2_600);
+    expect(starts.map((start) => start - (starts[0] ?? 0))).toEqual([0, 900, 1_800, 2_700]);
+  });
+
+  it('measures how long good calls take, and begins with short pauses again after one', async () => {
+    const { limiter, clock, budget } = limiterOf(5);
+    const call = async (isGood: boolean, overload?: { waitMs: undefined }): Promise<number> => {
+      const waiting = limiter.acquire(forEver());
+      await clock.advance(Math.max(0, budget.lastPauseEnd - clock.monotonic()));
+      const release = await waiting;
+      await clock.advance(2_000);
+      release(isGood, overload);
+      return budget.lastPauseEnd - clock.monotonic();
+    };
+    const waitMs = undefined;
+    expect(await call(false, { waitMs })).toBe(5_000);
+    await call(false);
+    expect([await call(false, { waitMs }), limiter.concurrencyCapacity]).toEqual([10_000, undefined]);
+    await call(true);
+    expect([await call(false, { waitMs }), limiter.concurrencyCapacity]).toEqual([5_000, 150]);
   });
 
   it('does not count a pause, nor the time before it, as time in which calls could have gone on', async () => {
     const { limiter, clock } = limiterOf(5);
     const release = await limiter.acquire(forEver());
     await clock.advance(10_000);
-    release({ waitMs: 250_000 });
+    release(false, { waitMs: 250_000 });
     await clock.advance(249_000);
     expect(limiter.idleFor()).toBe(0);
     await clock.advance(2_000);
     expect(limiter.idleFor()).toBe(1_000);
     await clock.advance(200_000);
     expect(limiter.idleFor()).toBe(201_000);
-  });
-
-  it('that is closed sets no timer any more', async () => {
-    const { limiter, clock, budget } = limiterOf(5);
-    const release = await limiter.acquire(forEver());
-    release({ waitMs: 30_000 });
-    expect([budget.lastPauseEnd > clock.monotonic(), clock.timers]).toEqual([true, 1]);
-    limiter.close();
-    limiter.drain();
-    expect(clock.timers).toBe(0);
   });
 });
 
@@ -219,36 +275,35 @@ describe('repeats of what failed', () => {
     const repeats = Array.from({ length: places + 1 }, () => limiter.acquire(forEver(), true));
     expect(budget.inFlight).toBe(most);
     for (let free = places - most; free > 0; free -= 1) await limiter.acquire(forEver());
-    expect([budget.inFlight, limiter.waiting]).toEqual([places, places + 1 - most]);
-    (await repeats[0]!)();
+    expect(budget.inFlight).toBe(places);
+    (await repeats[0]!)(true);
     expect(budget.inFlight).toBe(places);
   });
 
   it('that wait leave the places that they may not take to new work', () => {
     const { limiter } = limiterOf(4);
     for (let repeat = 0; repeat < 3; repeat += 1) void limiter.acquire(forEver(), true);
-    expect([limiter.waiting, limiter.reserve() === undefined]).toEqual([1, false]);
+    expect([limiter.startRead({ isRepeat: true }), limiter.startRead()]).toEqual([false, true]);
   });
 });
 
 describe('an account that fails', () => {
   it('makes one call at a time, at most one in five seconds, until one is answered', async () => {
-    const health = new AccountHealth();
-    const { clock, limiter, budget, told } = limiterOf(8, health);
+    const { clock, limiter, budget } = limiterOf(8);
+    const { health } = limiter;
     for (let read = 0; read < 3; read += 1) health.recordUnansweredRead();
     const first = await limiter.acquire(forEver());
     const second = limiter.acquire(forEver());
     expect(budget.inFlight).toBe(1);
-    first();
+    first(false);
     expect(budget.inFlight).toBe(0);
     await clock.advance(4_999);
     expect(budget.inFlight).toBe(0);
     await clock.advance(1);
     expect(budget.inFlight).toBe(1);
-    (await second)();
-    expect(limiter.reserve()).toBeUndefined();
+    (await second)(false);
+    expect(limiter.startRead()).toBe(false);
     health.recordAnswer();
-    expect(limiter.reserve()).toBeDefined();
-    expect(told.times).toBeGreaterThan(0);
+    expect(limiter.startRead()).toBe(true);
   });
 });

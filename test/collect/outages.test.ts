@@ -67,6 +67,17 @@ describe('an account that was idle for an hour', () => {
     expect(world.reader.inFlight).toBe(25);
     expect(world.collector.progressing()).toBe(true);
   });
+
+  it('makes progress while its first work is put together', async () => {
+    const world = World.of(3);
+    await world.scrape();
+    await world.clock.advance(4 * QUARTER_HOUR);
+    void world.collector.refresh(EVERYTHING, 0);
+    for (let turn = 0; turn < 30; turn += 1) {
+      expect(world.collector.progressing()).toBe(true);
+      await Promise.resolve();
+    }
+  });
 });
 
 describe('in background mode', () => {

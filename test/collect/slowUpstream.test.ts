@@ -68,6 +68,17 @@ describe('an upstream too slow for the calls at once', () => {
 });
 
 describe('what failed', () => {
+  it('takes at most half of the calls at once when it is read again', async () => {
+    const limits = { requests_per_minute: 3_000, max_concurrent_requests: 8 };
+    const world = World.of(30, 0, [accountConfig({ limits, hosts: false, key_transactions: false })]);
+    await world.scrapeFor(60);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'other', latency: 4_000 } : undefined);
+    await world.scrapeFor(60);
+    world.reader.mostInFlight = 0;
+    await world.scrapeFor(600);
+    expect(world.reader.mostInFlight).toBe(5);
+  });
+
   it('takes all calls at once when upstream answers again after it hung', async () => {
     const world = World.of(60, 3, [
       accountConfig({ limits: { requests_per_minute: 3_000, max_concurrent_requests: 8 } }),

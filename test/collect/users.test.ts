@@ -7,7 +7,9 @@ import { readNerdGraph } from '../api/nerdgraph/nerdGraphReading.ts';
 import { SILENT } from '../api/support/silent.ts';
 import { simulatorForTest } from '../support/simulator.ts';
 import { accountConfig, collectionConfig, query } from './support/config.ts';
-import { NERDGRAPH, World } from './support/world.ts';
+import { application } from './support/bodies.ts';
+import type { FakeReader } from './support/fakeReader.ts';
+import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 const QUERIES = Array.from({ length: 40 }, (_, index) =>
   query(`q${index}`, { nrql: `SELECT count(*) FROM Deployment -- ${index}` }),
@@ -27,9 +29,9 @@ async function twoAccounts(options: SimulatorOptions) {
     {
       clock: systemClock,
       log: pino({ level: 'silent' }),
-      openReader: ({ name }) => {
+      openReader: ({ name }, _config, limiter) => {
         const { reader } = readNerdGraph(`${simulator.url}/graphql`, {
-          ...{ key: () => name, now: Date.now, maxConcurrent: 20 },
+          ...{ key: () => name, now: Date.now, maxConcurrent: 20, limiter, health: limiter.health },
           observer: {
             ...SILENT,
             started: () => (atOnce.most = Math.max(atOnce.most, (atOnce.now += 1))),
@@ -68,6 +70,39 @@ describe('accounts with keys of their own', () => {
     const { refresh, atOnce } = await twoAccounts({ ...simulated, faults: [...faults, hang] });
     void refresh();
     await expect.poll(() => atOnce.now).toBe(slots);
+  });
+
+  it('count on equal parts of the places of one user, as many as share them after a reload', async () => {
+    const limits = { max_concurrent_requests: 40 };
+    const accounts = ['one', 'two', 'three'].map((name) => accountConfig({ name, api: 'nerdgraph', limits }));
+    const world = new World(accounts, collectionConfig(), NERDGRAPH);
+    world.reader.latency = () => 100;
+    await world.scrape();
+    const places = (): number => (world.collector.collectors()[0]?.limiter.concurrencyCapacity ?? 0) / 600;
+    expect(places()).toBeCloseTo(25 / 3);
+    world.collector.reconfigure({ accounts: accounts.slice(1).reverse(), collection: collectionConfig() });
+    expect(places()).toBeCloseTo(25 / 2);
+    Object.assign(world.readers.get('three')!, { api: 'rest', queries: undefined });
+    world.collector.reconfigure({ accounts: accounts.slice(1).reverse(), collection: collectionConfig() });
+    expect(places()).toBeCloseTo(40);
+  });
+
+  it('do not wait for the places of another key any more, once the keys differ', async () => {
+    const limits = { max_concurrent_requests: 25 };
+    const accounts = ['one', 'two'].map((name) => accountConfig({ name, api: 'nerdgraph', hosts: false, limits }));
+    const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
+    const [one, two] = [...world.readers.values()] as [FakeReader, FakeReader];
+    one.applications = Array.from({ length: 30 }, (_, index) => application(index + 1));
+    one.latency = ({ kind }) => (kind === 'metric_data' ? 30_000 : 100);
+    void world.collector.refresh({ ...EVERYTHING, account: 'one' }, 0);
+    await world.clock.advance(2_000);
+    void world.collector.refresh({ ...EVERYTHING, account: 'two' }, 0);
+    await world.clock.advance(1_000);
+    expect([one.inFlight, two.inFlight]).toEqual([25, 0]);
+    world.keyOf = (account) => account;
+    world.collector.reconfigure({ accounts, collection: collectionConfig() });
+    await world.clock.advance(1);
+    expect(two.inFlight).toBeGreaterThan(0);
   });
 
   it('ask for the user of a key again where the account that asked was removed meanwhile', async () => {

@@ -3,7 +3,7 @@ import type { Secrets } from '../../log/secrets.ts';
 import type { AccountHealth } from '../accountHealth.ts';
 import { backoff } from '../backoff.ts';
 import { UpstreamError, CallFailure, type Overload } from '../upstreamError.ts';
-import type { CallObserver, CallOptions } from '../upstreamReader.ts';
+import type { CallObserver, CallOptions, RateLimiter } from '../upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import {
   decodeText,
@@ -31,7 +31,7 @@ const LONGEST_MESSAGE = 500;
 /** A patient caller repeats one call after at most this number of overloads; these repeats do not count as retries. */
 const MAX_OVERLOADS = 20;
 
-/** While more responses than this wait to be parsed, a new one keeps its slot: their texts may be megabytes long. */
+/** While more responses than this wait to be parsed, a new one keeps its place: their texts may be megabytes long. */
 const MAX_UNPARSED = 2;
 
 export interface ClientOptions extends DispatcherOptions {
@@ -45,6 +45,8 @@ export interface ClientOptions extends DispatcherOptions {
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
   readonly observer: CallObserver;
+  /** Every call takes its place there, those of a later reader of the account too. */
+  readonly limiter: RateLimiter;
   /** What answered calls are recorded in; while the account fails, no call is repeated. */
   readonly health: AccountHealth;
   /** Unix milliseconds of the wall clock, for comparison with times in headers. */
@@ -56,7 +58,7 @@ export interface ClientOptions extends DispatcherOptions {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Makes calls. Each attempt waits for the limiter; a wait before a retry holds no slot (docs/errors.md, "Failed calls"). */
+/** Makes calls. Each attempt waits for the limiter; a wait before a retry holds no place (docs/errors.md, "Failed calls"). */
 export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
@@ -198,7 +200,8 @@ export class Client {
     policy: ResponsePolicy,
     call: CallOptions,
   ): Promise<{ readonly redirectedTo: string } | { readonly response: Promise<JsonResponse> }> {
-    const release = await call.limiter.acquire(call.signal, call.isRepeat);
+    const release = await this.#options.limiter.acquire(call.signal, call.isRepeat);
+    let isGood = true;
     let overload: Overload | undefined;
     let refused = false;
     let parsing: Promise<unknown> | undefined;
@@ -219,17 +222,18 @@ export class Client {
       if (this.#unparsed > MAX_UNPARSED) parsing = response;
       return { response };
     } catch (error) {
+      isGood = false;
       if (error instanceof CallFailure) {
         overload ??= error.circumstances.overload;
         refused = error.reason === 'auth' || error.reason === 'forbidden';
       }
       throw error;
     } finally {
-      // A refusal may make the caller stop all calls, so the slot is released only after the caller has seen it.
-      if (refused) setImmediate(() => release(overload));
-      else if (parsing === undefined) release(overload);
+      // A refusal may make the caller stop all calls, so the place is released only after the caller has seen it.
+      if (refused) setImmediate(() => release(isGood, overload));
+      else if (parsing === undefined) release(isGood, overload);
       // Until this response is parsed, further calls would only add to the texts in memory.
-      else void Promise.allSettled([parsing]).then(() => release(overload));
+      else void Promise.allSettled([parsing]).then(() => release(isGood, overload));
     }
   }
 

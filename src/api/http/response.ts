@@ -174,11 +174,11 @@ export interface ResponsePolicy {
   readonly inspect?: (body: Json, status: number) => CallFailure | undefined;
   /** The same as `inspect`, for any other status: finds a failure that says more than the status does. */
   readonly inspectRefusal?: (body: unknown, status: number) => CallFailure | undefined;
-  /** True for a text that may report an overload: its slot is released only after the body was parsed. */
+  /** True for a text that may report an overload: its place is released only after the body was parsed. */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
    * Selects the failures that are retried. `all`: every retriable failure. `but_timeouts`: a timeout only for patient callers,
-   * because it holds a slot for a long time. `none`: the caller tries again later, or requests less.
+   * because it holds a place for a long time. `none`: the caller tries again later, or requests less.
    */
   readonly retries: 'all' | 'but_timeouts' | 'none';
 }

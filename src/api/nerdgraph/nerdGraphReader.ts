@@ -37,7 +37,6 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   return {
     api: 'nerdgraph',
     memory,
-    health: options.health,
     user: (call) => readUser(transport, call),
     onlyAccount: () => memory.onlyAccount?.id,
     listAccounts: (call) => listAccounts(transport, call),

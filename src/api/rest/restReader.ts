@@ -62,7 +62,6 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
-    health: options.health,
     hosts: oneByOne(({ applicationId: id }, _, call) =>
       explainTooLarge(
         `application ${id}: read it without hosts (applications.settings: hosts: false)`,

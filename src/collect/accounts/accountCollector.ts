@@ -1,15 +1,14 @@
 import { setMaxListeners } from 'node:events';
-import type { AccountHealth } from '../../api/accountHealth.ts';
 import type { FailureReason, UpstreamError } from '../../api/upstreamError.ts';
-import type { Outcome } from '../../api/upstreamReader.ts';
+import type { Outcome, PlannedCall } from '../../api/upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 import { GROUPS, READS, type Kind } from '../../reads/reads.ts';
 import type { Task } from '../inventory/task.ts';
 import { Inventory } from '../inventory/inventory.ts';
 import { Kinds } from '../inventory/kinds.ts';
-import { AccountLimiter } from '../schedule/limiter.ts';
-import { Queue, type Call } from '../schedule/queue.ts';
+import type { AccountLimiter } from '../schedule/limiter.ts';
+import { Queue } from '../schedule/queue.ts';
 import { Demand, type Refresh, type Scope } from '../schedule/demand.ts';
 import type { AccountContext } from '../inventory/accountContext.ts';
 import type { AccountList } from './accountList.ts';
@@ -51,18 +50,18 @@ export class AccountCollector {
   /** When New Relic began to refuse the account, or to accept it again; earlier calls change nothing. */
   #refusalDecidedAt = -Infinity;
 
-  constructor(context: AccountContext) {
+  constructor(context: AccountContext, limiter: AccountLimiter) {
     this.context = context;
+    this.limiter = limiter;
     setMaxListeners(0, this.#stopping.signal);
     this.keyMark = context.keyMark();
     this.#demand = new Demand(context.clock);
     this.inventory = new Inventory(context);
-    const { account, clock, reader } = context;
-    this.limiter = new AccountLimiter(account.limits, clock, () => this.#pump(), reader.health);
     this.#kinds = new Kinds(context, this.inventory);
-    this.schedule = new Schedule(context, this.inventory, this.#kinds, this.limiter);
-    this.#queue = new Queue(this.#kinds, this.schedule, this.limiter);
+    this.schedule = new Schedule(context, this.inventory, this.#kinds, limiter);
+    this.#queue = new Queue(this.#kinds, this.schedule, limiter);
     this.report = new Report(context.logger, context.clock, this.schedule);
+    limiter.changed = () => this.#pump();
   }
 
   /** The reason why New Relic refuses the account, or the key of its entry, in words; undefined when it does not. */
@@ -105,7 +104,7 @@ export class AccountCollector {
   get #isHeldUp(): boolean {
     const isPaused = this.limiter.budget.lastPauseEnd > this.context.clock.monotonic();
     const isSlowed = this.schedule.plan.slowdown > MOST_SLOWED;
-    return isPaused || isSlowed || this.refused !== undefined || this.context.reader.health.isFailing;
+    return isPaused || isSlowed || this.refused !== undefined || this.limiter.health.isFailing;
   }
 
   /** Takes over a changed configuration; the last read values, the spent budget and the retry delays stay. */
@@ -114,7 +113,7 @@ export class AccountCollector {
     this.report.logger = next.logger;
     this.inventory.reconfigure(next);
     this.#kinds.reconfigure(next);
-    this.limiter.reconfigure(next.account.limits, next.reader.health);
+    this.limiter.reconfigure(next.account.limits);
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
     for (const group of GROUPS) if (!next.enabled.has(group)) this.report.groupDisabled(group);
@@ -130,7 +129,7 @@ export class AccountCollector {
     if (keyMark === this.keyMark) return;
     this.keyMark = keyMark;
     for (const task of this.inventory.tasks()) task.retryAt = -Infinity;
-    this.context.reader.health.reset();
+    this.limiter.health.reset();
     this.#refusalDecidedAt = this.context.clock.monotonic();
     this.#setRefused(undefined);
   }
@@ -142,14 +141,13 @@ export class AccountCollector {
 
   /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
   progressing(): boolean {
-    if (this.#queue.running + this.#queue.size === 0) return true;
+    if (this.#queueing > 0 || this.#queue.running + this.#queue.size === 0) return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
   /** Stops the account for good: no further call starts, calls in flight are aborted, and waiting scrapes are released. */
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this account'));
-    this.limiter.close();
     this.#demand.stop();
   }
 
@@ -227,12 +225,11 @@ export class AccountCollector {
     while (this.#queueing === 0) {
       // Another account of the entry may have learned that the key is refused.
       if (this.list?.refused !== undefined) this.#dropQueue();
-      const call = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#fillers(kind));
-      if (call === undefined) break;
-      this.#detach(this.#read(call));
+      const planned = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#fillers(kind));
+      if (planned === undefined) break;
+      this.#detach(this.#read(planned));
     }
     this.#pumping = false;
-    this.limiter.drain();
   }
 
   /** Due tasks of a kind that are not queued, for calls of NerdGraph while a probe waits: its scope is only one application. */
@@ -252,34 +249,30 @@ export class AccountCollector {
   }
 
   /** Reads tasks of one kind with one call. They all end in one step, after the results were taken over. */
-  async #read(call: Call): Promise<void> {
-    const { planned, slot } = call;
-    const { subjects: tasks } = planned;
+  async #read({ subjects: tasks, read }: PlannedCall<Task, number>): Promise<void> {
     const { window } = this.schedule;
     const startedAt = this.context.clock.monotonic();
     for (const task of tasks) {
       if (task.state === 'idle') this.report.queued(task, window.to);
       task.begin(startedAt);
     }
-    const { health } = this.context.reader;
-    const { answers } = health;
+    const { answers } = this.limiter.health;
     const isRepeat = tasks.some((task) => this.#kinds.repeatsFailure(task));
-    const outcomes = await planned.read({ signal: this.#stopping.signal, limiter: slot });
-    this.#queue.ended(call, outcomes);
-    this.#noteHealth(tasks, health, health.answers > answers, isRepeat);
+    const outcomes = await read({ signal: this.#stopping.signal, isRepeat });
+    this.#queue.readEnded();
+    this.#noteHealth(tasks, this.limiter.health.answers > answers, isRepeat);
     if (this.#stopping.signal.aborted) return;
     this.#end(tasks, outcomes, window);
-    this.#pump();
   }
 
   /**
    * Counts a read of which no call was answered. One that repeats a failed read counts only while the application list is unanswered,
    * too (without a list: the read of anything else), because one bad entity is no failure of the account.
    */
-  #noteHealth(tasks: readonly Task[], health: AccountHealth, isAnswered: boolean, isRepeat: boolean): void {
+  #noteHealth(tasks: readonly Task[], isAnswered: boolean, isRepeat: boolean): void {
     const { applicationList } = this.inventory;
     const readsList = this.context.enabled.has('applications');
-    if (!isAnswered && (!isRepeat || this.#isListUnanswered)) health.recordUnansweredRead();
+    if (!isAnswered && (!isRepeat || this.#isListUnanswered)) this.limiter.health.recordUnansweredRead();
     if (!readsList || tasks.includes(applicationList)) this.#isListUnanswered = !isAnswered;
   }
 

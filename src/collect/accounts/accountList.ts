@@ -3,7 +3,7 @@ import { REMEDIES, UpstreamError, type FailureReason } from '../../api/upstreamE
 import { counted } from '../../text/wording.ts';
 import type { AccountContext } from '../inventory/accountContext.ts';
 import { retryAt } from '../schedule/due.ts';
-import { AccountLimiter } from '../schedule/limiter.ts';
+import type { AccountLimiter } from '../schedule/limiter.ts';
 
 const NOTHING: AccountListing = { accounts: [], unreadable: 0, problem: undefined };
 
@@ -42,11 +42,10 @@ export class AccountList {
   #acceptedAt = -Infinity;
   readonly #stopping = new AbortController();
 
-  constructor(context: AccountContext) {
+  constructor(context: AccountContext, limiter: AccountLimiter) {
     this.context = context;
+    this.limiter = limiter;
     this.keyMark = context.keyMark();
-    const { account, clock, reader } = context;
-    this.limiter = new AccountLimiter(account.limits, clock, () => undefined, reader.health);
   }
 
   get entry(): string {
@@ -72,7 +71,7 @@ export class AccountList {
     const { accounts: before } = this.context.collection.intervals;
     const { accounts: interval } = context.collection.intervals;
     this.context = context;
-    this.limiter.reconfigure(context.account.limits, context.reader.health);
+    this.limiter.reconfigure(context.account.limits);
     // A shorter interval makes it due earlier.
     this.#dueAt = Math.min(this.#dueAt, Math.max(context.clock.monotonic(), this.#dueAt - before + interval));
     this.noticeKey();
@@ -89,7 +88,6 @@ export class AccountList {
 
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this list'));
-    this.limiter.close();
   }
 
   noticeKey(): void {
@@ -105,8 +103,7 @@ export class AccountList {
     const { reader, clock, collection } = this.context;
     const { keyMark } = this;
     try {
-      const call = { signal: this.#stopping.signal, limiter: this.limiter };
-      const listing = (await reader.listAccounts?.(call)) ?? NOTHING;
+      const listing = (await reader.listAccounts?.({ signal: this.#stopping.signal })) ?? NOTHING;
       this.#take(listing);
       this.#acceptedAt = clock.monotonic();
       if (listing.problem !== undefined) {

@@ -8,7 +8,7 @@ import { prepareQueries } from '../../metrics/queryFamilies.ts';
 import { AccountCollector } from './accountCollector.ts';
 import { AccountList } from './accountList.ts';
 import { expandAccounts, originKey, type ExpandedEntry, type Expansion } from './expandAccounts.ts';
-import { UserPlaces } from '../schedule/limiter.ts';
+import { AccountLimiter, UserPlaces } from '../schedule/limiter.ts';
 import { enabledGroups, type AccountContext } from '../inventory/accountContext.ts';
 import { MetricSelections } from '../inventory/selection.ts';
 
@@ -25,8 +25,16 @@ export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 export interface AccountsDependencies {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Opens the reader of an account, with the learned state of the reader that it replaces. Throws when it cannot be opened. */
-  readonly openReader: (account: AccountConfig, config: Config, before?: UpstreamReader) => AccountReader;
+  /**
+   * Opens the reader of an account on its limiter, with the learned state of the reader that it replaces. Throws when it cannot be
+   * opened.
+   */
+  readonly openReader: (
+    account: AccountConfig,
+    config: Config,
+    limiter: AccountLimiter,
+    before?: UpstreamReader,
+  ) => AccountReader;
   /** True: plans and states count all tasks, requested or not. */
   readonly ignoreDemand?: boolean;
 }
@@ -138,10 +146,10 @@ export class Accounts {
     const { collection } = config;
     const { clock, log, openReader, ignoreDemand = false } = this.#dependencies;
     const readers: UpstreamReader[] = [];
-    const contextOf = (account: AccountConfig, from: AccountContext | undefined): AccountContext => {
+    const contextOf: ContextOf = (account, limiter, from) => {
       if (from?.account === account && from.collection === collection) return from;
       const { name, account_ids, custom_metrics } = account;
-      const opened = openReader(account, config, from?.reader);
+      const opened = openReader(account, config, limiter, from?.reader);
       readers.push(opened.reader);
       // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
       const isSame = JSON.stringify(from?.account.custom_metrics) === JSON.stringify(custom_metrics);
@@ -164,7 +172,7 @@ export class Accounts {
     let accounts: ReadonlyMap<string, Opened<AccountCollector>>;
     try {
       const entries = config.accounts.filter(({ account_ids }) => account_ids !== undefined);
-      lists = openAll(entries, this.lists, contextOf, AccountList);
+      lists = openAll(entries, this.lists, clock, contextOf, AccountList);
       if (config === this.#config && this.#expandedFrom === versionsOf(this.#lists)) expansion = this.#expansion;
       else {
         const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
@@ -174,7 +182,7 @@ export class Accounts {
       const fresh = expansion.accounts.filter((account) => !known.has(identityOf(account)));
       const waiting = new Set(fresh.slice(mostNew));
       const taken = expansion.accounts.filter((account) => !waiting.has(account));
-      accounts = openAll(taken, this.all(), contextOf, AccountCollector);
+      accounts = openAll(taken, this.all(), clock, contextOf, AccountCollector);
     } catch (error) {
       for (const reader of readers) void reader.close();
       throw error;
@@ -217,19 +225,23 @@ export class Accounts {
   }
 }
 
+type ContextOf = (account: AccountConfig, limiter: AccountLimiter, before?: AccountContext) => AccountContext;
+
 /** The callers of these configurations by name: what has the same identity stays, and gets a context for a changed configuration. */
 function openAll<Each extends Caller>(
   accounts: readonly AccountConfig[],
   before: readonly Each[],
-  contextOf: (account: AccountConfig, before: AccountContext | undefined) => AccountContext,
-  Caller: new (context: AccountContext) => Each,
+  clock: Clock,
+  contextOf: ContextOf,
+  Caller: new (context: AccountContext, limiter: AccountLimiter) => Each,
 ): ReadonlyMap<string, Opened<Each>> {
   const known = new Map(before.map((caller) => [identityOf(caller.context.account), caller]));
   return new Map(
     accounts.map((account) => {
       const same = known.get(identityOf(account));
-      const context = contextOf(account, same?.context);
-      return [account.name, { caller: same ?? new Caller(context), context }];
+      const limiter = same?.limiter ?? new AccountLimiter(account.limits, clock);
+      const context = contextOf(account, limiter, same?.context);
+      return [account.name, { caller: same ?? new Caller(context, limiter), context }];
     }),
   );
 }
@@ -262,7 +274,6 @@ class UserConcurrency {
   #accounts: readonly Caller[] = [];
   /** A single key has no other key to share with, so its user does not matter. */
   #hasOneKey = true;
-  #shared = new Map<string, UserPlaces>();
 
   share(accounts: readonly Caller[]): void {
     this.#accounts = accounts.filter(
@@ -273,33 +284,27 @@ class UserConcurrency {
     for (const [keyMark, { requestedBy }] of this.#users) {
       if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
     }
-    const before = this.#shared;
-    this.#shared = new Map();
     const users = this.#accounts.map(({ keyMark, context }) => {
       return this.#users.get(keyMark)?.by ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
     });
     const isUnknown = users.includes(UNKNOWN);
-    // Calls in flight hold slots that all accounts shared: the first known user takes these slots over, so that they still
-    // count.
-    let ofUnknown = isUnknown ? undefined : before.get(UNKNOWN);
-    const moved = this.#accounts.filter(({ limiter, keyMark }, index) => {
+    const places = new Map<string, UserPlaces>();
+    for (const { limiter } of accounts) limiter.share(undefined);
+    for (const [index, { limiter, keyMark }] of this.#accounts.entries()) {
       const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
-      const shared = this.#shared.get(by) ?? before.get(by) ?? ofUnknown ?? new UserPlaces();
-      if (shared === ofUnknown) ofUnknown = undefined;
-      this.#shared.set(by, shared);
-      return limiter.share(shared);
-    });
-    if (moved.length === 0) return;
+      const ofUser = places.get(by) ?? new UserPlaces();
+      places.set(by, ofUser);
+      limiter.share(ofUser);
+    }
     // Calls start only after all accounts have moved: earlier, calls in flight of accounts that move later would not count.
-    for (const { limiter } of moved) limiter.wake();
-    for (const shared of before.values()) shared.offer();
+    for (const { limiter } of accounts) limiter.wake();
   }
 
   /** Requests the unknown users, in the background. `now` is in milliseconds of the monotonic clock. */
   learn(now: number): void {
     if (this.#hasOneKey) return;
     for (const account of this.#accounts) {
-      const { keyMark, limiter, context } = account;
+      const { keyMark, context } = account;
       const known = this.#users.get(keyMark);
       const { user } = context.reader;
       if (user === undefined || (known !== undefined && now < known.requestAt)) continue;
@@ -308,7 +313,7 @@ class UserConcurrency {
         this.#users.set(keyMark, { by, requestAt });
         this.share(this.#accounts);
       };
-      void user({ signal: this.#stopping.signal, limiter }).then(
+      void user({ signal: this.#stopping.signal }).then(
         (id) => learned(`user ${id}`, Infinity),
         () => learned(keyMark, now + REQUEST_AGAIN_AFTER),
       );

@@ -78,11 +78,6 @@ export class Budget {
     this.#release.push(now + COUNTED_AFTER_END);
   }
 
-  refund(): void {
-    this.inFlight -= 1;
-    this.#starts.pop();
-  }
-
   /** Records that a call that began at `startedAt` succeeded: the next pause of unknown length is short again. */
   accepted(startedAt: number): void {
     if (startedAt > this.#overloadedAt) this.#overloads = 0;

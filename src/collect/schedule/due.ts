@@ -65,7 +65,7 @@ export function retryAt(failures: number, attempt: Times, interval: number): num
   return wait < longest ? attempt.readAt + wait : nextRegularAttempt(attempt, longest);
 }
 
-/** The factor by which a slowed account keeps its calls below the possible rate, so that a due task finds a free slot. */
+/** The factor by which a slowed account keeps its calls below the possible rate, so that a due task finds a free place. */
 const HEADROOM = 1.1;
 
 /** The factor by which the need must fall before a slowed account gets faster again. */

@@ -1,5 +1,4 @@
 import type { RateLimiter } from '../../api/upstreamReader.ts';
-import type { Overload } from '../../api/upstreamError.ts';
 import type { AccountConfig } from '../../config/config.ts';
 import { AccountHealth } from '../../api/accountHealth.ts';
 import { Budget } from './budget.ts';
@@ -7,12 +6,12 @@ import { type Clock, abortReason } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
 /** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
-const SLOTS_OF_USER = 25;
+const PLACES_OF_USER = 25;
 
-/** The distance between spread calls, as a share of the distance at which they use exactly the budget: the rest is headroom. */
+/** The distance between spread reads, as a share of the distance at which they use exactly the budget: the rest is headroom. */
 const SPREAD = 0.9;
 
-/** The weight of the newest read in the average duration of a call. */
+/** The weight of the newest call in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
 /** The least distance between two calls of an account that fails, in milliseconds. */
@@ -20,57 +19,40 @@ const WHILE_FAILING = 5_000;
 
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
 
-type Release = (overload?: Overload) => void;
-
-/** The number of calls of a read that have ended, their total duration in milliseconds, and the start of the last one. */
-interface EndedCalls {
-  count: number;
-  ms: number;
-  lastStart: number;
-}
+type Release = Awaited<ReturnType<RateLimiter['acquire']>>;
 
 interface WaitingCall {
-  /** True for a repeat of what failed. */
   readonly isRepeat: boolean;
-  /** Starts it if it may start now; false when it may not. */
-  readonly grant: (now: number) => boolean;
-}
-
-/** A slot that was reserved for a read: its first call uses it, later ones wait for theirs. */
-export interface Reservation extends RateLimiter {
-  /** Ends the read. After a good one its calls count in the average, and the next pause of the budget may be short again. */
-  end(isGood: boolean): void;
+  readonly start: (release: Release) => void;
 }
 
 /**
- * Grants the calls of one account. Those of started work (pages, retries, parts) go before new work, in the order of their requests.
- * Times are milliseconds of the monotonic clock.
+ * Grants the calls of one account, through all readers that it has in the course of time. The calls of started reads go first, in the
+ * order in which they asked. Times are milliseconds of the monotonic clock.
  */
 export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
+  /** While the account fails, it makes one call at a time, at most one in 5 seconds. */
+  readonly health = new AccountHealth();
+  /** Called when a new read may start. */
+  changed: () => void = () => undefined;
   readonly #clock: Clock;
-  readonly #changed: () => void;
-  /** The calls of started work that wait, in the order of their requests. */
   #waiting: WaitingCall[] = [];
   /** The number of repeats in flight. */
   #repeats = 0;
-  slots: number;
-  /** While the account fails, it makes one call at a time, at most one in 5 seconds. */
-  #health: AccountHealth;
-  #places: UserPlaces | undefined;
+  /** True from the start of a read until the next call asks for a place: meanwhile no further read starts. */
+  #isStarting = false;
+  #places: number;
+  #user: UserPlaces | undefined;
   #cancelTimer: (() => void) | undefined;
   #averageCall: number | undefined;
   #lastProgress: number;
-  #lastReserved = -Infinity;
-  #closed = false;
+  #lastRead = -Infinity;
 
-  /** @param changed called when a slot or budget for new work may be available */
-  constructor(limits: Limits, clock: Clock, changed: () => void, health = new AccountHealth()) {
-    this.#health = health;
+  constructor(limits: Limits, clock: Clock) {
     this.budget = new Budget(limits.requests_per_minute);
-    this.slots = limits.max_concurrent_requests;
+    this.#places = limits.max_concurrent_requests;
     this.#clock = clock;
-    this.#changed = changed;
     this.#lastProgress = clock.monotonic();
   }
 
@@ -81,30 +63,15 @@ export class AccountLimiter implements RateLimiter {
     return now - Math.max(this.#lastProgress, Math.min(now, this.budget.lastPauseEnd));
   }
 
-  /** Records that work begins after an idle time: the time without calls counts from now on. */
-  workBegins(): void {
-    this.#lastProgress = this.#clock.monotonic();
-  }
-
-  /** @param health that of the reader which the configuration made */
-  reconfigure(limits: Limits, health: AccountHealth): void {
-    this.#health = health;
+  reconfigure(limits: Limits): void {
     this.budget.perMinute = limits.requests_per_minute;
-    this.slots = limits.max_concurrent_requests;
+    this.#places = limits.max_concurrent_requests;
   }
 
-  /**
-   * Makes calls take a place of the user, too, from now on. Calls in flight move to it, even beyond its limit.
-   *
-   * @returns true when the account took other places before: its waiting work needs `wake`
-   */
-  share(places: UserPlaces): boolean {
-    const before = this.#places;
-    if (places === before) return false;
-    this.#places = places;
-    places.add(this, this.budget.inFlight);
-    before?.remove(this, this.budget.inFlight);
-    return before !== undefined;
+  /** Makes calls take a place of the user, too, or no longer; calls in flight move to it, even beyond its limit. Then needs `wake`. */
+  share(user: UserPlaces | undefined): void {
+    this.#user = user;
+    user?.add(this.budget.inFlight);
   }
 
   /**
@@ -113,26 +80,15 @@ export class AccountLimiter implements RateLimiter {
    */
   get concurrencyCapacity(): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
-    return (MINUTE_MS * Math.min(this.slots, this.#places?.share ?? Infinity)) / this.#averageCall;
+    return (MINUTE_MS * Math.min(this.#places, this.#user?.share ?? Infinity)) / this.#averageCall;
   }
 
-  /** True while repeats of what failed take less than half of the slots; one may always run. */
+  /** True while repeats of what failed take less than half of the places; one may always run. */
   get mayRepeat(): boolean {
-    return this.#repeats < Math.max(1, Math.floor(this.slots / 2));
+    return this.#repeats < Math.max(1, Math.floor(this.#places / 2));
   }
 
-  /** The number of calls of started work that wait. */
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  /** Repeats of what failed take at most half of the slots, at least one. */
   acquire(signal: AbortSignal, isRepeat = false): Promise<Release> {
-    return this.#acquire(signal, isRepeat);
-  }
-
-  /** @param calls where the end of the call is counted */
-  #acquire(signal: AbortSignal, isRepeat: boolean, calls?: EndedCalls): Promise<Release> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(abortReason(signal));
@@ -142,135 +98,93 @@ export class AccountLimiter implements RateLimiter {
         this.#waiting = this.#waiting.filter((each) => each !== call);
         reject(abortReason(signal));
       };
-      const grant = (now: number): boolean => {
-        const release = this.#start(now, calls, isRepeat);
-        if (release === undefined) return false;
+      const start = (release: Release): void => {
         signal.removeEventListener('abort', onAbort);
         resolve(release);
-        return true;
       };
-      const call = { isRepeat, grant };
+      const call = { isRepeat, start };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiting.push(call);
-      this.drain();
+      this.#isStarting = false;
+      this.wake();
     });
   }
 
   /**
-   * A slot for new work, when one is free and no started work waits for it; otherwise `changed` is called when one may be free.
+   * True when a new read may start: a call could, and none of a started read waits. Its calls then wait for their places as any others;
+   * until the first one asks for its place, or the read ends, no other may start. When false, `changed` is called later.
    *
-   * @param work.isSpread true: waits until the last reserved slot is long enough ago to spread the budget over a minute
+   * @param work.isSpread true: waits until the last read is long enough ago to spread the budget over a minute
    * @param work.isRepeat true for what failed before
    */
-  reserve({ isSpread = false, isRepeat = false } = {}): Reservation | undefined {
+  startRead({ isSpread = false, isRepeat = false } = {}): boolean {
+    if (this.#isStarting || !this.#waiting.every((call) => call.isRepeat && !isRepeat)) return false;
     const now = this.#clock.monotonic();
-    const earliest = isSpread ? this.#lastReserved + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
-    const calls: EndedCalls = { count: 0, ms: 0, lastStart: 0 };
-    const isNext = this.#waiting.every((call) => call.isRepeat && !isRepeat);
-    let taken = now >= earliest && isNext ? this.#start(now, calls, isRepeat) : undefined;
-    if (taken === undefined) {
-      this.wakeLater(now, earliest);
-      return undefined;
+    const earliest = isSpread ? this.#lastRead + (SPREAD * MINUTE_MS) / this.budget.perMinute : now;
+    if (now < earliest || !this.#mayStart(now, isRepeat)) {
+      this.#wakeAt(Math.max(earliest, this.#nextStart(now)), now);
+      return false;
     }
-    this.#lastReserved = now;
-    return {
-      acquire: (signal, isPart = false) => {
-        const release = taken;
-        taken = undefined;
-        return release === undefined ? this.#acquire(signal, isRepeat || isPart, calls) : Promise.resolve(release);
-      },
-      end: (isGood) => {
-        if (taken !== undefined) {
-          taken = undefined;
-          this.budget.refund();
-          if (isRepeat) this.#repeats -= 1;
-          this.#places?.release();
-        }
-        const { count, ms, lastStart } = calls;
-        if (!isGood || count === 0) return;
-        this.#averageCall ??= ms / count;
-        this.#averageCall += (ms / count - this.#averageCall) * NEWEST_SHARE;
-        this.budget.accepted(lastStart);
-      },
-    };
+    this.#isStarting = true;
+    this.#lastRead = now;
+    this.#lastProgress = now;
+    return true;
   }
 
-  /** Starts waiting calls as far as slots and budget allow, and checks again when the budget next allows a call. */
-  drain(): void {
-    // Both checks use the same time: if a pause ended between two clock reads, the calls would neither start nor be woken
+  /** A read may have ended without a call. */
+  readEnded(): void {
+    this.#isStarting = false;
+    this.wake();
+  }
+
+  /** Starts waiting calls as far as places and budget allow, and then new reads. */
+  wake(): void {
+    // All checks use the same time: if a pause ended between two clock reads, the calls would neither start nor be woken
     // later.
     const now = this.#clock.monotonic();
-    let isFull = false;
-    let isFullForRepeats = false;
-    this.#waiting = this.#waiting.filter(({ isRepeat, grant }) => {
-      if (isFull || (isRepeat && isFullForRepeats)) return true;
-      if (grant(now)) return false;
-      if (isRepeat) isFullForRepeats = true;
-      else isFull = true;
-      return true;
-    });
-    this.wakeLater(now);
-  }
-
-  wake(): void {
-    this.drain();
-    if (!this.#closed) this.#changed();
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#cancelTimer?.();
-    this.#places?.remove(this, 0);
+    this.#waiting = this.#waiting.filter((call) => !this.#start(call, now));
+    this.#wakeAt(this.#nextStart(now), now);
+    this.changed();
   }
 
   #nextStart(now: number): number {
     const next = this.budget.nextStart(now);
-    if (!this.#health.isFailing) return next;
-    if (this.budget.inFlight > 0) return Infinity;
-    const earliest = this.budget.lastStart + WHILE_FAILING;
-    return next > now || now >= earliest ? next : earliest;
+    if (!this.health.isFailing) return next;
+    return this.budget.inFlight > 0 ? Infinity : Math.max(next, this.budget.lastStart + WHILE_FAILING);
   }
 
-  /** Starts a call if it may start now. The places of the user are last, because an account that gets none of them is woken later. */
-  #start(startAt: number, calls?: EndedCalls, isRepeat = false): Release | undefined {
-    if (isRepeat && !this.mayRepeat) return undefined;
-    if (this.budget.inFlight >= this.slots || this.#nextStart(startAt) !== startAt) return undefined;
-    if (this.#places?.take(this) === false) return undefined;
+  #mayStart(now: number, isRepeat: boolean): boolean {
+    return (this.mayRepeat || !isRepeat) && this.budget.inFlight < this.#places && this.#nextStart(now) === now;
+  }
+
+  /** Starts a call if it may start. The places of the user are last: an account that gets none of them is woken later. */
+  #start({ isRepeat, start }: WaitingCall, startAt: number): boolean {
+    if (!this.#mayStart(startAt, isRepeat) || this.#user?.take(this) === false) return false;
     this.budget.start(startAt);
     if (isRepeat) this.#repeats += 1;
     this.#lastProgress = startAt;
-    let ended = false;
-    return (overload) => {
-      if (ended) return;
-      ended = true;
+    start((isGood, overload) => {
       const now = this.#clock.monotonic();
       this.#lastProgress = now;
       this.budget.end(now);
       if (isRepeat) this.#repeats -= 1;
-      if (calls !== undefined) {
-        calls.count += 1;
-        calls.ms += now - startAt;
-        calls.lastStart = startAt;
+      if (isGood) {
+        this.#averageCall ??= now - startAt;
+        this.#averageCall += (now - startAt - this.#averageCall) * NEWEST_SHARE;
+        this.budget.accepted(startAt);
       }
       if (overload !== undefined) this.budget.overloaded(now, startAt, overload.waitMs);
-      this.#places?.release();
-      this.wake();
-    };
-  }
-
-  /**
-   * Calls `changed` when the budget allows a call, but not before `earliest`. Only the budget needs a timer, because a taken slot is
-   * released with the end of its call. If the budget allows a call now, an existing timer stays: work that was refused a moment
-   * earlier depends on it.
-   */
-  wakeLater(now: number, earliest = now): void {
-    const next = Math.max(this.#nextStart(now), earliest);
-    if (this.#closed || next <= now || next === Infinity) return;
-    this.#cancelTimer?.();
-    this.#cancelTimer = this.#clock.after(next - now, () => {
-      this.#cancelTimer = undefined;
+      this.#user?.release();
       this.wake();
     });
+    return true;
+  }
+
+  /** Only the budget needs a timer, because a taken place is released with the end of its call. */
+  #wakeAt(time: number, now: number): void {
+    if (time <= now || time === Infinity) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(time - now, () => this.wake());
   }
 }
 
@@ -279,33 +193,27 @@ export class AccountLimiter implements RateLimiter {
  * in which they asked.
  */
 export class UserPlaces {
-  /** The accounts that share the places. */
-  readonly #accounts = new Set<AccountLimiter>();
-  /** The accounts that wait for a place, the longest waiting first. */
+  /** The number of accounts that share the places. */
+  #accounts = 0;
+  /** The accounts whose calls wait for a place, the longest waiting first. */
   readonly #waiting = new Set<AccountLimiter>();
   #taken = 0;
 
   /** The places that an account may count on. */
   get share(): number {
-    return SLOTS_OF_USER / Math.max(1, this.#accounts.size);
+    return PLACES_OF_USER / this.#accounts;
   }
 
-  add(account: AccountLimiter, inFlight: number): void {
-    this.#accounts.add(account);
+  /** Adds an account, with its calls in flight. */
+  add(inFlight: number): void {
+    this.#accounts += 1;
     this.#taken += inFlight;
-  }
-
-  /** Removes an account, with its calls in flight. Other accounts may then need `offer`. */
-  remove(account: AccountLimiter, inFlight: number): void {
-    this.#accounts.delete(account);
-    this.#waiting.delete(account);
-    this.#taken -= inFlight;
   }
 
   /** Takes a place if the account is the first that waits for one; otherwise it waits, and is woken when it is. */
   take(account: AccountLimiter): boolean {
     const [first = account] = this.#waiting;
-    if (first !== account || this.#taken >= SLOTS_OF_USER) {
+    if (first !== account || this.#taken >= PLACES_OF_USER) {
       this.#waiting.add(account);
       return false;
     }
@@ -314,15 +222,11 @@ export class UserPlaces {
     return true;
   }
 
+  /** Gives a place back, and wakes the accounts that wait; one that takes none waits no longer. */
   release(): void {
     this.#taken -= 1;
-    this.offer();
-  }
-
-  /** Wakes the accounts that wait, while there are places; one that takes none waits no longer. */
-  offer(): void {
     for (const account of this.#waiting) {
-      if (this.#taken >= SLOTS_OF_USER) return;
+      if (this.#taken >= PLACES_OF_USER) return;
       const taken = this.#taken;
       account.wake();
       if (this.#taken === taken) this.#waiting.delete(account);

@@ -1,17 +1,12 @@
-import type { Outcome, PlannedCall } from '../../api/upstreamReader.ts';
+import type { PlannedCall } from '../../api/upstreamReader.ts';
 import { KINDS, type Kind } from '../../reads/reads.ts';
 import type { Task } from '../inventory/task.ts';
 import { failed, type Kinds } from '../inventory/kinds.ts';
-import type { AccountLimiter, Reservation } from './limiter.ts';
+import type { AccountLimiter } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
 /** The interval assumed for a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
 const FIRST_READ_INTERVAL = 60_000;
-
-export interface Call {
-  readonly planned: PlannedCall<Task, number>;
-  readonly slot: Reservation;
-}
 
 interface QueuedTask {
   readonly task: Task;
@@ -39,7 +34,7 @@ export class Queue {
   readonly #tasks = Object.fromEntries(
     KINDS.map((kind) => [kind, { healthy: new SortedTasks(this.#waiting), failed: new SortedTasks(this.#waiting) }]),
   ) as Readonly<Record<Kind, WaitingTasks>>;
-  /** The number of calls in flight. */
+  /** The number of reads that have not ended. */
   running = 0;
 
   constructor(kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
@@ -54,7 +49,6 @@ export class Queue {
 
   /** A task that waits already is queued anew. */
   add(task: Task): void {
-    if (this.size + this.running === 0) this.#limiter.workBegins();
     task.state = 'queued';
     const { failures, retryAt, firstSeen, lastRead, overdue } = task;
     const dueAt = lastRead === undefined ? firstSeen : overdue ? lastRead.readAt : lastRead.dueAt;
@@ -75,11 +69,11 @@ export class Queue {
   }
 
   /**
-   * Takes the tasks of the next call off the queue, with a slot for the call; undefined while no call may start.
+   * Takes the tasks of the next read off the queue; undefined while none may start.
    *
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
-  take(now: number, fillers: (kind: Kind) => readonly Task[]): Call | undefined {
+  take(now: number, fillers: (kind: Kind) => readonly Task[]): PlannedCall<Task, number> | undefined {
     const first = this.size === 0 ? undefined : this.#first(now);
     if (first === undefined) return undefined;
     const { task, isRepeat } = first;
@@ -87,12 +81,11 @@ export class Queue {
     // When the budget cannot carry all tasks at their intervals, repeated reads are spread over the minute: after a burst at
     // its start, the remaining tasks would wait for the next minute, twice as long as promised.
     const isSpread = this.#schedule.plan.slowdown > 1 && lastRead !== undefined;
-    const slot = this.#limiter.reserve({ isSpread, isRepeat });
-    if (slot === undefined) return undefined;
+    if (!this.#limiter.startRead({ isSpread, isRepeat })) return undefined;
     const { healthy, failed: failedTasks } = this.#tasks[kind];
     const candidates = isRepeat ? failedTasks.waiting(now) : concat(healthy.waiting(Infinity), fillers(kind));
     const window = this.#schedule.advanceWindow();
-    let planned: Call['planned'];
+    let planned: PlannedCall<Task, number>;
     try {
       planned = this.#kinds.of(kind).plan(candidates, window);
     } catch (error) {
@@ -101,15 +94,15 @@ export class Queue {
     }
     for (const each of planned.subjects) this.#waiting.delete(each);
     this.running += 1;
-    return { planned, slot };
+    return planned;
   }
 
-  ended({ slot }: Call, outcomes: readonly Outcome<number>[]): void {
+  readEnded(): void {
     this.running -= 1;
-    slot.end(outcomes.some((outcome) => 'value' in outcome));
+    this.#limiter.readEnded();
   }
 
-  /** The task that is read next; a failed one only while repeats may take another slot. */
+  /** The task that is read next; a failed one only while repeats may take another place. */
   #first(now: number): QueuedTask | undefined {
     let best: QueuedTask | undefined;
     let highest = -Infinity;

@@ -64,7 +64,7 @@ export function bothInterfaces(config: Config, accountId: number | undefined): C
  * one sentence when a side cannot be read, or both have no application in common.
  */
 export async function compare(
-  { accounts, config, signal }: LiveSession,
+  { accounts, config, signal, openReader }: LiveSession & Pick<CommandContext, 'openReader'>,
   options: Pick<CompareOptions, 'app' | 'hosts' | 'tolerance'>,
   now: number,
 ) {
@@ -102,7 +102,7 @@ export async function compare(
     key_transactions: keyTransactionIds.size > 0 && { include: matching(keyTransactionIds), exclude: [] },
   });
   const both = { accounts: [read(rest, 'REST'), read(nerdgraph, 'NerdGraph')], collection: config.collection };
-  const [restSide, nerdgraphSide] = await readSides({ accounts, signal, config: both }, window.to);
+  const [restSide, nerdgraphSide] = await readSides({ accounts, signal, openReader, config: both }, window.to);
   if (restSide === undefined || nerdgraphSide === undefined) throw new Error('a side is missing');
   return {
     account: rest.config.name,

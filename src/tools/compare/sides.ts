@@ -6,7 +6,7 @@ import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
 import type { Block } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
-import type { LiveSession } from '../upstream/session.ts';
+import type { CommandContext, LiveSession } from '../upstream/session.ts';
 
 /** One series as one interface has it. */
 export interface SideSeries {
@@ -24,17 +24,16 @@ const GROUPS: ReadonlySet<Group> = new Set<Group>([
 ]);
 
 /** Reads what the daemon would serve of each account over one window that ends at `to` (Unix seconds). Rejects with an Error. */
-export async function readSides({ accounts, config, signal }: LiveSession, to: number): Promise<readonly Side[]> {
+export async function readSides(
+  { accounts, config, signal, openReader }: LiveSession & Pick<CommandContext, 'openReader'>,
+  to: number,
+): Promise<readonly Side[]> {
   const collector = new Collector(config, {
     // The wall clock stands still, so that both are read over the same window.
     clock: { ...systemClock, now: () => 1000 * to + config.collection.delay },
     log: pino({ enabled: false }),
-    openReader: ({ api }) => {
-      const account = accounts.find(({ reader }) => reader.api === api);
-      if (account === undefined) throw new Error(`the session has no reader of ${api}`);
-      // The session closes its readers itself.
-      return { reader: { ...account.reader, close: () => Promise.resolve() }, keyMark: () => '' };
-    },
+    openReader: (account, from, limiter) =>
+      openReader(account, from, limiter, accounts.find(({ reader }) => reader.api === account.api)?.reader),
   });
   try {
     await collector.refresh({ groups: GROUPS }, Infinity, signal, true);

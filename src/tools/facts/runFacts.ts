@@ -26,7 +26,7 @@ export interface FactsOptions extends ReadingOptions {
 export async function runFacts(options: FactsOptions): Promise<void> {
   const { output, force, format, wait: waitMs = 0 } = options;
   const run = async ({ config, accounts, clientOptions, print, mask }: LiveSession & CommandContext): Promise<void> => {
-    const connections = accounts.map((each) => connect(each, clientOptions(each.config, config)));
+    const connections = accounts.map((each) => connect(each, clientOptions(each.config, config, each.limiter)));
     const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
     const timing = { now: Date.now, sleep: wait, waitMs, delayMs: config.collection.delay };
     const progress = showProgress('asking the account');

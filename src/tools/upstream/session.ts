@@ -1,7 +1,7 @@
 import { keyOf } from '../../config/keys.ts';
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { AccountReader } from '../../collect/accounts/accounts.ts';
+import type { AccountsDependencies } from '../../collect/accounts/accounts.ts';
 import type { AccountStatus } from '../../collect/serve/accountStatus.ts';
 import type { AccountCollector } from '../../collect/accounts/accountCollector.ts';
 import { Collector } from '../../collect/collector.ts';
@@ -30,9 +30,9 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** Opens the reader of an account; its calls are in the log at debug. */
-  readonly openReader: (account: AccountConfig, config: Config, before?: UpstreamReader) => AccountReader;
+  readonly openReader: AccountsDependencies['openReader'];
   /** The client options for the calls of an account, for requests outside the reader. */
-  readonly clientOptions: (account: AccountConfig, config: Config) => RestReaderOptions;
+  readonly clientOptions: (account: AccountConfig, config: Config, limiter: AccountLimiter) => RestReaderOptions;
   /** Hides keys in a text that is written elsewhere. */
   readonly mask: (text: string) => string;
   /** Writes to standard output, with keys masked. */
@@ -78,8 +78,8 @@ async function runReadingCommand(
       config: loaded.config,
       signal,
       logger,
-      openReader: (account, from, before) => openReader(account, from, surroundings, before),
-      clientOptions: (account, from) => clientOptions(account, from, surroundings),
+      openReader: (account, from, limiter, before) => openReader(account, from, surroundings, limiter, before),
+      clientOptions: (account, from, limiter) => clientOptions(account, from, surroundings, limiter),
       mask,
       print: (text) => void process.stdout.write(mask(text)),
       reportError,
@@ -114,6 +114,7 @@ export function reasonOf(error: unknown): FailureReason | undefined {
 export interface LiveAccount {
   readonly config: AccountConfig;
   readonly reader: UpstreamReader;
+  readonly limiter: AccountLimiter;
   readonly call: CallOptions;
   /** Closes its connections and ends its waits, so that the process can end. */
   readonly close: () => Promise<void>;
@@ -201,14 +202,10 @@ export function openAccounts({
 }: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): readonly LiveAccount[] {
   const shared = new UserPlaces();
   return config.accounts.map((account) => {
-    const { reader } = openReader(account, config);
-    const limiter = new AccountLimiter(account.limits, systemClock, () => undefined);
+    const limiter = new AccountLimiter(account.limits, systemClock);
+    const { reader } = openReader(account, config, limiter);
     if (reader.api === 'nerdgraph') limiter.share(shared);
-    const close = (): Promise<void> => {
-      limiter.close();
-      return reader.close();
-    };
-    return { config: account, reader, call: { signal, limiter, patient: true }, close };
+    return { config: account, reader, limiter, call: { signal, patient: true }, close: () => reader.close() };
   });
 }
 

@@ -21,8 +21,8 @@ describe('a refused call', () => {
     ['403 with JSON of a gateway', 403, '{"message":"Forbidden"}', false],
     ['404 with an empty object', 404, '{}', false],
   ])('with status %s: is an answer or not', async (_, status, body, isAnswer) => {
-    const { reader, call } = await serve((response) => response.writeHead(status).end(body));
+    const { reader, health, call } = await serve((response) => response.writeHead(status).end(body));
     await failureOf(listHosts(reader, 7, call));
-    expect(reader.health.answers).toBe(isAnswer ? 1 : 0);
+    expect(health.answers).toBe(isAnswer ? 1 : 0);
   });
 });

@@ -54,7 +54,7 @@ it.each([
   const between = await startBetween(WORLD);
   between.fault = answer;
   await between.reader.listApplications({}, between.call).catch(() => undefined);
-  expect(between.reader.health.answers).toBe(1);
+  expect(between.health.answers).toBe(1);
 });
 
 describe('a batch that ends in a passing failure', () => {
@@ -83,9 +83,9 @@ describe('a batch that ends in a passing failure', () => {
     const between = await startBetween(WORLD);
     between.fault = whereIds(() => true, say('oops', 'SERVER_ERROR'));
     for (let read = 0; read < 2; read += 1) await readAll(between);
-    for (let read = 0; read < 3; read += 1) between.reader.health.recordUnansweredRead();
+    for (let read = 0; read < 3; read += 1) between.health.recordUnansweredRead();
     expect((await counted(between, () => readAll(between)))[1]).toBe(1);
-    between.reader.health.recordAnswer();
+    between.health.recordAnswer();
     expect((await counted(between, () => readAll(between)))[1]).toBe(12);
   });
 });

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FailureReason } from '../../../src/api/upstreamError.ts';
-import type { CallOptions } from '../../../src/api/upstreamReader.ts';
+import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, KEY, serve, startReading } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -70,10 +70,9 @@ describe('a call', () => {
       (response) => {
         late.push(() => json(response, NONE));
       },
-      { maxConcurrent: 2 },
+      { maxConcurrent: 2, limiter: gateOf(2) },
     );
-    const limiter = gateOf(2);
-    const calls = Array.from({ length: 3 }, () => reader.listApplications({}, { ...call, limiter }));
+    const calls = Array.from({ length: 3 }, () => reader.listApplications({}, call));
     await eventually(() => expect(late.length).toBe(2));
     for (const answer of late.splice(0)) answer();
     await eventually(() => expect(late.length).toBe(1));
@@ -92,7 +91,6 @@ describe('a call', () => {
   });
 
   it('enters the limiter before it starts, and leaves it after it has ended', async () => {
-    const { reader, call, notes } = await serve((response) => json(response, NONE));
     const order: string[] = [];
     const limiter = {
       acquire: () => {
@@ -102,8 +100,28 @@ describe('a call', () => {
         });
       },
     };
-    await reader.listApplications({}, { signal: call.signal, limiter });
+    const { reader, call, notes } = await serve((response) => json(response, NONE), { limiter });
+    await reader.listApplications({}, call);
     expect(order).toEqual(['enter with 0 started', 'leave with 1 ended']);
+  });
+
+  it.each([
+    ['well', 200, {}, undefined, [true, undefined]],
+    ['with a failure', 404, {}, true, [false, undefined]],
+    ['with an overload', 429, { 'retry-after': '30' }, undefined, [false, { waitMs: 30_000 }]],
+  ])('tells the limiter that it ended %s, and whether it is a repeat', async (_, status, headers, isRepeat, end) => {
+    const told: unknown[] = [];
+    const limiter: RateLimiter = {
+      acquire: (_signal, repeat) => {
+        told.push(repeat);
+        return Promise.resolve((isGood, overload) => void told.push(isGood, overload));
+      },
+    };
+    const { reader, call } = await serve((response) => json(response, NONE, headers, status), { limiter });
+    await reader
+      .listApplications({}, { ...call, ...(isRepeat === undefined ? {} : { isRepeat }) })
+      .catch(() => undefined);
+    expect(told).toEqual([isRepeat, ...end]);
   });
 
   it('tells its observer the path template, the status and the seconds', async () => {
@@ -120,14 +138,14 @@ describe('a call', () => {
   });
 
   it('does not wait at the limiter on the clock of its timeout', async () => {
-    const { reader, call } = await serve((response) => json(response, NONE), { requestTimeoutMs: 2_000 });
     const limiter = {
-      acquire: async (signal: AbortSignal) => {
+      acquire: async () => {
         await new Promise((resolve) => setTimeout(resolve, 2_100));
-        return await call.limiter.acquire(signal);
+        return () => undefined;
       },
     };
-    expect(await reader.listApplications({}, { signal: call.signal, limiter })).toEqual([]);
+    const { reader, call } = await serve((response) => json(response, NONE), { requestTimeoutMs: 2_000, limiter });
+    expect(await reader.listApplications({}, call)).toEqual([]);
   });
 
   it('is rejected with the reason of its signal, and hangs up', async () => {
@@ -368,10 +386,12 @@ describe('trying again', () => {
   });
 
   it('is not done while the account fails', async () => {
-    const { server, reader, call } = await serve((response) => json(response, {}, {}, 503), { maxRetries: 2 });
+    const { server, reader, health, call } = await serve((response) => json(response, {}, {}, 503), {
+      maxRetries: 2,
+    });
     await failureOf(reader.listApplications({}, call));
     expect(server.asked).toHaveLength(3);
-    for (let read = 0; read < 3; read += 1) reader.health.recordUnansweredRead();
+    for (let read = 0; read < 3; read += 1) health.recordUnansweredRead();
     await failureOf(reader.listApplications({}, call));
     expect(server.asked).toHaveLength(4);
   });
@@ -401,7 +421,7 @@ describe('trying again', () => {
 });
 
 /** Lets a number of calls in at once, the others in turn. */
-function gateOf(places: number): CallOptions['limiter'] {
+function gateOf(places: number): RateLimiter {
   let free = places;
   const waiting: (() => void)[] = [];
   return {

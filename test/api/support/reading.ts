@@ -9,6 +9,7 @@ import type {
   CallOptions,
   MetricDataSubject,
   Outcome,
+  RateLimiter,
   TimeRange,
   UpstreamReader,
 } from '../../../src/api/upstreamReader.ts';
@@ -40,6 +41,7 @@ class Notes {
 export interface Reading {
   readonly reader: UpstreamReader;
   readonly notes: Notes;
+  readonly health: AccountHealth;
   readonly call: CallOptions;
 }
 
@@ -66,6 +68,19 @@ type CommonOptions = Omit<RestReaderOptions, 'baseUrl' | 'keyHeader' | 'raw' | '
 /** A reader whose calls, failures and waits are noted; it waits for no real time. */
 export function note(create: (common: CommonOptions) => UpstreamReader): Reading {
   const notes = new Notes();
+  const health = new AccountHealth();
+  const limiter: RateLimiter = {
+    acquire: (signal) => {
+      signal.throwIfAborted();
+      notes.entered += 1;
+      notes.places += 1;
+      notes.most = Math.max(notes.most, notes.places);
+      return Promise.resolve((_isGood, overload) => {
+        notes.places -= 1;
+        if (overload !== undefined) notes.overloads.push(overload);
+      });
+    },
+  };
   const reader = create({
     key: () => KEY,
     secrets: new Secrets(),
@@ -75,7 +90,8 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
     maxConcurrent: 4,
     tls: {},
     environment: {},
-    health: new AccountHealth(),
+    limiter,
+    health,
     now: () => Date.now(),
     monotonic: () => performance.now(),
     random: () => 0.5,
@@ -94,19 +110,7 @@ export function note(create: (common: CommonOptions) => UpstreamReader): Reading
     },
   });
   onTestFinished(() => reader.close());
-  const limiter: CallOptions['limiter'] = {
-    acquire: (signal) => {
-      signal.throwIfAborted();
-      notes.entered += 1;
-      notes.places += 1;
-      notes.most = Math.max(notes.most, notes.places);
-      return Promise.resolve((overload) => {
-        notes.places -= 1;
-        if (overload !== undefined) notes.overloads.push(overload);
-      });
-    },
-  };
-  return { reader, notes, call: { signal: new AbortController().signal, limiter } };
+  return { reader, notes, health, call: { signal: new AbortController().signal } };
 }
 
 /** A server and a reader that reads from it. */

@@ -22,6 +22,7 @@ import {
   type Outcome,
   type QueryResult,
   type QuerySubject,
+  type RateLimiter,
   type RollingSubject,
   type SeriesRead,
   type TimeRange,
@@ -86,10 +87,12 @@ export interface Likeness {
   readonly perCall: number;
 }
 
-/** An upstream service in memory whose calls take time on a virtual clock and go through the gate they are given. */
+/** An upstream service in memory whose calls take time on a virtual clock and go through its limiter. */
 export class FakeReader implements UpstreamReader {
   readonly memory = {};
+  /** Of its account. */
   health = new AccountHealth();
+  limiter: RateLimiter = { acquire: () => Promise.resolve(() => undefined) };
   readonly api: Api;
   applications: readonly Application[] = [];
   keyTransactions: readonly KeyTransaction[] = [];
@@ -335,9 +338,9 @@ export class FakeReader implements UpstreamReader {
     about: About,
     query: unknown,
     subjects: readonly object[],
-    { signal, limiter }: CallOptions,
+    { signal, isRepeat }: CallOptions,
   ): Promise<void> {
-    const release = await limiter.acquire(signal);
+    const release = await this.limiter.acquire(signal, isRepeat);
     const times = { at: this.#clock.now(), monotonicAt: this.#clock.monotonic(), endedAt: undefined };
     const call: Call = { ...about, ...times, query, subjects, outcome: undefined };
     if (this.recording) this.calls.push(call);
@@ -358,7 +361,7 @@ export class FakeReader implements UpstreamReader {
     } finally {
       this.inFlight -= 1;
       call.endedAt = this.#clock.now();
-      release(overload);
+      release(call.outcome === 'ok', overload);
     }
   }
 

@@ -47,14 +47,14 @@ export class World {
     this.collector = new Collector({ accounts, collection } satisfies Config, {
       clock: this.clock,
       log: pino({ level: 'info' }, { write }),
-      openReader: ({ name, account_id, origin }, _config, before) => {
+      openReader: ({ name, account_id, origin }, _config, limiter, before) => {
         // What upstream has of an account stays when the account is renamed.
         const upstream = origin === undefined ? name : String(account_id);
         const reader = this.readers.get(upstream) ?? this.#newReader();
         this.readers.set(upstream, reader);
         this.opened.push(reader);
         this.memories.set(reader, before?.memory);
-        if (before instanceof FakeReader) reader.health = before.health;
+        Object.assign(reader, { limiter, health: limiter.health });
         return { reader, keyMark: () => this.keyOf(name) };
       },
     });

@@ -8,6 +8,8 @@ import { Secrets } from '../../../src/log/secrets.ts';
 import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import type { BackfillOptions } from '../../../src/tools/backfill/backfillFlags.ts';
 import { backfill } from '../../../src/tools/backfill/backfill.ts';
+import { AccountLimiter } from '../../../src/collect/schedule/limiter.ts';
+import { systemClock } from '../../../src/eventLoop/clock.ts';
 import type { LiveSession } from '../../../src/tools/upstream/session.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
@@ -57,6 +59,7 @@ export function openSession(
       tls: {},
       environment: {},
       observer: SILENT,
+      limiter: options.gates?.[place] ?? limiter,
       health: new AccountHealth(),
       now: () => NOW,
       monotonic: () => performance.now(),
@@ -81,7 +84,8 @@ export function openSession(
     return {
       config: account,
       reader,
-      call: { signal, limiter: options.gates?.[place] ?? limiter, patient: true },
+      limiter: new AccountLimiter(account.limits, systemClock),
+      call: { signal, patient: true },
       close: () => reader.close(),
     };
   });

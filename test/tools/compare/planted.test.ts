@@ -6,6 +6,7 @@ import {
   type CompareOptions,
   type Comparison,
 } from '../../../src/tools/compare/compare.ts';
+import type { AccountsDependencies } from '../../../src/collect/accounts/accounts.ts';
 import { openAccounts } from '../../../src/tools/upstream/session.ts';
 import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
 import { configOf, withAccount } from '../../config/reading.ts';
@@ -34,9 +35,11 @@ async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Pr
   ).replace('abcd', DEMO_API_KEY);
   const config = bothInterfaces(configOf(text), undefined);
   const { signal } = new AbortController();
-  const accounts = openAccounts({ config, signal, openReader: (account, from) => openedReader(account, from) });
+  const openReader: AccountsDependencies['openReader'] = (account, from, limiter) =>
+    openedReader(account, from, { limiter });
+  const accounts = openAccounts({ config, signal, openReader });
   try {
-    return await compare({ config, accounts, signal }, { ...EVERYTHING, ...options }, Date.now());
+    return await compare({ config, accounts, signal, openReader }, { ...EVERYTHING, ...options }, Date.now());
   } finally {
     await Promise.all(accounts.map((account) => account.close()));
   }

@@ -71,11 +71,11 @@ export async function checkSimulator(
   const accounts = openAccounts({
     config,
     signal,
-    openReader: (account, from) => openReader(account, from, surroundings),
+    openReader: (account, from, limiter) => openReader(account, from, surroundings, limiter),
   });
   const [live] = accounts;
   if (live === undefined) throw new Error('there is no account');
-  const account = connect(live, clientOptions(live.config, config, surroundings));
+  const account = connect(live, clientOptions(live.config, config, surroundings, live.limiter));
   try {
     const found = await checkAccount(account, {
       now: () => now,

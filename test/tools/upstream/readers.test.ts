@@ -19,7 +19,7 @@ async function opened(answer: Responder, keys: string, more = '') {
   const config = configOf(`accounts: [{api: rest, api_key: ${KEY}, base_url: "${server.origin}", ${keys}}]\n${more}`);
   const [account] = config.accounts;
   if (account === undefined) throw new Error('there is no account');
-  const read = openedReader(account, config, secrets);
+  const read = openedReader(account, config, { secrets });
   running.push(server, read.reader);
   return { server, reader: read.reader, keyMark: () => read.keyMark(), secrets };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { findApplications, isId } from '../../../src/tools/upstream/readForCommand.ts';
+import { AccountLimiter } from '../../../src/collect/schedule/limiter.ts';
 import type { LiveAccount } from '../../../src/tools/upstream/session.ts';
 import { accountConfig } from '../../collect/support/config.ts';
 import { FakeReader } from '../../collect/support/fakeReader.ts';
@@ -18,7 +19,9 @@ function broken(name: string, turns: number): LiveAccount {
     readApplication: fail,
     listApplications: fail,
   });
-  return { config: accountConfig({ name }), reader, call: FREE_CALL, close: () => Promise.resolve() };
+  const config = accountConfig({ name });
+  const limiter = new AccountLimiter(config.limits, new VirtualClock());
+  return { config, reader, limiter, call: FREE_CALL, close: () => Promise.resolve() };
 }
 
 describe('an application that may be in several accounts that cannot be read', () => {

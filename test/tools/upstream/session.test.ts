@@ -29,9 +29,9 @@ it.each<[string, Api, readonly string[], number]>([
     }),
   });
   const releases: (() => void)[] = [];
-  for (const { call } of opened) {
+  for (const { limiter } of opened) {
     for (let count = 0; count < 30; count += 1) {
-      void call.limiter.acquire(signal).then((release) => releases.push(() => release()));
+      void limiter.acquire(signal).then((release) => releases.push(() => release(true)));
     }
   }
   const settled = async (): Promise<void> => {
