@@ -68,7 +68,7 @@ function fail(_endpoint: string, _reason: string, message: string): never {
 }
 
 async function readOurs(): Promise<void> {
-  const [outcome] = await reader.metricData.plan([subject], range).read(call);
+  const [outcome] = await reader.metricData.read([subject], range, call);
   const data = outcome !== undefined && 'value' in outcome ? outcome.value.metrics : undefined;
   if (data?.size !== 15 || !data.has(METRIC.web)) throw new Error('the response is not whole');
 }

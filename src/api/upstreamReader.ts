@@ -83,75 +83,49 @@ export function ownRange(
 /** The result of one subject of a read, which fails independently of the others. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** The next call of a read: the subjects that it carries, and how it reads them. */
-export interface PlannedCall<S, V> {
+/** Subjects that are read together. */
+export interface NextBatch<S> {
   /** The first one, and others in their order. */
   readonly subjects: readonly S[];
   /** The number of calls when nothing fails: 1, or more if the first subject alone needs several. */
   readonly calls: number;
-  /** Reads these subjects, none of which fails because of another, in their order. Rejects only with the signal's reason. */
-  readonly read: (call: CallOptions) => Promise<readonly Outcome<V>[]>;
 }
 
 /** Data that are read for many subjects in one call. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
-  /**
-   * Plans the next call for at least one subject: it takes what fits, by known sizes and failures. The call gives the
-   * caller's own objects back.
-   */
-  plan<T extends S>(subjects: Iterable<T>, range: R): PlannedCall<T, V>;
-  /** The number of calls for one subject, where subjects share no call: `countCalls` then needs no plans. */
-  readonly callsOf?: ((subject: S, range: R) => number) | undefined;
+  /** Takes at least one subject, and what else fits into its call, by known sizes and failures. */
+  take<T extends S>(subjects: Iterable<T>, range: R): NextBatch<T>;
+  /** Reads a batch; its outcomes are in the order of its subjects. Rejects only with the signal's reason. */
+  read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<V>[]>;
 }
 
-/** Plans the calls that read all of these subjects. */
-export function* planAll<S, V, R extends TimeRange>(
-  read: BatchRead<S, V, R>,
-  subjects: readonly S[],
-  range: R,
-): Generator<PlannedCall<S, V>> {
-  const left = new Set(subjects);
-  while (left.size > 0) {
-    const planned = read.plan(left, range);
-    yield planned;
-    for (const subject of planned.subjects) left.delete(subject);
-  }
-}
-
-/**
- * The numbers of calls that together read all of these subjects when nothing fails, 0 where a subject was only taken: each number
- * lets other work run.
- */
-export function* countCalls<S, V, R extends TimeRange>(
-  read: BatchRead<S, V, R>,
+/** The batches that together have all of these subjects, which are asked for as the batches need them. */
+export function* takeAll<S, R extends TimeRange>(
+  read: { take(subjects: Iterable<S>, range: R): NextBatch<S> },
   subjects: Iterable<S>,
   range: R,
-): Generator<number> {
-  const taken: S[] = [];
-  for (const subject of subjects) {
-    if (read.callsOf === undefined) taken.push(subject);
-    yield read.callsOf?.(subject, range) ?? 0;
+): Generator<NextBatch<S>> {
+  const others = subjects[Symbol.iterator]();
+  let passed: S[] = [];
+  const offered = function* (): Generator<S> {
+    yield* passed;
+    for (let next = others.next(); next.done !== true; next = others.next()) {
+      passed.push(next.value);
+      yield next.value;
+    }
+  };
+  while (passed.length > 0 || offered().next().done !== true) {
+    const batch = read.take(offered(), range);
+    yield batch;
+    const taken = new Set(batch.subjects);
+    passed = passed.filter((subject) => !taken.has(subject));
   }
-  for (const { calls } of planAll(read, taken, range)) yield calls;
 }
 
-/** Reads one subject in each call. */
-export function oneByOne<S, V, R extends TimeRange = TimeRange>(
-  read: (subject: S, range: R, call: CallOptions) => Promise<V>,
-  callsOf: (subject: S) => number = () => 1,
-): BatchRead<S, V, R> {
-  return {
-    callsOf,
-    plan: (subjects, range) => {
-      const [subject] = subjects;
-      if (subject === undefined) throw new RangeError('no subjects');
-      return {
-        subjects: [subject],
-        calls: callsOf(subject),
-        read: async (call) => [await outcomeOf(read(subject, range, call))],
-      };
-    },
-  };
+/** A batch of one subject, where subjects share no call. */
+export function takeOne<S>(subject: S | undefined, calls = 1): NextBatch<S> {
+  if (subject === undefined) throw new RangeError('no subjects');
+  return { subjects: [subject], calls };
 }
 
 /** The outcome of a read; rejects with any error other than an UpstreamError. */

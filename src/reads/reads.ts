@@ -40,7 +40,7 @@ interface Read {
 
 /**
  * The reads of an account, each with the name of its tasks. The first refresh, and tasks that are equally overdue, are in this order.
- * A new one needs a row here and one in `src/collect/inventory/kinds.ts`; tasks of other subjects than applications come from the inventory.
+ * A new one needs a row here and one in `src/collect/inventory/taskReads.ts`; tasks of other subjects than applications come from the inventory.
  */
 const TABLE = {
   applications: { group: 'applications', gives: 'list', unlocks: 'everything' },

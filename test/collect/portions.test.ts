@@ -143,7 +143,7 @@ describe('the plan of a large fleet', () => {
     const world = World.of(50);
     await world.scrape();
     await world.clock.advance(10_000);
-    const counted = vi.spyOn(world.reader.metricData, 'plan');
+    const counted = vi.spyOn(world.reader.metricData, 'take');
     // Nearly every piece of work lets others go on: so the plan takes many turns.
     let milliseconds = 0;
     const time = vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 2));
@@ -164,13 +164,13 @@ describe('the plan of a large fleet', () => {
     let milliseconds = 0;
     const time = vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 2));
     const counted = { all: 0, inThisTurn: 0, most: 0 };
-    const plan = world.reader.metricData.plan.bind(world.reader.metricData);
-    vi.spyOn(world.reader.metricData, 'plan').mockImplementation((...of) => {
+    const take = world.reader.metricData.take.bind(world.reader.metricData);
+    vi.spyOn(world.reader.metricData, 'take').mockImplementation((...of) => {
       if (counted.inThisTurn === 0) setImmediate(() => (counted.inThisTurn = 0));
       counted.all += 1;
       counted.inThisTurn += 1;
       counted.most = Math.max(counted.most, counted.inThisTurn);
-      return plan(...of);
+      return take(...of);
     });
     await world.clock.run(world.collector.refresh(EVERYTHING, 5_000)).finally(() => time.mockRestore());
     expect(counted.all).toBe(200);

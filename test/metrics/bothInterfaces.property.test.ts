@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { metricDataOf } from '../../src/api/nerdgraph/batchReads.ts';
+import { metricDataOf } from '../../src/api/nerdgraph/metricData.ts';
 import type { Columns } from '../../src/formulas/metricInputs.ts';
 import { kindOf, valuesOf, VALUES } from '../../src/formulas/valueFormulas.ts';
 import { queryNames, windowSamples } from '../../src/metrics/windowFamilies.ts';

@@ -55,23 +55,8 @@ export interface QueryKind {
   readonly seconds?: number;
 }
 
-/** One part for each application and each set of metrics, with all the requested hosts. */
-export function hostsJoined(subjects: readonly QueryPart[]): QueryPart[] {
-  const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
-  for (const part of subjects) {
-    const ofSubject = parts.get(part.id) ?? [];
-    parts.set(part.id, ofSubject);
-    const alike = ofSubject.find((each) => each.part.selector.condition === part.selector.condition);
-    if (alike === undefined) ofSubject.push({ part, hosts: new Set(part.hosts) });
-    else for (const host of part.hosts ?? []) alike.hosts.add(host);
-  }
-  return [...parts.values()]
-    .flat()
-    .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
-}
-
 /** The expected size of the query for a batch. */
-class Size {
+export class Size {
   fits = true;
   #rows = 0;
   #characters = FRAME;
@@ -119,60 +104,6 @@ export function expectedRows(
   const found = (hasDatastores ? sizes.datastores : 0) + (filters.length > 0 ? sizes.matches : 0);
   const rows = Math.max(1, names.length + found);
   return groupBy !== 'host' ? rows : rows * (namesHosts === true && hosts !== undefined ? hosts.length : sizes.hosts);
-}
-
-/**
- * Takes the subjects of the next call, as many as one query of each kind can carry; `isOne`: all belong to one subject, which
- * may need several queries. Further hosts of an application add nothing, because the query reads all. What is set
- * apart is left for another call.
- */
-export function takeSubjects<S>(
-  subjects: Iterable<S>,
-  memory: AccountMemory,
-  partsOf: (subject: S) => readonly NeededPart[],
-  keyOf: ((subject: S) => string) | undefined,
-  maxRows: number | undefined,
-) {
-  const taken: { readonly subject: S; readonly parts: readonly NeededPart[] }[] = [];
-  const selectors = new Map<SubjectId, string>();
-  const sizes = new Map<QueryKind, Size>();
-  const kinds = new Set<QueryKind>();
-  let key: unknown;
-  let first: NeededPart | undefined;
-  for (const subject of subjects) {
-    const parts = partsOf(subject);
-    const [part] = parts;
-    const ownKey = keyOf === undefined ? part?.kind : keyOf(subject);
-    if (key !== undefined && ownKey !== undefined && ownKey !== key) break;
-    key ??= ownKey;
-    if (part !== undefined) {
-      // What is apart shares no call with others, which would wait for it.
-      if (first !== undefined && isApart(first, memory) !== isApart(part, memory)) continue;
-      const before = selectors.get(part.id);
-      if (before !== undefined && before !== part.selector.condition) break;
-      if (before === undefined) {
-        for (const each of parts) {
-          const size =
-            sizes.get(each.kind) ?? new Size(memory, { ...each.kind, maxRows: maxRows ?? each.kind.maxRows });
-          sizes.set(each.kind, size);
-          size.add(each);
-        }
-        // A subject that is too large for one query stays alone.
-        if (first !== undefined && !parts.every(({ kind }) => sizes.get(kind)?.fits)) break;
-        selectors.set(part.id, part.selector.condition);
-      }
-      first ??= part;
-    }
-    for (const { kind } of parts) kinds.add(kind);
-    taken.push({ subject, parts });
-  }
-  const [head] = taken;
-  if (head === undefined) throw new RangeError('no subjects');
-  return { taken, first: head.subject, kinds, isOne: selectors.size === 1 };
-}
-
-function isApart({ id, hosts = [], kind: { read } }: NeededPart, { failures }: AccountMemory): boolean {
-  return failures.isApart(read, id) || hosts.some((host) => failures.isApart(read, id, host));
 }
 
 /** A batch that is read apart from all others: one subject, or a column of golden metrics of all that have it. */

@@ -1,6 +1,6 @@
-import type { QueryKind } from './batching.ts';
-import { rowsRead } from './batchReads.ts';
+import type { NeededPart, QueryKind } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { NextCall, queriesOf, readQueries } from './nextCall.ts';
 import { aligned, all, any, isIn, isLike, nrql, rowsOf, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
@@ -16,6 +16,8 @@ import {
   type CustomNamesSubject,
   type MetricNameList,
   type MetricNameQuery,
+  type Outcome,
+  type TimeRange,
 } from '../upstreamReader.ts';
 import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 
@@ -146,47 +148,48 @@ const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns:
 
 /** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
 export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, CustomNames> {
-  let shared: { readonly filters: readonly string[]; readonly selector: MetricSelector } | undefined;
-  const inRows = rowsRead<CustomNamesSubject, CustomNames>(account, {
-    partsOf: ({ applicationId, filters }) => {
-      if (filters.length === 0) return [];
-      // Applications with the same list of filters share a part of the query.
-      if (shared?.filters !== filters) shared = { filters, selector: new MetricSelector([], filters) };
-      return [{ id: applicationId, selector: shared.selector, kind: KIND }];
-    },
-    valueOf: (_, { own }) => ({ names: [...(own.rows.get(ITSELF)?.keys() ?? [])].sort() }),
-  });
-
-  /** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */
-  const readList = async (
-    { applicationId, filters }: CustomNamesSubject,
-    to: number,
-    call: CallOptions,
-  ): Promise<CustomNames> => {
-    const patterns = filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`));
-    const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
-    const about = `application ${applicationId}`;
-    const remedy = 'a longer literal part in "match" (custom_metrics) narrows the list';
-    const read = readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
-    const names = await explainTooLarge(`${about}: ${remedy}`, read);
-    return { names: names.filter((name) => filters.some((filter) => name.includes(filter))) };
+  // Applications with the same list of filters share a part of the query.
+  const selectors = new WeakMap<readonly string[], MetricSelector>();
+  const partsOf = ({ applicationId, filters }: CustomNamesSubject): readonly NeededPart[] => {
+    if (filters.length === 0) return [];
+    const selector = selectors.get(filters) ?? new MetricSelector([], filters);
+    selectors.set(filters, selector);
+    return [{ id: applicationId, selector, kind: KIND }];
   };
-
   return {
-    plan: (subjects, range) => {
-      const planned = inRows.plan(subjects, range);
-      const read = async (call: CallOptions) => {
-        const outcomes = await planned.read(call);
-        const ended = outcomes.map(async (outcome, index) => {
-          const subject = planned.subjects[index];
-          const isTooBig = 'error' in outcome && outcome.error.failure.isTooBig === true;
-          return isTooBig && subject !== undefined ? outcomeOf(readList(subject, range.to, call)) : outcome;
-        });
-        return Promise.all(ended);
-      };
-      return { ...planned, read };
+    take<T extends CustomNamesSubject>(subjects: Iterable<T>, range: TimeRange) {
+      const next = new NextCall<T>(account.memory);
+      for (const subject of subjects) if (!next.add(subject, partsOf(subject))) break;
+      return next.batch(range);
+    },
+    async read(subjects, range, call) {
+      const found = await readQueries(account, queriesOf(subjects.flatMap(partsOf), range), call);
+      const ended = subjects.map(async (subject): Promise<Outcome<CustomNames>> => {
+        const rows = found.get(subject.applicationId);
+        const error = rows?.failureOf(undefined);
+        if (error?.failure.isTooBig === true) return outcomeOf(readList(account, subject, range.to, call));
+        if (error !== undefined) return { error };
+        return { value: { names: [...(rows?.rows.get(ITSELF)?.keys() ?? [])].sort() } };
+      });
+      return Promise.all(ended);
     },
   };
+}
+
+/** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */
+async function readList(
+  account: NerdGraphAccount,
+  { applicationId, filters }: CustomNamesSubject,
+  to: number,
+  call: CallOptions,
+): Promise<CustomNames> {
+  const patterns = filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`));
+  const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
+  const about = `application ${applicationId}`;
+  const remedy = 'a longer literal part in "match" (custom_metrics) narrows the list';
+  const read = readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
+  const names = await explainTooLarge(`${about}: ${remedy}`, read);
+  return { names: names.filter((name) => filters.some((filter) => name.includes(filter))) };
 }
 
 /** The metric names that an application, or one of its hosts, reported within a day, sorted, without value names. */

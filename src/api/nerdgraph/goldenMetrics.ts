@@ -1,12 +1,20 @@
 import type { NeededPart, QueryKind } from './batching.ts';
-import { rowsRead } from './batchReads.ts';
 import { MetricSelector } from './metricSelector.ts';
-import type { SubjectRows } from './rows.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { NextCall, queriesOf } from './nextCall.ts';
+import type { FoundRows } from './rows.ts';
+import { readTimeslices } from './timeslices.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
 import { isRecord, numbersOf } from '../../nrql/queryRows.ts';
 import { readStatement } from '../../nrql/statement.ts';
-import { ownRange, type BatchRead, type GoldenResult, type GoldenSubject, type TimeRange } from '../upstreamReader.ts';
+import {
+  ownRange,
+  type BatchRead,
+  type GoldenResult,
+  type GoldenSubject,
+  type Outcome,
+  type TimeRange,
+} from '../upstreamReader.ts';
 
 /** Reads golden metrics: one query for each source reads many entities of one type. */
 export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSubject, GoldenResult> {
@@ -24,31 +32,45 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
     });
   };
 
-  return rowsRead<GoldenSubject, GoldenResult>(account, {
-    keyOf: ({ type, window, endsBefore }) => `${type} ${window} ${endsBefore}`,
-    rangeOf: ownRange,
-    partsOf: ({ type, guid, columns }) => {
-      const parts = shared.get(columns) ?? partsOfColumns(columns);
-      shared.set(columns, parts);
-      return parts.map(({ kind, selector }) => ({ kind, selector, id: guid, displayName: `${type} ${guid}` }));
+  const partsOf = ({ type, guid, columns }: GoldenSubject): readonly NeededPart[] => {
+    const parts = shared.get(columns) ?? partsOfColumns(columns);
+    shared.set(columns, parts);
+    return parts.map(({ kind, selector }) => ({ kind, selector, id: guid, displayName: `${type} ${guid}` }));
+  };
+
+  return {
+    take<T extends GoldenSubject>(subjects: Iterable<T>, range: TimeRange) {
+      const next = new NextCall<T>(account.memory);
+      for (const subject of subjects) {
+        const { type, window, endsBefore } = subject;
+        if (!next.add(subject, partsOf(subject), `${type} ${window} ${endsBefore}`)) break;
+      }
+      return next.batch(range);
     },
-    valueOf: (subject, { parts, rowsOf, range }) =>
-      resultOf(subject, new Map(parts.map((part) => [part.kind.golden, rowsOf(part)])), range),
-  });
+    async read(subjects, requested, call) {
+      const [first] = subjects;
+      const range = first === undefined ? requested : ownRange(first, requested);
+      const ofSources = queriesOf(subjects.flatMap(partsOf), range).map(
+        async (query) => [query.golden, await readTimeslices(account, query, call)] as const,
+      );
+      const found = new Map(await Promise.all(ofSources));
+      return subjects.map((subject) => outcomeIn(found, subject, range));
+    },
+  };
 }
 
-/** The golden metrics of one entity; a missing row is no value. One bad definition hides no others: all must fail to throw. */
-function resultOf(
-  { columns, unread }: GoldenSubject,
-  found: ReadonlyMap<GoldenSource | undefined, SubjectRows>,
+/** The golden metrics of one entity; a missing row is no value. One bad definition hides no others: it fails where all fail. */
+function outcomeIn(
+  found: ReadonlyMap<GoldenSource | undefined, FoundRows>,
+  { guid, columns, unread }: GoldenSubject,
   queried: TimeRange,
-): GoldenResult {
+): Outcome<GoldenResult> {
   let window: TimeRange | undefined;
   const values: GoldenResult['values'][number][] = [];
   const failures: GoldenResult['failures'][number][] = [];
   const notNumbers: string[] = [];
   for (const { name, source, select } of columns) {
-    const rows = found.get(source);
+    const rows = found.get(source)?.get(guid);
     window ??= rows?.window;
     const failure = rows?.failure ?? rows?.failures.get(select);
     if (failure !== undefined) {
@@ -66,6 +88,6 @@ function resultOf(
     }
   }
   const [[, error] = [undefined, unread]] = failures;
-  if (error !== undefined && failures.length === columns.length) throw error;
-  return { window: window ?? queried, values, failures, notNumbers };
+  if (error !== undefined && failures.length === columns.length) return { error };
+  return { value: { window: window ?? queried, values, failures, notNumbers } };
 }

@@ -1,27 +1,26 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/facets.ts';
-import { expectedRows, type QueryKind, type QueryPart } from './batching.ts';
-import { metricDataParts, rowsRead, selectorOf, metricDataOf } from './batchReads.ts';
+import { expectedRows, type NeededPart, type QueryPart } from './batching.ts';
+import { metricDataKinds, metricDataOf, metricDataPart } from './metricData.ts';
+import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { joined, NextCall, queriesOf } from './nextCall.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, type FoundRows, type TimesliceQuery } from './rows.ts';
-import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { readTimeslices } from './timeslices.ts';
-import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
+import { countQueries, readTimeslices } from './timeslices.ts';
 import { mergeColumns } from '../../formulas/metricInputs.ts';
-import {
-  sharedRange,
-  type BatchRead,
-  type CallOptions,
-  type MetricDataResult,
-  type MetricDataSubject,
-  type MetricSeries,
-  type MinuteSeries,
-  type SeriesChunk,
-  type SeriesLimits,
-  type SeriesRead,
-  type TimeRange,
+import type {
+  CallOptions,
+  MetricDataResult,
+  MetricDataSubject,
+  MetricSeries,
+  Outcome,
+  SeriesChunk,
+  SeriesLimits,
+  SeriesRead,
+  TimeRange,
 } from '../upstreamReader.ts';
 import type { Timeslice } from '../types.ts';
-import { HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
+import { HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 import { READS } from '../../reads/reads.ts';
 
 /** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
@@ -37,42 +36,49 @@ const LIMITS: SeriesLimits = {
 /** Reads metric data minute by minute or hour by hour. */
 export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
   return {
-    ...rowsRead<MetricDataSubject, MetricSeries, SeriesChunk>(account, {
-      partsOf: metricDataParts,
-      maxRows: (chunk) => facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))),
-      queriesOf: (parts, kind, chunk) => queriesOver(account, parts, kind, chunk),
-      read: readRange,
-      valueOf: ({ hostKey }, { own, range: { granule } }) => {
-        const metrics = [...(own.buckets.get(hostKey ?? ITSELF) ?? [])];
-        return {
-          granule,
-          metrics: metrics.map(([name, list]) => [name, list.toSorted((a, b) => a.from - b.from)]),
-        };
-      },
-    }),
     limits: LIMITS,
+    take<T extends MetricDataSubject>(subjects: Iterable<T>, chunk: SeriesChunk) {
+      const next = new NextCall<T>(account.memory);
+      const kinds = metricDataKinds(facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))));
+      for (const subject of subjects) if (!next.add(subject, [metricDataPart(subject, kinds)])) break;
+      return next.batchOf(countQueries(account.memory, queriesOver(account, next.parts, chunk)));
+    },
+    async read(subjects, chunk, call) {
+      const parts = subjects.map((subject) => metricDataPart(subject));
+      const queries = queriesOver(account, parts, chunk);
+      const found = joined(await Promise.all(queries.map((query) => readRange(account, query, call))));
+      return subjects.map(({ applicationId, hostKey }): Outcome<MetricSeries> => {
+        const rows = found.get(applicationId);
+        const error = rows?.failureOf(hostKey);
+        if (error !== undefined) return { error };
+        const timeslices = [...(rows?.buckets.get(hostKey ?? ITSELF) ?? [])];
+        const metrics = timeslices.map(([name, list]) => [name, list.toSorted((a, b) => a.from - b.from)] as const);
+        return { value: { granule: chunk.granule, metrics } };
+      });
+    },
     summarize,
   };
 }
 
-/** A chunk in as many ranges as its rows need, each with the same parts. */
+/** The queries of a chunk, in as many ranges as their rows need, each with the same parts. */
 function queriesOver(
   { memory }: NerdGraphAccount,
-  parts: readonly QueryPart[],
-  kind: QueryKind,
+  parts: readonly NeededPart[],
   chunk: SeriesChunk,
 ): readonly TimesliceQuery[] {
-  const rows = parts.map((part) => expectedRows(part, 'application', memory));
-  const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
-  const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
-  const limits = { maxRows: facetLimit(buckets), bucketMinutes: chunk.granule / MINUTE_S };
   const { readFrom, to, granule } = chunk;
-  // Whole steps, at least one.
-  const step = stepOf(buckets * granule);
-  const seconds = Math.max(step, Math.floor((buckets * granule) / step) * step);
-  return Array.from({ length: Math.ceil((to - readFrom) / seconds) }, (_, index) => {
-    const from = readFrom + index * seconds;
-    return { ...kind, ...limits, parts, range: { from, to: Math.min(to, from + seconds) } };
+  return queriesOf(parts, chunk).flatMap((query) => {
+    const rows = query.parts.map((part) => expectedRows(part, 'application', memory));
+    const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
+    const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
+    const limits = { maxRows: facetLimit(buckets), bucketMinutes: granule / MINUTE_S };
+    // Whole steps, at least one.
+    const step = stepOf(buckets * granule);
+    const seconds = Math.max(step, Math.floor((buckets * granule) / step) * step);
+    return Array.from({ length: Math.ceil((to - readFrom) / seconds) }, (_, index) => {
+      const from = readFrom + index * seconds;
+      return { ...query, ...limits, range: { from, to: Math.min(to, from + seconds) } };
+    });
   });
 }
 
@@ -108,32 +114,6 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
   );
   // The window is the requested range even where buckets are missing.
   return metricDataOf({ names: ZERO_WITHOUT_ROW }, new Map(rows), range);
-}
-
-const COUNTERS: QueryKind = {
-  read: 'counters',
-  groupBy: 'application',
-  columns: 'sums',
-  bucketMinutes: 1,
-  keepsUnreadable: true,
-  // Each read covers the last ten minutes again, so no minute is lost by the omission.
-  maxOmissionMs: 10 * MINUTE_MS,
-};
-
-/** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
-export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
-  // Parsing a response with more rows would block the event loop for too long.
-  const most = ({ from, to }: TimeRange): number => Math.floor(PLANNED_FACETS / ((to - from) / MINUTE_S));
-  return rowsRead(account, {
-    partsOf: ({ applicationId, metrics }) => [
-      { id: applicationId, selector: selectorOf(metrics, 'names'), kind: COUNTERS },
-    ],
-    maxRows: most,
-    valueOf: (_, { own, range }) => ({
-      window: sharedRange(own.window ?? range, range),
-      metrics: own.buckets.get(ITSELF) ?? new Map(),
-    }),
-  });
 }
 
 /** The parts of the range outside the response's window; none where the window is unknown. */

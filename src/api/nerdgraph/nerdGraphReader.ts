@@ -4,16 +4,20 @@ import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
 import { listApplications, listKeyTransactions } from './lists.ts';
 import { goldenMetricsRead } from './goldenMetrics.ts';
 import { listEntities, readEntityTypes } from './entityLists.ts';
-import { counterRead, metricSeriesRead } from './metricSeries.ts';
+import { counterRead } from './counters.ts';
+import { hostsRead } from './hosts.ts';
+import { metricDataRead } from './metricData.ts';
+import { metricSeriesRead } from './metricSeries.ts';
 import { rowsOf, nearWindow } from './nrql.ts';
-import { hostsRead, metricDataRead, rollingRead } from './batchReads.ts';
+import { rollingRead } from './rolling.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
 import {
-  oneByOne,
+  outcomeOf,
   ownRange,
+  takeOne,
   type CallOptions,
   type QueryResult,
   type QuerySubject,
@@ -47,7 +51,11 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     metricSeries: metricSeriesRead(account),
     counters: counterRead(account),
     refuseCounters: (problem) => account.transport.failure('counters', problem),
-    queries: oneByOne((subject, range, call) => runQuery(account, subject, range, call)),
+    queries: {
+      take: ([query]) => takeOne(query),
+      read: (queries, range, call) =>
+        Promise.all(queries.map((query) => outcomeOf(runQuery(account, query, range, call)))),
+    },
     entities: {
       list: (type, call) => listEntities(account, type, call),
       listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityList('entities', type).limit)),

@@ -2,19 +2,20 @@ import { BOUNDS } from '../http/response.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';
 import { CallFailure, explainTooLarge, type UpstreamError } from '../upstreamError.ts';
 import {
-  oneByOne,
   outcomeOf,
   sharedRange,
+  takeOne,
   type CallOptions,
   type MetricDataResult,
   type MetricDataSubject,
   type MetricSelection,
+  type NextBatch,
   type SeriesChunk,
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
 import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
-import { columnsOf, isKnown, parseMetricData, rangeOf, type MetricTimeslices } from './restColumns.ts';
+import { inColumns, isKnown, parseMetricData, rangeOf, type MetricTimeslices } from './restColumns.ts';
 import type { RestMemory } from './restMemory.ts';
 import { LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
@@ -33,75 +34,47 @@ const encoded = new WeakMap<readonly string[], string>();
 export function metricDataReads(
   rest: RestClient,
   memory: RestMemory,
-  { raw, refusedNamesMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
+  { raw, refusedNamesMs: omitMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
-  /** A refused metric is added without values: it is unknown, not one that the application does not have. */
-  const read = async (
-    subject: MetricDataSubject,
-    range: TimeRange,
-    call: CallOptions,
-    switches: string,
-    look?: (body: unknown) => void,
-  ): Promise<MetricTimeslices> => {
-    const { applicationId, hostKey, metrics } = subject;
-    const times = `from=${formatTime(range.from)}&to=${formatTime(range.to)}${switches}`;
-    const targetOf = (names: readonly string[]): Target => {
-      const query = encoded.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
-      if (names === metrics.names) encoded.set(names, query);
-      return metricTarget('metrics/data.json', subject, `${query}&${times}`);
-    };
-    const calls = {
-      read: (names: readonly string[]) =>
-        rest.one(targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
-          look?.(body);
-          return parseMetricData(body, range, discarded, (name, slice): Timeslice => {
-            return { from: slice.from, to: slice.to, columns: columnsOf(name, slice, metrics.values?.get(name)) };
-          });
-        }),
-      refuse: (name: string) => {
-        const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
-        const shown = Array.from(name).slice(0, LONGEST_NAME_SHOWN).join('');
-        rest.http.reportRefused(
-          targetOf([name]).endpoint,
-          `${about}: New Relic refuses the metric name ${JSON.stringify(shown)}: what is calculated from it is missing`,
-        );
-      },
-      isFailing: () => rest.http.isFailing(call),
-    };
-    const remedy = `application ${applicationId}: leave it out (applications.exclude)`;
-    const batched = readInBatches(memory, subject, calls, refusedNamesMs);
-    const { data, refused } = await explainTooLarge(remedy, batched);
-    if (refused.length === 0) return data;
-    const unknown: readonly Timeslice[] = [{ ...range, columns: {} }];
-    return new Map([...data, ...refused.map((name) => [name, unknown] as const)]);
-  };
-
   const figures = raw ? RAW : '';
-  /** The number of calls that the names of a subject take when nothing is refused. */
-  const callsOf = (subject: MetricDataSubject): number =>
-    Math.max(1, batches(allowedOf(memory, subject), memory.maxNames).length);
+  const take = <T extends MetricDataSubject>([subject]: Iterable<T>): NextBatch<T> => {
+    const names = subject === undefined ? [] : allowedOf(memory, subject);
+    return takeOne(subject, Math.max(1, batches(names, memory.maxNames).length));
+  };
+  const readSummary = async (subject: MetricDataSubject, range: TimeRange, call: CallOptions) => {
+    const switches = `&summarize=true${figures}`;
+    const data = await new NamesRead({ rest, memory, omitMs, subject, range, switches, call }).run();
+    return summarized(data, subject.metrics, range);
+  };
+  const readSeries = async (subject: MetricDataSubject, chunk: SeriesChunk, call: CallOptions) => {
+    const range = { from: chunk.readFrom, to: chunk.to };
+    const data = await new NamesRead({ rest, memory, omitMs, subject, range, switches: figures, call }).run();
+    return toSeries(data, subject.metrics.names, chunk);
+  };
+  const readMinutes = async (subject: MetricDataSubject, range: TimeRange, call: CallOptions) => {
+    // Always raw, because rounded averages would add up to wrong seconds.
+    const read = new NamesRead({ rest, memory, omitMs, subject, range, switches: RAW, isForCounters: true, call });
+    const metrics = await read.run();
+    return { window: read.window, metrics };
+  };
   return {
-    metricData: oneByOne(
-      async (subject, range, call) =>
-        summarized(await read(subject, range, call, `&summarize=true${figures}`), subject.metrics, range),
-      callsOf,
-    ),
+    metricData: {
+      take,
+      read: (subjects, range, call) =>
+        Promise.all(subjects.map((subject) => outcomeOf(readSummary(subject, range, call)))),
+    },
     metricSeries: {
-      ...oneByOne(async (subject, chunk: SeriesChunk, call) => {
-        const data = await read(subject, { from: chunk.readFrom, to: chunk.to }, call, figures);
-        return toSeries(data, subject.metrics.names, chunk);
-      }, callsOf),
+      take,
+      read: (subjects, chunk, call) =>
+        Promise.all(subjects.map((subject) => outcomeOf(readSeries(subject, chunk, call)))),
       limits: LIMITS,
       summarize: summarizeSeries,
     },
-    // Always raw, because rounded averages would add up to wrong seconds.
-    counters: oneByOne(async (subject, range, call) => {
-      let window = range;
-      const metrics = await read(subject, range, call, RAW, (body) => {
-        window = sharedRange(window, rangeOf(body));
-      });
-      return { window, metrics };
-    }, callsOf),
+    counters: {
+      take,
+      read: (subjects, range, call) =>
+        Promise.all(subjects.map((subject) => outcomeOf(readMinutes(subject, range, call)))),
+    },
     refuseCounters: (problem) =>
       rest.http.reportFailure('/applications/{id}/metrics/data.json', new CallFailure('invalid_response', problem)),
   };
@@ -176,73 +149,127 @@ function allowedOf({ omissions }: RestMemory, subject: MetricDataSubject): reado
   return allowed.length === names.length ? names : allowed;
 }
 
-/**
- * Reads the metric data of any number of names in as few calls as possible (docs/reference.md, "Metric data calls"); the values
- * of `refused` names are unknown. Rejects when a call fails for another reason than a refusal, because incomplete inputs would
- * give wrong calculations, or when the first and the last name are both refused before anything was read.
- *
- * @param calls `read` reads these names in one call, `refuse` is called with each refused name, and `isFailing` is true
- * while calls of the account fail in a row
- * @param omitMs how long a refused name is left out
- */
-export async function readInBatches(
-  memory: RestMemory,
-  subject: MetricDataSubject,
-  calls: {
-    readonly read: (names: readonly string[]) => Promise<MetricTimeslices>;
-    readonly refuse: (name: string) => void;
-    readonly isFailing: () => boolean;
-  },
-  omitMs: number,
-): Promise<{ readonly data: MetricTimeslices; readonly refused: readonly string[] }> {
-  const { names } = subject.metrics;
-  let left = allowedOf(memory, subject);
-  const refused = left === names ? [] : names.filter((name) => !left.includes(name));
-  let data: MetricTimeslices | undefined;
-  const single = new Map<string, UpstreamError | undefined>();
-  /** Requests a list, a single name only once; returns the refusal. */
-  const request = async (list: readonly string[]): Promise<UpstreamError | undefined> => {
+/** The names of a subject to read over a window. */
+interface NamesRequest {
+  readonly rest: RestClient;
+  readonly memory: RestMemory;
+  readonly subject: MetricDataSubject;
+  readonly range: TimeRange;
+  /** Parameters of the address, beside names and times. */
+  readonly switches: string;
+  /** True: the response must say which minutes it is for. */
+  readonly isForCounters?: boolean;
+  /** How long a refused name is left out, in milliseconds. */
+  readonly omitMs: number;
+  readonly call: CallOptions;
+}
+
+/** Reads the metric data of any number of names in as few calls as possible (docs/reference.md, "Metric data calls"). */
+class NamesRead {
+  /** The part of the range that all responses for counters name. */
+  window: TimeRange;
+  readonly #request: NamesRequest;
+  readonly #times: string;
+  #data: MetricTimeslices | undefined;
+  readonly #refused: string[] = [];
+  /** The refusals of names that were requested alone; undefined for an answer. */
+  readonly #single = new Map<string, UpstreamError | undefined>();
+
+  constructor(request: NamesRequest) {
+    const { range, switches } = request;
+    this.#request = request;
+    this.window = range;
+    this.#times = `from=${formatTime(range.from)}&to=${formatTime(range.to)}${switches}`;
+  }
+
+  /**
+   * The data by metric name. A refused metric is added without values: it is unknown, not one that the application does not
+   * have. Rejects when a call fails for another reason than a refusal, because incomplete inputs would give wrong calculations,
+   * or when the first and the last name are both refused before anything was read.
+   */
+  async run(): Promise<MetricTimeslices> {
+    const { subject, range } = this.#request;
+    const remedy = `application ${subject.applicationId}: leave it out (applications.exclude)`;
+    await explainTooLarge(remedy, this.#readAll());
+    const data = this.#data ?? new Map<string, never>();
+    // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
+    const refused = this.#refused.filter((name) => !data.has(name));
+    if (refused.length === 0) return data;
+    const unknown: readonly Timeslice[] = [{ from: range.from, to: range.to, columns: {} }];
+    return new Map([...data, ...refused.map((name) => [name, unknown] as const)]);
+  }
+
+  async #readAll(): Promise<void> {
+    const { rest, memory, subject, call } = this.#request;
+    const { names } = subject.metrics;
+    let left = allowedOf(memory, subject);
+    if (left !== names) this.#refused.push(...names.filter((name) => !left.includes(name)));
+    while (left.length > 0) {
+      // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
+      // limit.
+      const [batch = left] = batches(left, memory.maxNames);
+      left = left.slice(batch.length);
+      const refusal = await this.#read(batch);
+      if (refusal === undefined) continue;
+      // If calls for other subjects fail too, the cause is not a name.
+      if (this.#data === undefined && rest.http.isFailing(call)) throw refusal;
+      const isLong = batch.length > CAUTIOUS_NAMES;
+      let isTooLong = isLong;
+      for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
+        const again = isLong ? await this.#read(part) : refusal;
+        if (again === undefined) continue;
+        isTooLong = false;
+        await this.#leaveOutRefused(part, again);
+      }
+      if (isTooLong) memory.maxNames = CAUTIOUS_NAMES;
+    }
+  }
+
+  async #leaveOutRefused(list: readonly string[], refusal: UpstreamError): Promise<void> {
+    const { rest, memory, subject, omitMs } = this.#request;
+    const { names } = subject.metrics;
+    // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
+    for (const sample of [names.slice(0, 1), names.slice(-1)]) if (this.#data === undefined) await this.#read(sample);
+    if (this.#data === undefined) throw refusal;
+    const { applicationId, hostKey } = subject;
+    const about = hostKey === undefined ? `application ${applicationId}` : `hosts of application ${applicationId}`;
+    for (const name of list) {
+      if ((await this.#read([name])) === undefined) continue;
+      this.#refused.push(name);
+      memory.omissions.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
+      const shown = JSON.stringify(Array.from(name).slice(0, LONGEST_NAME_SHOWN).join(''));
+      const words = `${about}: New Relic refuses the metric name ${shown}: what is calculated from it is missing`;
+      rest.http.reportRefused(this.#targetOf([name]).endpoint, words);
+    }
+  }
+
+  /** Reads a list, a single name only once; returns the refusal. */
+  async #read(list: readonly string[]): Promise<UpstreamError | undefined> {
     const [name = '', second] = list;
-    if (second === undefined && single.has(name)) return single.get(name);
-    const outcome = await outcomeOf(calls.read(list));
+    if (second === undefined && this.#single.has(name)) return this.#single.get(name);
+    const outcome = await outcomeOf(this.#call(list));
     const refusal = 'error' in outcome ? outcome.error : undefined;
     // A failure without a status, such as a timeout, is not a refusal.
     if (refusal !== undefined && !REFUSALS.has(refusal.failure.status ?? 0)) throw refusal;
-    if ('value' in outcome) data = data === undefined ? outcome.value : new Map([...data, ...outcome.value]);
-    if (second === undefined) single.set(name, refusal);
+    if ('value' in outcome) {
+      this.#data = this.#data === undefined ? outcome.value : new Map([...this.#data, ...outcome.value]);
+    }
+    if (second === undefined) this.#single.set(name, refusal);
     return refusal;
-  };
-  const leaveOutRefused = async (list: readonly string[], refusal: UpstreamError): Promise<void> => {
-    // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
-    for (const sample of [names.slice(0, 1), names.slice(-1)]) if (data === undefined) await request(sample);
-    if (data === undefined) throw refusal;
-    for (const name of list) {
-      if ((await request([name])) === undefined) continue;
-      refused.push(name);
-      memory.omissions.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
-      calls.refuse(name);
-    }
-  };
-  while (left.length > 0) {
-    // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
-    // limit.
-    const [batch = left] = batches(left, memory.maxNames);
-    left = left.slice(batch.length);
-    const refusal = await request(batch);
-    if (refusal === undefined) continue;
-    // If calls for other subjects fail too, the cause is not a name.
-    if (data === undefined && calls.isFailing()) throw refusal;
-    const isLong = batch.length > CAUTIOUS_NAMES;
-    let isTooLong = isLong;
-    for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
-      const again = isLong ? await request(part) : refusal;
-      if (again === undefined) continue;
-      isTooLong = false;
-      await leaveOutRefused(part, again);
-    }
-    if (isTooLong) memory.maxNames = CAUTIOUS_NAMES;
   }
-  const found = data ?? new Map<string, never>();
-  // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
-  return { data: found, refused: refused.filter((name) => !found.has(name)) };
+
+  #call(names: readonly string[]): Promise<MetricTimeslices> {
+    const { rest, subject, range, isForCounters, call } = this.#request;
+    return rest.one(this.#targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
+      if (isForCounters === true) this.window = sharedRange(this.window, rangeOf(body));
+      return inColumns(parseMetricData(body, range, discarded), subject.metrics.values);
+    });
+  }
+
+  #targetOf(names: readonly string[]): Target {
+    const { subject } = this.#request;
+    const query = encoded.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
+    if (names === subject.metrics.names) encoded.set(names, query);
+    return metricTarget('metrics/data.json', subject, `${query}&${this.#times}`);
+  }
 }

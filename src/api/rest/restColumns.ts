@@ -56,6 +56,22 @@ export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: rea
   };
 }
 
+/** @param wanted by metric, the values that custom metrics read */
+export function inColumns(
+  data: ReadonlyMap<string, readonly RestTimeslice[]>,
+  wanted?: ReadonlyMap<string, readonly string[]>,
+): MetricTimeslices {
+  const metrics = new Map<string, readonly Timeslice[]>();
+  for (const [name, timeslices] of data) {
+    const values = wanted?.get(name);
+    metrics.set(
+      name,
+      timeslices.map((each) => ({ from: each.from, to: each.to, columns: columnsOf(name, each, values) })),
+    );
+  }
+  return metrics;
+}
+
 /** Names of values that are counts or durations, and so never negative, but for custom metrics. */
 const NEVER_NEGATIVE = new Set([
   ...['call_count', 'count', 'error_count', 'calls_per_minute', 'requests_per_minute', 'errors_per_minute'],
@@ -69,15 +85,12 @@ const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
  * The timeslices of a response, oldest first. The check is written by hand, because this is by far the most frequent
  * response. A metric without usable data has one timeslice without values over the requested range: it is unknown, not
  * missing, which would mean no errors.
- *
- * @param read what is kept of a timeslice
  */
-export function parseMetricData<T>(
+export function parseMetricData(
   body: unknown,
   range: TimeRange,
   discarded: Discarded,
-  read: (metric: string, timeslice: RestTimeslice) => T,
-): ReadonlyMap<string, readonly T[]> {
+): ReadonlyMap<string, readonly RestTimeslice[]> {
   const data = hasMembers(body) ? body['metric_data'] : undefined;
   if (!hasMembers(data) || !isList(data['metrics'])) {
     throw new CallFailure('invalid_response', 'the response has no "metric_data" with "metrics"');
@@ -85,22 +98,22 @@ export function parseMetricData<T>(
   const given = data['metrics'];
   // The timeslices of a response share a few times, so each is parsed once.
   const times = new Map<string, number | undefined>();
-  const metrics = new Map<string, readonly T[]>();
-  const unknown = (name: string): readonly T[] => [read(name, { ...range, values: NO_VALUES })];
+  const metrics = new Map<string, readonly RestTimeslice[]>();
+  const unknown = [{ from: range.from, to: range.to, values: NO_VALUES }];
   for (const metric of given) {
     const name = hasMembers(metric) ? metric['name'] : undefined;
     if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
       discarded.add('record', 'metrics');
     else {
       const timeslices = timeslicesOf(name, metric['timeslices'], times, discarded);
-      metrics.set(name, timeslices.length === 0 ? unknown(name) : timeslices.map((each) => read(name, each)));
+      metrics.set(name, timeslices.length === 0 ? unknown : timeslices);
     }
   }
   if (given.length > 0 && metrics.size === 0) {
     throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the response can be read`);
   }
   for (const name of isList(data['metrics_found']) ? data['metrics_found'] : []) {
-    if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown(name));
+    if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown);
   }
   return metrics;
 }

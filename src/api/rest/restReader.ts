@@ -1,13 +1,15 @@
 import { Client, type ClientOptions } from '../http/client.ts';
 import {
-  oneByOne,
+  outcomeOf,
+  takeOne,
+  type ApplicationSubject,
   type CallOptions,
   type CustomNames,
   type CustomNamesSubject,
   type MetricNameQuery,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import type { Application, MetricName } from '../types.ts';
+import type { Application, Host, Instance, MetricName } from '../types.ts';
 import { metricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
 import {
@@ -56,43 +58,30 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   const memory = before instanceof RestMemory ? before : new RestMemory(options.monotonic);
   const client = new Client(options);
   const rest = new RestClient(client, new URL(options.baseUrl));
-  const { nameCalls } = memory;
   const { nerdgraph } = options;
   memory.nerdgraph = nerdgraph?.memory;
   return {
     api: 'rest',
     memory,
-    hosts: oneByOne(({ applicationId: id }, _, call) =>
-      explainTooLarge(
-        `application ${id}: read it without hosts (applications.settings: hosts: false)`,
-        readList(rest, HOSTS, call, id).then((list) => knownOf(memory.hosts, id).complete(list)),
-      ),
-    ),
-    instances: oneByOne(({ applicationId: id }, _, call) =>
-      explainTooLarge(
-        `application ${id}: read it without them (instances: false)`,
-        readList(rest, INSTANCES, call, id).then((list) => knownOf(memory.instances, id).complete(list)),
-      ),
-    ),
-    datastores: oneByOne(async ({ applicationId }, _, call) => {
-      const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
-      const { names } = await explainTooLarge(
-        `application ${applicationId}: leave it out (applications.exclude)`,
-        read,
-      );
-      return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
-    }),
-    customNames: oneByOne(
-      async (subject, _, call) => {
-        const { calls, ...names } = await explainTooLarge(
-          `application ${subject.applicationId}: ${MATCH_REMEDY}`,
-          readCustomNames(rest, subject, call),
-        );
-        nameCalls.set(subject.applicationId, calls);
-        return names;
-      },
-      ({ applicationId, filters }) => nameCalls.get(applicationId) ?? new Set(filters).size,
-    ),
+    hosts: {
+      take: ([subject]) => takeOne(subject),
+      read: (subjects, _, call) => Promise.all(subjects.map((each) => outcomeOf(readHosts(rest, memory, each, call)))),
+    },
+    instances: {
+      take: ([subject]) => takeOne(subject),
+      read: (subjects, _, call) =>
+        Promise.all(subjects.map((each) => outcomeOf(readInstances(rest, memory, each, call)))),
+    },
+    datastores: {
+      take: ([subject]) => takeOne(subject),
+      read: (subjects, _, call) => Promise.all(subjects.map((each) => outcomeOf(readDatastores(rest, each, call)))),
+    },
+    customNames: {
+      take: ([subject]) =>
+        takeOne(subject, subject && (memory.nameCalls.get(subject.applicationId) ?? new Set(subject.filters).size)),
+      read: (subjects, _, call) =>
+        Promise.all(subjects.map((each) => outcomeOf(readCustomNames(rest, memory, each, call)))),
+    },
     ...metricDataReads(rest, memory, options),
     user: nerdgraph?.user,
     queries: nerdgraph?.queries,
@@ -149,6 +138,36 @@ async function listAllApplications(rest: RestClient, memory: RestMemory, call: C
   return applications;
 }
 
+async function readHosts(
+  rest: RestClient,
+  memory: RestMemory,
+  { applicationId: id }: ApplicationSubject,
+  call: CallOptions,
+): Promise<readonly Host[]> {
+  const remedy = `application ${id}: read it without hosts (applications.settings: hosts: false)`;
+  return knownOf(memory.hosts, id).complete(await explainTooLarge(remedy, readList(rest, HOSTS, call, id)));
+}
+
+async function readInstances(
+  rest: RestClient,
+  memory: RestMemory,
+  { applicationId: id }: ApplicationSubject,
+  call: CallOptions,
+): Promise<readonly Instance[]> {
+  const remedy = `application ${id}: read it without them (instances: false)`;
+  return knownOf(memory.instances, id).complete(await explainTooLarge(remedy, readList(rest, INSTANCES, call, id)));
+}
+
+async function readDatastores(
+  rest: RestClient,
+  { applicationId }: ApplicationSubject,
+  call: CallOptions,
+): Promise<readonly string[]> {
+  const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
+  const { names } = await explainTooLarge(`application ${applicationId}: leave it out (applications.exclude)`, read);
+  return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
+}
+
 async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions) {
   const limits = { maxPages: Math.max(MAX_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
   const found = new Map<string, MetricName>();
@@ -163,18 +182,20 @@ async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOpt
   return { names: [...found.values()], complete, pages };
 }
 
-/** The names that contain any of the filters, from at most 20 pages for each, and the number of calls made. */
+/** The names that contain any of the filters, from at most 20 pages for each. */
 async function readCustomNames(
   rest: RestClient,
+  memory: RestMemory,
   { applicationId, filters }: CustomNamesSubject,
   call: CallOptions,
-): Promise<CustomNames & { readonly calls: number }> {
+): Promise<CustomNames> {
   const found = new Set<string>();
   const cut: string[] = [];
   let calls = 0;
   for (const name of new Set(filters)) {
     const query = { applicationId, name, maxPages: MAX_CUSTOM_PAGES };
-    const { names, complete, pages } = await listNames(rest, query, call);
+    const remedy = `application ${applicationId}: ${MATCH_REMEDY}`;
+    const { names, complete, pages } = await explainTooLarge(remedy, listNames(rest, query, call));
     calls += pages;
     if (!complete) {
       const many = `more than ${MAX_CUSTOM_PAGES} pages of metric names with ${JSON.stringify(name)}`;
@@ -186,5 +207,6 @@ async function readCustomNames(
     // A name with half a surrogate pair would be another name in an address.
     for (const { name } of names) if (name.isWellFormed()) found.add(name);
   }
-  return { names: [...found], cut, calls };
+  memory.nameCalls.set(applicationId, calls);
+  return { names: [...found], cut };
 }

@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { FailureReason, UpstreamError } from '../../api/upstreamError.ts';
-import type { Outcome, PlannedCall } from '../../api/upstreamReader.ts';
+import type { Outcome } from '../../api/upstreamReader.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 import { GROUPS, READS, type Kind } from '../../reads/reads.ts';
 import type { Task } from '../inventory/task.ts';
 import { Inventory } from '../inventory/inventory.ts';
-import { Kinds } from '../inventory/kinds.ts';
+import { TaskReads, type TaskBatch } from '../inventory/taskReads.ts';
 import type { AccountLimiter } from '../schedule/limiter.ts';
 import { Queue } from '../schedule/queue.ts';
 import { Demand, type Refresh, type Scope } from '../schedule/demand.ts';
@@ -37,7 +37,7 @@ export class AccountCollector {
   noticedFor: number | undefined;
   /** The reason why New Relic refuses the account itself, in words. */
   #refused: string | undefined;
-  readonly #kinds: Kinds;
+  readonly #reads: TaskReads;
   readonly #demand: Demand;
   readonly #queue: Queue;
   /** Ends the reads when the account is stopped. */
@@ -57,9 +57,9 @@ export class AccountCollector {
     this.keyMark = context.keyMark();
     this.#demand = new Demand(context.clock);
     this.inventory = new Inventory(context);
-    this.#kinds = new Kinds(context, this.inventory);
-    this.schedule = new Schedule(context, this.inventory, this.#kinds, limiter);
-    this.#queue = new Queue(this.#kinds, this.schedule, limiter);
+    this.#reads = new TaskReads(context, this.inventory);
+    this.schedule = new Schedule(context, this.inventory, this.#reads, limiter);
+    this.#queue = new Queue(this.#reads, this.schedule, limiter);
     this.report = new Report(context.logger, context.clock, this.schedule);
     limiter.changed = () => this.#pump();
   }
@@ -112,7 +112,7 @@ export class AccountCollector {
     this.context = next;
     this.report.logger = next.logger;
     this.inventory.reconfigure(next);
-    this.#kinds.reconfigure(next);
+    this.#reads.reconfigure(next);
     this.limiter.reconfigure(next.account.limits);
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
@@ -166,7 +166,7 @@ export class AccountCollector {
     refresh.requesting += 1;
     try {
       await inSlices(tasks, (task) => {
-        if (task.gone || !refresh.covers(task, this.#kinds.isKnown(task))) return;
+        if (task.gone || !refresh.covers(task, this.#reads.isKnown(task))) return;
         this.schedule.request(task, requestedAt);
         requested.push(task);
       });
@@ -198,7 +198,7 @@ export class AccountCollector {
       refresh.add(task);
       return false;
     }
-    if (task.retryAt > requestedAt || !this.#kinds.isReady(task)) return false;
+    if (task.retryAt > requestedAt || !this.#reads.isReady(task)) return false;
     const { lastRead } = task;
     const { plan, window } = this.schedule;
     // In a slowed plan, a task that will be due before the next window uses budget that would be left: no scrape waits for it.
@@ -242,14 +242,15 @@ export class AccountCollector {
     const found: Task[] = [];
     for (const task of this.inventory.tasks()) {
       if (task.kind !== kind || task.state !== 'idle' || task.failures > 0) continue;
-      const isWanted = this.schedule.isInDemand(task) && this.#accepts(task) && this.#kinds.isReady(task);
+      const isWanted = this.schedule.isInDemand(task) && this.#accepts(task) && this.#reads.isReady(task);
       if (isWanted && this.schedule.isDue(task, now)) found.push(task);
     }
     return found;
   }
 
   /** Reads tasks of one kind with one call. They all end in one step, after the results were taken over. */
-  async #read({ subjects: tasks, read }: PlannedCall<Task, number>): Promise<void> {
+  async #read(batch: TaskBatch): Promise<void> {
+    const tasks = batch.subjects.map(({ task }) => task);
     const { window } = this.schedule;
     const startedAt = this.context.clock.monotonic();
     for (const task of tasks) {
@@ -257,8 +258,8 @@ export class AccountCollector {
       task.begin(startedAt);
     }
     const { answers } = this.limiter.health;
-    const isRepeat = tasks.some((task) => this.#kinds.repeatsFailure(task));
-    const outcomes = await read({ signal: this.#stopping.signal, isRepeat });
+    const isRepeat = tasks.some((task) => this.#reads.repeatsFailure(task));
+    const outcomes = await this.#reads.read(batch, { signal: this.#stopping.signal, isRepeat });
     this.#queue.readEnded();
     this.#noteHealth(tasks, this.limiter.health.answers > answers, isRepeat);
     if (this.#stopping.signal.aborted) return;
@@ -307,7 +308,7 @@ export class AccountCollector {
       const unlocked = new Set<Task>(lists);
       for (const task of tasks) {
         if (task.gone || !refresh.covers(task, false)) continue;
-        for (const each of this.#kinds.unlockedBy(task, refresh.scope.applicationId)) {
+        for (const each of this.#reads.unlockedBy(task, refresh.scope.applicationId)) {
           if (each !== task || this.schedule.isDue(each, refresh.requestedAt)) unlocked.add(each);
         }
       }

@@ -1,7 +1,6 @@
-import type { PlannedCall } from '../../api/upstreamReader.ts';
 import { KINDS, type Kind } from '../../reads/reads.ts';
 import type { Task } from '../inventory/task.ts';
-import { failed, type Kinds } from '../inventory/kinds.ts';
+import type { TaskBatch, TaskReads } from '../inventory/taskReads.ts';
 import type { AccountLimiter } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -27,7 +26,7 @@ interface WaitingTasks {
  * tasks of a kind share an interval.
  */
 export class Queue {
-  readonly #kinds: Kinds;
+  readonly #reads: TaskReads;
   readonly #schedule: Schedule;
   readonly #limiter: AccountLimiter;
   readonly #waiting = new Map<Task, QueuedTask>();
@@ -37,8 +36,8 @@ export class Queue {
   /** The number of reads that have not ended. */
   running = 0;
 
-  constructor(kinds: Kinds, schedule: Schedule, limiter: AccountLimiter) {
-    this.#kinds = kinds;
+  constructor(reads: TaskReads, schedule: Schedule, limiter: AccountLimiter) {
+    this.#reads = reads;
     this.#schedule = schedule;
     this.#limiter = limiter;
   }
@@ -52,7 +51,7 @@ export class Queue {
     task.state = 'queued';
     const { failures, retryAt, firstSeen, lastRead, overdue } = task;
     const dueAt = lastRead === undefined ? firstSeen : overdue ? lastRead.readAt : lastRead.dueAt;
-    const isRepeat = this.#kinds.repeatsFailure(task);
+    const isRepeat = this.#reads.repeatsFailure(task);
     const waiting = { task, since: failures > 0 ? retryAt : dueAt, isRepeat };
     this.#waiting.set(task, waiting);
     this.#tasks[task.kind][isRepeat ? 'failed' : 'healthy'].add(waiting);
@@ -73,7 +72,7 @@ export class Queue {
    *
    * @param fillers further due tasks of a kind that are not queued, for a call that has room
    */
-  take(now: number, fillers: (kind: Kind) => readonly Task[]): PlannedCall<Task, number> | undefined {
+  take(now: number, fillers: (kind: Kind) => readonly Task[]): TaskBatch | undefined {
     const first = this.size === 0 ? undefined : this.#first(now);
     if (first === undefined) return undefined;
     const { task, isRepeat } = first;
@@ -85,16 +84,16 @@ export class Queue {
     const { healthy, failed: failedTasks } = this.#tasks[kind];
     const candidates = isRepeat ? failedTasks.waiting(now) : concat(healthy.waiting(Infinity), fillers(kind));
     const window = this.#schedule.advanceWindow();
-    let planned: PlannedCall<Task, number>;
+    let batch: TaskBatch;
     try {
-      planned = this.#kinds.of(kind).plan(candidates, window);
-    } catch (error) {
+      batch = this.#reads.take(kind, candidates, window);
+    } catch (fault) {
       // The task fails like one whose read throws: else it would stay in the way of all others for good.
-      planned = { subjects: [task], calls: 1, read: () => Promise.resolve([failed(error)]) };
+      batch = { kind, subjects: [{ task }], range: window, fault };
     }
-    for (const each of planned.subjects) this.#waiting.delete(each);
+    for (const each of batch.subjects) this.#waiting.delete(each.task);
     this.running += 1;
-    return planned;
+    return batch;
   }
 
   readEnded(): void {
@@ -127,7 +126,7 @@ export class Queue {
   /** The first healthy task. One that repeats a failure since it was queued is queued anew. */
   #healthyHead(healthy: SortedTasks): QueuedTask | undefined {
     let head = healthy.head();
-    while (head !== undefined && this.#kinds.repeatsFailure(head.task)) {
+    while (head !== undefined && this.#reads.repeatsFailure(head.task)) {
       this.add(head.task);
       head = healthy.head();
     }

@@ -14,7 +14,7 @@ import {
 } from './due.ts';
 import type { EvaluationTime, Task, TaskState } from '../inventory/task.ts';
 import type { Inventory } from '../inventory/inventory.ts';
-import type { Kinds } from '../inventory/kinds.ts';
+import type { TaskReads } from '../inventory/taskReads.ts';
 import type { AccountLimiter } from './limiter.ts';
 import type { AccountContext } from '../inventory/accountContext.ts';
 import { DAY_MS, MINUTE_MS } from '../../formulas/units.ts';
@@ -43,7 +43,7 @@ export class Schedule {
   plan: Plan;
   #context: AccountContext;
   readonly #inventory: Inventory;
-  readonly #kinds: Kinds;
+  readonly #reads: TaskReads;
   readonly #limiter: AccountLimiter;
   /**
    * The time when the wall clock was last set forward, or the machine woke from sleep: all data that were read before are due.
@@ -56,10 +56,10 @@ export class Schedule {
   /** The number of tasks that came into demand since the plan was made. */
   #newlyInDemand = 0;
 
-  constructor(context: AccountContext, inventory: Inventory, kinds: Kinds, limiter: AccountLimiter) {
+  constructor(context: AccountContext, inventory: Inventory, reads: TaskReads, limiter: AccountLimiter) {
     this.#context = context;
     this.#inventory = inventory;
-    this.#kinds = kinds;
+    this.#reads = reads;
     this.#limiter = limiter;
     this.window = this.#windowOfNow();
     this.plan = this.#planOf(new Map());
@@ -180,7 +180,7 @@ export class Schedule {
       if (first === undefined) continue;
       const { kind, group } = first;
       let needed = 0;
-      for (const count of this.#kinds.of(kind).countCalls(present, this.window)) {
+      for (const count of this.#reads.countCalls(kind, present, this.window)) {
         needed += count;
         yield undefined;
       }

@@ -1,11 +1,11 @@
 import { backoff } from '../../api/backoff.ts';
 import type { LimitFunction } from 'p-limit';
 import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
-import { type CallOptions, type MetricDataSubject, type SeriesChunk, planAll } from '../../api/upstreamReader.ts';
+import { type CallOptions, type MetricDataSubject, type SeriesChunk, takeAll } from '../../api/upstreamReader.ts';
 import type { FamilyScope, Labels } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
-import { readOne, readPlanned } from '../upstream/readForCommand.ts';
+import { readOne } from '../upstream/readForCommand.ts';
 import { sumOf } from '../grouping.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { Checkpoint } from './checkpoint.ts';
@@ -157,10 +157,11 @@ async function readChunk(
     const file = chunkFile(subject, key, index);
     if (!checkpoint.has(file)) files.set({ applicationId: subject.id, hostKey, metrics: { names } }, file);
   }
+  const { metricSeries } = account.reader;
   const failures: Error[] = [];
-  const calls = Array.from(planAll(account.reader.metricSeries, [...files.keys()], chunk), async (planned) => {
-    for (const [read, outcome] of await readPlanned(planned, call)) {
-      const file = files.get(read) ?? '';
+  const calls = Array.from(takeAll(metricSeries, files.keys(), chunk), async ({ subjects }) => {
+    for (const [position, outcome] of (await metricSeries.read(subjects, chunk, call)).entries()) {
+      const file = files.get(subjects[position] as MetricDataSubject) ?? '';
       const { from, to } = chunk;
       if ('error' in outcome) failures.push(outcome.error);
       else await checkpoint.write(file, { from, to, ...outcome.value } satisfies ReadChunk);

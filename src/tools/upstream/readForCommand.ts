@@ -1,9 +1,8 @@
 import {
-  planAll,
+  takeAll,
   type BatchRead,
   type CallOptions,
   type Outcome,
-  type PlannedCall,
   type TimeRange,
   type UpstreamReader,
 } from '../../api/upstreamReader.ts';
@@ -22,9 +21,10 @@ export async function readAll<S, A, R extends TimeRange>(
 ): Promise<readonly Outcome<A>[]> {
   const outcomes = new Map<S, Outcome<A>>();
   await Promise.all(
-    Array.from(planAll(read, subjects, range), async (planned) => {
-      for (const [subject, outcome] of await readPlanned(planned, call)) outcomes.set(subject, outcome);
-      ended(planned.subjects.length);
+    Array.from(takeAll(read, subjects, range), async (batch) => {
+      const found = await read.read(batch.subjects, range, call);
+      for (const [index, outcome] of found.entries()) outcomes.set(batch.subjects[index] as S, outcome);
+      ended(found.length);
     }),
   );
   return subjects.map((subject) => {
@@ -32,15 +32,6 @@ export async function readAll<S, A, R extends TimeRange>(
     if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
     return outcome;
   });
-}
-
-/** Makes a planned call, and gives its subjects with their outcomes. */
-export async function readPlanned<S, A>(
-  { subjects, read }: PlannedCall<S, A>,
-  call: CallOptions,
-): Promise<(readonly [subject: S, outcome: Outcome<A>])[]> {
-  const outcomes = await read(call);
-  return subjects.map((subject, index) => [subject, outcomes[index] as Outcome<A>]);
 }
 
 /** Reads one subject alone. Rejects with its failure, or with the reason of the signal. */

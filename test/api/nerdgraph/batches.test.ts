@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { planChunks } from '../../../src/tools/backfill/planBackfill.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { selectorOf } from '../../../src/api/nerdgraph/batchReads.ts';
+import { selectorOf } from '../../../src/api/nerdgraph/metricData.ts';
 import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
 import { PLANNED_FACETS } from '../../../src/nrql/facets.ts';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
@@ -11,7 +11,7 @@ import type { MetricDataResult, MetricSeries, Outcome } from '../../../src/api/u
 import { metricDataOf, METRICS, NOW, RANGE } from './nerdGraphReading.ts';
 import { edit, say, startBetween, where, type Between, type Fault } from './proxy.ts';
 import { readAll as readSubjects, readOne, valueOf } from '../support/reading.ts';
-import { countCalls } from '../../../src/api/upstreamReader.ts';
+import { takeAll } from '../../../src/api/upstreamReader.ts';
 
 const WORLD = { applications: 16, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = Array.from({ length: 16 }, (_, index) => 1_000_001 + index);
@@ -341,7 +341,7 @@ describe('the next call', () => {
     const { reader, notes, call } = await startBetween({ applications: 12 });
     let ended = 0;
     const reads = Array.from({ length: 12 }, async (_, index) => {
-      await reader.metricData.plan(metricDataOf([1_000_001 + index]), RANGE).read(call);
+      await reader.metricData.read(metricDataOf([1_000_001 + index]), RANGE, call);
       ended += 1;
     });
     // Other work that was begun takes most turns, as when many responses are read at once.
@@ -360,9 +360,9 @@ describe('the next call', () => {
     const host = (applicationId: number, hostKey: string | undefined) => ({ applicationId, hostKey, metrics: METRICS });
     const hosts = [host(IDS[0]!, 'a'), host(IDS[0]!, 'b'), host(IDS[1]!, 'c'), host(IDS[0]!, 'd')];
     const others = [host(IDS[2]!, undefined), host(IDS[3]!, undefined)];
-    expect(reader.metricData.plan([...hosts, ...others], RANGE)).toMatchObject({ subjects: hosts, calls: 1 });
-    const counted = [...countCalls(reader.metricData, [...hosts, ...others], RANGE)];
-    expect(counted.filter((calls) => calls > 0)).toEqual([1, 1]);
+    expect(reader.metricData.take([...hosts, ...others], RANGE)).toMatchObject({ subjects: hosts, calls: 1 });
+    const batches = [...takeAll(reader.metricData, [...hosts, ...others], RANGE)];
+    expect(batches.map(({ calls }) => calls)).toEqual([1, 1]);
     expect(reader.listCalls(201)).toBe(2);
   });
 
@@ -374,7 +374,7 @@ describe('the next call', () => {
     expect(keys).toHaveLength(400);
     const subjects = keys.map((hostKey) => ({ applicationId: IDS[0]!, hostKey, metrics: METRICS }));
     const other = { applicationId: IDS[1]!, hostKey: 'a', metrics: METRICS };
-    const { subjects: carried, calls } = reader.metricData.plan([...subjects, other], RANGE);
+    const { subjects: carried, calls } = reader.metricData.take([...subjects, other], RANGE);
     expect(carried).toEqual(subjects);
     const before = asked.length;
     expect(failed(await readSubjects(reader.metricData, subjects, RANGE, call))).toEqual([]);
@@ -388,6 +388,6 @@ describe('the next call', () => {
     const subject = (applicationId: number, ...filters: string[]) => ({ applicationId, filters });
     const some = [subject(IDS[0]!, 'Custom/a', 'Custom/b'), subject(IDS[1]!, 'Custom/b', 'Custom/a')];
     const again = subject(IDS[0]!, 'Custom/c');
-    expect(reader.customNames.plan([...some, again], RANGE)).toMatchObject({ subjects: some, calls: 1 });
+    expect(reader.customNames.take([...some, again], RANGE)).toMatchObject({ subjects: some, calls: 1 });
   });
 });

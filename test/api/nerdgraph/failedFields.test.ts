@@ -128,11 +128,8 @@ describe('a field of a list of entities that failed', () => {
       expect(second!.unread).toBeUndefined();
       expect(second!.metrics.length).toBeGreaterThan(0);
       const { guid, unread } = first!;
-      const planned = entities.goldenMetrics.plan(
-        [{ type: 'EXT-SERVICE', guid, columns: [], unread, window: undefined, endsBefore: 0 }],
-        RANGE,
-      );
-      expect(await planned.read(call)).toEqual([{ error: unread }]);
+      const subject = { type: 'EXT-SERVICE', guid, columns: [], unread, window: undefined, endsBefore: 0 };
+      expect(await entities.goldenMetrics.read([subject], RANGE, call)).toEqual([{ error: unread }]);
     }
     expect(notes.failures.map(({ reason }) => reason)).toEqual(['server', 'server']);
     between.fault = undefined;

@@ -38,7 +38,7 @@ const given = (outcome: Outcome<unknown>): unknown => ('error' in outcome ? outc
 
 async function readNamed<S, A>(
   { call }: Between,
-  read: BatchRead<S, A>,
+  read: BatchRead<NoInfer<S>, A>,
   subjects: readonly S[],
   nameOf: (subject: S) => string | number,
 ): Promise<Given> {

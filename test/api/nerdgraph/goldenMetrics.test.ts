@@ -28,7 +28,7 @@ describe('golden metrics', () => {
   it('of many entities come with one query for each source, and timeslices apart from other data', async () => {
     const between = await startBetween(WORLD);
     const subjects = await subjectsOf(between, SERVICE);
-    expect(entitiesOf(between).goldenMetrics.plan(subjects, RANGE)).toMatchObject({ subjects, calls: 2 });
+    expect(entitiesOf(between).goldenMetrics.take(subjects, RANGE)).toMatchObject({ subjects, calls: 2 });
     const { outcomes, queries } = await read(between, subjects);
     expect(queries).toBe(2);
     expect(outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
@@ -61,7 +61,7 @@ describe('golden metrics', () => {
     const between = await startBetween(WORLD);
     const [service] = await servicesOf(between);
     const subjects = Array.from({ length: 1_000 }, (_, index) => ({ ...service!, guid: guidOf(index) }));
-    const { subjects: carried } = entitiesOf(between).goldenMetrics.plan(subjects, RANGE);
+    const { subjects: carried } = entitiesOf(between).goldenMetrics.take(subjects, RANGE);
     const { queries } = await read(between, subjects);
     expect([queries, Math.round(carried.length / 10) * 10]).toEqual([8, 130]);
   });
@@ -76,7 +76,7 @@ describe('golden metrics', () => {
     expect(second.outcomes.map(failuresOf)).toEqual(subjects.map(() => ['errorRate']));
     expect(second.queries).toBe(2);
     between.fault = undefined;
-    const { calls } = entitiesOf(between).goldenMetrics.plan(subjects, RANGE);
+    const { calls } = entitiesOf(between).goldenMetrics.take(subjects, RANGE);
     const third = await read(between, subjects);
     expect(third.outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
     expect([third.queries, calls]).toEqual([2, 2]);

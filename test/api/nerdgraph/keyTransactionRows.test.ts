@@ -75,14 +75,13 @@ describe('the rows of key transactions', () => {
     expect(between.notes.failures.at(-1)?.message).toMatch(/a count or a sum cannot be read \(key transaction "/);
   });
 
-  it('fail where none was on the list when the read was planned, although a list arrived meanwhile', async () => {
+  it('fail where none was on the list when the read began, although a list arrived meanwhile', async () => {
     const known = await startBetween(WORLD);
     const [first] = await known.reader.listKeyTransactions({}, known.call);
     const { reader, call } = await startBetween(WORLD);
-    const subject = { keyTransactionId: first!.id };
-    const planned = reader.rolling!.plan([subject], RANGE);
+    const read = reader.rolling!.read([{ keyTransactionId: first!.id }], RANGE, call);
     await reader.listKeyTransactions({}, call);
-    expect(await planned.read(call)).toEqual([{ error: expect.any(UpstreamError) as UpstreamError }]);
+    expect(await read).toEqual([{ error: expect.any(UpstreamError) as UpstreamError }]);
   });
 
   it('keep their rates without an unreadable count of errors, which is counted', async () => {

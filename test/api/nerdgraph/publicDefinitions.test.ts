@@ -53,10 +53,10 @@ async function startSilent(): Promise<(subject: GoldenSubject) => Promise<readon
   const { reader, call } = readNerdGraph(`http://127.0.0.1:${port}/graphql`, { maxRetries: 0 });
   const { goldenMetrics }: EntityReader = reader.entities!;
   return async (subject) => {
-    const planned = goldenMetrics.plan([subject], RANGE);
-    const [outcome] = await planned.read(call);
+    const { calls } = goldenMetrics.take([subject], RANGE);
+    const [outcome] = await goldenMetrics.read([subject], RANGE, call);
     expect(outcome).toMatchObject({ value: { values: [], failures: [], notNumbers: [] } });
-    expect(asked).toHaveLength(planned.calls);
+    expect(asked).toHaveLength(calls);
     return asked.splice(0);
   };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyTransactionOf, metricDataOf, rollingOf } from '../../../src/api/nerdgraph/batchReads.ts';
+import { metricDataOf } from '../../../src/api/nerdgraph/metricData.ts';
+import { keyTransactionOf, rollingOf } from '../../../src/api/nerdgraph/rolling.ts';
 import { mergeColumns, type Columns } from '../../../src/formulas/metricInputs.ts';
 import { kindOf, NEED_SQUARES, VALUES, valuesOf as valuesOfRows } from '../../../src/formulas/valueFormulas.ts';
 import { nerdgraphValuesOf } from '../../../src/metrics/customMetrics.ts';

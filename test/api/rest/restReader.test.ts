@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inColumns } from '../../support/restColumns.ts';
-import { countCalls, type CallOptions, type UpstreamReader } from '../../../src/api/upstreamReader.ts';
+import { takeAll, type CallOptions, type UpstreamReader } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, readMetricData, readOne, serve, readAll } from '../support/reading.ts';
 import { json } from '../support/testServer.ts';
 
@@ -18,12 +18,12 @@ describe('createRestReader', () => {
     const { reader } = await serve((response) => json(response, {}));
     const range = { from: 0, to: 60 };
     const subjects = [{ applicationId: 1 }, { applicationId: 2 }];
-    expect(reader.hosts.plan(subjects, range)).toMatchObject({ subjects: subjects.slice(0, 1), calls: 1 });
-    expect([...countCalls(reader.hosts, subjects, range)]).toEqual([1, 1]);
+    expect(reader.hosts.take(subjects, range)).toMatchObject({ subjects: subjects.slice(0, 1), calls: 1 });
+    expect([...takeAll(reader.hosts, subjects, range)].map(({ calls }) => calls)).toEqual([1, 1]);
     const metrics = { names: Array.from({ length: 31 }, (_, index) => `metric/${index}`) };
     const data = subjects.map((subject) => ({ ...subject, hostKey: undefined, metrics }));
-    expect(reader.metricData.plan(data, range)).toMatchObject({ subjects: data.slice(0, 1), calls: 2 });
-    expect([...countCalls(reader.metricData, data, range)]).toEqual([2, 2]);
+    expect(reader.metricData.take(data, range)).toMatchObject({ subjects: data.slice(0, 1), calls: 2 });
+    expect([...takeAll(reader.metricData, data, range)].map(({ calls }) => calls)).toEqual([2, 2]);
   });
 
   it.each([

@@ -148,7 +148,7 @@ export async function readOne<S, A>(
   call: CallOptions,
   range: TimeRange = { from: 1_795_226_400, to: 1_795_228_200 },
 ): Promise<A> {
-  const [outcome] = (await read?.plan([subject], range).read(call)) ?? [];
+  const [outcome] = (await read?.read([subject], range, call)) ?? [];
   return valueOf(outcome);
 }
 

@@ -1,6 +1,7 @@
 import { AccountHealth } from '../../../src/api/accountHealth.ts';
 import {
   ownRange,
+  takeOne,
   type AccountListing,
   type Api,
   type ApplicationSubject,
@@ -187,7 +188,7 @@ export class FakeReader implements UpstreamReader {
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
       return { window: ownRange(subject, range), rows, facets: rules.facets.map(String), reading };
     });
-    this.queries = { plan: ([query], range) => queries.plan(query === undefined ? [] : [query], range) };
+    this.queries = { ...queries, take: ([query]) => takeOne(query) };
     this.entities = {
       list: async (type, call) => {
         await this.#call({ kind: 'entities', applicationId: undefined, hostKey: undefined }, { type }, [], call);
@@ -303,33 +304,29 @@ export class FakeReader implements UpstreamReader {
     callsOf: (subject: S) => number = () => 1,
   ): BatchRead<S, A> {
     return {
-      plan: <T extends S>(all: Iterable<T>, range: TimeRange) => {
+      take: <T extends S>(all: Iterable<T>) => {
         const subjects: T[] = [];
         for (const subject of all) if (subjects.push(subject) === this.#perCall) break;
-        const calls = Math.max(...subjects.map(callsOf));
-        return {
-          subjects,
-          calls,
-          read: async (call) => {
-            const [first] = subjects;
-            if (first === undefined) throw new Error('no subjects');
-            const about = { kind, ...idsOf(first) };
-            try {
-              for (let left = calls; left > 0; left -= 1) {
-                await this.#call(about, { ...first, ...range }, subjects, call);
-              }
-            } catch (error) {
-              if (!(error instanceof UpstreamError)) throw error;
-              return subjects.map(() => ({ error }));
-            }
-            return subjects.map((subject): Outcome<A> => {
-              const fault = this.subjectFault(kind, subject);
-              return fault === undefined
-                ? { value: response(subject, range) }
-                : { error: errorOf({ kind, ...idsOf(subject) }, fault) };
-            });
-          },
-        };
+        return { subjects, calls: Math.max(...subjects.map(callsOf)) };
+      },
+      read: async (subjects, range, call) => {
+        const [first] = subjects;
+        if (first === undefined) throw new Error('no subjects');
+        const about = { kind, ...idsOf(first) };
+        try {
+          for (let left = Math.max(...subjects.map(callsOf)); left > 0; left -= 1) {
+            await this.#call(about, { ...first, ...range }, subjects, call);
+          }
+        } catch (error) {
+          if (!(error instanceof UpstreamError)) throw error;
+          return subjects.map(() => ({ error }));
+        }
+        return subjects.map((subject): Outcome<A> => {
+          const fault = this.subjectFault(kind, subject);
+          return fault === undefined
+            ? { value: response(subject, range) }
+            : { error: errorOf({ kind, ...idsOf(subject) }, fault) };
+        });
       },
     };
   }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
-import type { CallOptions, RateLimiter } from '../../../src/api/upstreamReader.ts';
+import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { parseFault } from '../../../simulator/faults/faultRules.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
 import { simulatorForFile } from '../../support/simulator.ts';
@@ -33,15 +33,14 @@ describe('a run that meets trouble', () => {
     const [account] = session.accounts as [(typeof session.accounts)[0]];
     const { metricSeries } = account.reader;
     const sizes: number[] = [];
-    const plan: typeof metricSeries.plan = (subjects, chunk) => {
-      const planned = metricSeries.plan(subjects, chunk);
-      sizes.push(planned.subjects.length);
+    const read: typeof metricSeries.read = async (subjects, chunk, call) => {
+      sizes.push(subjects.length);
       const isFirst = sizes.length === 2;
+      const outcomes = await metricSeries.read(subjects, chunk, call);
       const error = new UpstreamError('the first host cannot be read', { reason: 'server' });
-      const failFirst = async (call: CallOptions) => [{ error }, ...(await planned.read(call)).slice(1)];
-      return { ...planned, read: isFirst ? failFirst : planned.read };
+      return isFirst ? [{ error }, ...outcomes.slice(1)] : outcomes;
     };
-    const accounts = [{ ...account, reader: { ...account.reader, metricSeries: { ...metricSeries, plan } } }];
+    const accounts = [{ ...account, reader: { ...account.reader, metricSeries: { ...metricSeries, read } } }];
     expect((await runOn({ ...session, accounts }, wish)).document).toBe(document);
     // The application, its two hosts, and the one that failed.
     expect(sizes).toEqual([1, 2, 1]);

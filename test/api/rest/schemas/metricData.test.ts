@@ -14,7 +14,7 @@ const metric = (name: unknown, ...timeslices: unknown[]): unknown => ({ name, ti
 
 function parse(value: unknown): { data: ReadonlyMap<string, readonly RestTimeslice[]>; words: string | undefined } {
   const leftOut = new Discarded();
-  const data = parseMetricData(value, RANGE, leftOut, (_, timeslice) => timeslice);
+  const data = parseMetricData(value, RANGE, leftOut);
   return { data, words: leftOut.summary() || undefined };
 }
 

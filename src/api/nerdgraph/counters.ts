@@ -1,0 +1,57 @@
+import type { NeededPart, QueryKind } from './batching.ts';
+import { selectorOf } from './metricData.ts';
+import type { NerdGraphAccount } from './nerdGraphAccount.ts';
+import { NextCall, queriesOf, readQueries } from './nextCall.ts';
+import { ITSELF } from './rows.ts';
+import { PLANNED_FACETS } from '../../nrql/facets.ts';
+import {
+  sharedRange,
+  type BatchRead,
+  type MetricDataSubject,
+  type MinuteSeries,
+  type Outcome,
+  type TimeRange,
+} from '../upstreamReader.ts';
+import { MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
+
+/** The queries of minutes over a range: parsing a response with more rows would block the event loop for too long. */
+function kindOver({ from, to }: TimeRange): QueryKind {
+  return {
+    read: 'counters',
+    groupBy: 'application',
+    columns: 'sums',
+    maxRows: Math.floor(PLANNED_FACETS / ((to - from) / MINUTE_S)),
+    bucketMinutes: 1,
+    keepsUnreadable: true,
+    // Each read covers the last ten minutes again, so no minute is lost by the omission.
+    maxOmissionMs: 10 * MINUTE_MS,
+  };
+}
+
+function partOf({ applicationId, metrics }: MetricDataSubject, kind: QueryKind): NeededPart {
+  return { id: applicationId, selector: selectorOf(metrics, 'names'), kind };
+}
+
+/** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
+export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
+  return {
+    take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {
+      const next = new NextCall<T>(account.memory);
+      const kind = kindOver(range);
+      for (const subject of subjects) if (!next.add(subject, [partOf(subject, kind)])) break;
+      return next.batch(range);
+    },
+    async read(subjects, range, call) {
+      const kind = kindOver(range);
+      const parts = subjects.map((subject) => partOf(subject, kind));
+      const found = await readQueries(account, queriesOf(parts, range), call);
+      return subjects.map(({ applicationId }): Outcome<MinuteSeries> => {
+        const rows = found.get(applicationId);
+        const error = rows?.failureOf(undefined);
+        if (error !== undefined) return { error };
+        const window = sharedRange(rows?.window ?? range, range);
+        return { value: { window, metrics: rows?.buckets.get(ITSELF) ?? new Map() } };
+      });
+    },
+  };
+}

@@ -1,0 +1,406 @@
+import { UpstreamError } from '../../api/upstreamError.ts';
+import {
+  outcomeOf,
+  takeAll,
+  takeOne,
+  type ApplicationSubject,
+  type BatchRead,
+  type CallOptions,
+  type EntityReader,
+  type MetricDataSubject,
+  type MinuteSeries,
+  type NextBatch,
+  type Outcome,
+  type TimeRange,
+} from '../../api/upstreamReader.ts';
+import { datastoreNames } from '../../formulas/metricInputs.ts';
+import { countedMinutes, counterSamples } from '../../metrics/counterFamilies.ts';
+import { READS, type Kind } from '../../reads/reads.ts';
+import type { Task } from './task.ts';
+import { steadyRange } from './counterLedger.ts';
+import type { Inventory } from './inventory.ts';
+import { packSamples } from '../../metrics/writeSamples.ts';
+import { calculate, decideDatabase, recalculate, tasksOf } from './records.ts';
+import type { AccountContext } from './accountContext.ts';
+import { onlyIds, ownersToRequest } from './selection.ts';
+
+/**
+ * A subject of a read of the interface carries its task. Its members are written out, because an object that begins with a spread
+ * takes seven times the memory.
+ */
+interface TaskSubject {
+  readonly task: Task;
+}
+
+/** A BatchRead of subjects that carry their tasks. */
+interface TaskBatches<S, V> {
+  take(subjects: Iterable<S>, range: TimeRange): NextBatch<S>;
+  read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<V>[]>;
+}
+
+/** How the tasks of a kind are read. */
+interface TaskRead<S extends TaskSubject = TaskSubject, V = unknown> {
+  /** Undefined: the interface of the account has no such data. */
+  readonly batches: TaskBatches<NoInfer<S>, V> | undefined;
+  /** @param isSteady true: for a count of calls, which is of a steady state */
+  subjectOf(task: Task, range: TimeRange, isSteady: boolean): S;
+  store(subject: NoInfer<S>, value: NoInfer<V>): void;
+  /** The end of the window of a response, where it may differ from that of the requested window. */
+  windowEnd?(value: NoInfer<V>): number;
+}
+
+/** Tasks of one kind that are read together. */
+export interface TaskBatch {
+  readonly kind: Kind;
+  readonly subjects: readonly TaskSubject[];
+  readonly range: TimeRange;
+  /** The error of a batch that could not be taken: its task fails. */
+  readonly fault?: unknown;
+}
+
+/** Reads tasks, and stores their values in the inventory. */
+export class TaskReads {
+  #context: AccountContext;
+  readonly #inventory: Inventory;
+  #reads: Readonly<Record<Kind, TaskRead>>;
+
+  constructor(context: AccountContext, inventory: Inventory) {
+    this.#context = context;
+    this.#inventory = inventory;
+    this.#reads = this.#readsOf(context);
+  }
+
+  reconfigure(context: AccountContext): void {
+    this.#context = context;
+    this.#reads = this.#readsOf(context);
+  }
+
+  /** Takes the tasks of the next call, at least one, and what else fits. */
+  take(kind: Kind, tasks: Iterable<Task>, range: TimeRange): TaskBatch {
+    const read = this.#reads[kind];
+    return { kind, range, subjects: batchesOf(read).take(subjectsOf(read, tasks, range, false), range).subjects };
+  }
+
+  /** Reads a batch; the value of a task is the end of the window of its response. Never rejects. */
+  async read({ kind, subjects, range, fault }: TaskBatch, call: CallOptions): Promise<readonly Outcome<number>[]> {
+    if (fault !== undefined) return subjects.map(() => failed(fault));
+    // A reload during the call changes the reads.
+    const read = this.#reads[kind];
+    try {
+      const outcomes = await batchesOf(read).read(subjects, range, call);
+      return subjects.map((subject, index) => stored(read, subject, outcomes[index], range));
+    } catch (error) {
+      return subjects.map(() => failed(error));
+    }
+  }
+
+  /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
+  *countCalls(kind: Kind, tasks: Iterable<Task>, range: TimeRange): Generator<number> {
+    const read = this.#reads[kind];
+    for (const { calls } of takeAll(batchesOf(read), subjectsOf(read, tasks, range, true), range)) yield calls;
+  }
+
+  /** False for metric data until the names for their request have been read, or tried and given up. */
+  isReady({ kind, subject }: Task): boolean {
+    if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
+    const tasks = this.#inventory.recordOf(subject)?.data?.tasks;
+    return tasks !== undefined && tasks.metric_names?.tried !== false && tasks.custom_names?.tried !== false;
+  }
+
+  /** True when the refresh of a group that needs this task only once no longer needs it. */
+  isKnown({ kind, subject, tried }: Task): boolean {
+    return kind === 'application_metrics' ? this.#inventory.recordOf(subject)?.data?.database !== undefined : tried;
+  }
+
+  /** True for a read that repeats a failed one: its own, or for a host that was never read that of its application. */
+  repeatsFailure({ kind, subject, failures, lastRead }: Task): boolean {
+    if (failures > 0 || kind !== 'host_metrics' || lastRead !== undefined) return failures > 0;
+    return (this.#inventory.recordOf(subject)?.data?.tasks.application_metrics?.failures ?? 0) > 0;
+  }
+
+  /** The tasks that may have become due because a task has ended; only of one application when an id is given. */
+  unlockedBy(task: Task, applicationId: number | undefined): Iterable<Task> {
+    switch (READS[task.kind].unlocks) {
+      case 'everything':
+        return this.#inventory.tasks(applicationId);
+      case 'application': {
+        const record = this.#inventory.recordOf(task.subject);
+        return record === undefined ? [] : tasksOf(record);
+      }
+      case 'entities':
+        return this.#inventory.entities.tasks();
+      default:
+        return [task];
+    }
+  }
+
+  #readsOf({ reader }: AccountContext): Readonly<Record<Kind, TaskRead>> {
+    const inventory = this.#inventory;
+    const { entities, queries } = inventory;
+    const rolling = readOf({
+      batches: reader.rolling,
+      subjectOf: (task: Task) => {
+        const { applicationId, hostKey, keyTransactionId } = task.subject;
+        return { task, applicationId, hostKey, keyTransactionId };
+      },
+      store: (subject, values) => inventory.setRolling(subject, values),
+    });
+    const metricData = this.#metricData();
+    return {
+      applications: this.#applications(),
+      key_transactions: this.#keyTransactions(),
+      application_rolling: rolling,
+      key_transaction_rolling: rolling,
+      metric_names: readOf({
+        batches: reader.datastores,
+        subjectOf: applicationOf,
+        store: (subject, names) => {
+          const data = inventory.recordOf(subject)?.data;
+          if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
+        },
+      }),
+      custom_names: this.#customNames(),
+      application_metrics: metricData,
+      counters: this.#counters(),
+      hosts: readOf({
+        batches: reader.hosts,
+        subjectOf: applicationOf,
+        store: (subject, hosts) => inventory.setHosts(inventory.recordOf(subject), hosts),
+      }),
+      host_rolling: rolling,
+      host_metrics: metricData,
+      instances: readOf({
+        batches: reader.instances,
+        subjectOf: applicationOf,
+        store: (subject, instances) => inventory.setInstances(inventory.recordOf(subject), instances),
+      }),
+      entities: this.#entityLists(),
+      golden_metrics: readOf({
+        batches: reader.entities?.goldenMetrics,
+        subjectOf: (task: Task) => entities.subjectOf(task),
+        store: ({ task }, result) => entities.applyResult(task, result),
+        windowEnd: ({ window }) => window.to,
+      }),
+      queries: readOf({
+        batches: reader.queries,
+        subjectOf: (task: Task) => queries.subjectOf(task),
+        store: ({ task }, result) => queries.arrive(task.subject, result),
+        windowEnd: ({ window }) => window.to,
+      }),
+    };
+  }
+
+  #applications(): TaskRead {
+    const { account, reader } = this.#context;
+    const ids = onlyIds(account.applications);
+    const inventory = this.#inventory;
+    const readList = async (call: CallOptions) =>
+      inventory.makeRecords(await reader.listApplications(ids === undefined ? {} : { ids }, call));
+    return readOf({
+      batches: {
+        take: ([list]) => takeOne(list, reader.listCalls(ids?.length ?? inventory.listedApplications?.length ?? 0)),
+        read: async (_subjects, _range, call) => [await outcomeOf(readList(call))],
+      },
+      subjectOf: (task: Task) => ({ task }),
+      store: (_, list) => inventory.setApplications(list, ids ?? []),
+    });
+  }
+
+  #keyTransactions(): TaskRead {
+    const { account, reader } = this.#context;
+    const inventory = this.#inventory;
+    const filter = account.key_transactions;
+    const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
+    const readList = async (call: CallOptions) => {
+      const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
+      const owners = ownersToRequest(account, list);
+      return { list, owners: owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call) };
+    };
+    return readOf({
+      batches: {
+        take: ([list]) => {
+          const { listedKeyTransactions = [] } = inventory;
+          const owners = ownersToRequest(account, listedKeyTransactions).length;
+          const calls = reader.listCalls(ids?.length ?? listedKeyTransactions.length);
+          return takeOne(list, calls + (owners === 0 ? 0 : reader.listCalls(owners)));
+        },
+        read: async (_subjects, _range, call) => [await outcomeOf(readList(call))],
+      },
+      subjectOf: (task: Task) => ({ task }),
+      store: (_, { list, owners }) => inventory.setKeyTransactions(list, owners),
+    });
+  }
+
+  #entityLists(): TaskRead {
+    const { entities } = this.#inventory;
+    const reader = this.#context.reader.entities;
+    const readList = async (lists: EntityReader, { subject }: Task, call: CallOptions) =>
+      entities.readDefinitions(await lists.list(subject.entityType ?? '', call));
+    return readOf({
+      batches: reader && {
+        take: ([first]) => takeOne(first, reader.listCalls(first?.type ?? '', first?.listed ?? 0)),
+        read: (subjects, _range, call) =>
+          Promise.all(subjects.map(({ task }) => outcomeOf(readList(reader, task, call)))),
+      },
+      subjectOf: (task: Task) => {
+        const { entityType: type = '' } = task.subject;
+        return { task, type, listed: entities.typeOf(task.subject)?.listed?.length ?? 0 };
+      },
+      store: ({ task }, list) => entities.applyList(task.subject, list),
+    });
+  }
+
+  #customNames(): TaskRead {
+    const { customMetrics, reader } = this.#context;
+    const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
+    return readOf({
+      batches: reader.customNames,
+      subjectOf: (task: Task) => ({ task, applicationId: idOf(task), filters }),
+      store: (subject, { names, cut }) => {
+        const data = this.#inventory.recordOf(subject)?.data;
+        const matching = names.filter((name) => customMetrics.some(({ template }) => template.pattern.test(name)));
+        if (data !== undefined) Object.assign(data, { customNames: [...new Set(matching)], cut, selected: {} });
+      },
+    });
+  }
+
+  #counters(): TaskRead {
+    const { clock, collection, reader, selections } = this.#context;
+    const inventory = this.#inventory;
+    const { counters: metrics } = selections;
+    return readOf({
+      batches: new CounterBatches(reader.counters),
+      // The first reads cover a longer time than later ones.
+      subjectOf: (task: Task, range: TimeRange, isSteady: boolean): CounterTask => {
+        const ledger = inventory.recordOf(task.subject)?.counters;
+        const steady = steadyRange(collection.intervals.counters, range.to);
+        const requested = isSteady ? steady : (ledger?.nextRange(range.to) ?? range);
+        return { task, applicationId: idOf(task), hostKey: undefined, metrics, requested };
+      },
+      store: ({ applicationId, requested }, series) => {
+        const { counters, data } = inventory.recordOf({ applicationId }) ?? {};
+        if (counters === undefined || data === undefined) return;
+        const fail = (problem: string): never => {
+          throw reader.refuseCounters(`application ${applicationId}: ${problem}`);
+        };
+        const { window } = series;
+        if (window.to <= Math.max(window.from, requested.from)) fail('the response is for another time than requested');
+        const now = { wall: clock.now() / 1000, running: clock.monotonic() / 1000 };
+        const { late, lost, broken } = counters.take(requested, window, countedMinutes(series), now);
+        inventory.counterTotals.lateTransactions += late;
+        inventory.counterTotals.lostSeconds += lost;
+        if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);
+        data.samples.counters = packSamples('counters', counterSamples(counters.totals), data.samples.counters);
+      },
+      windowEnd: ({ window }) => window.to,
+    });
+  }
+
+  #metricData(): TaskRead {
+    const { reader, selections } = this.#context;
+    const inventory = this.#inventory;
+    return readOf({
+      batches: reader.metricData,
+      subjectOf: (task: Task) => {
+        const { kind, subject } = task;
+        const data = inventory.recordOf(subject)?.data;
+        const scope = kind === 'host_metrics' ? 'host' : 'application';
+        const { metrics, datastores } = data === undefined ? selections.nothing : selections.of(data, scope);
+        return { task, applicationId: idOf(task), hostKey: subject.hostKey, metrics, datastores };
+      },
+      // The known names may change while a call is in flight, so a response is interpreted with the names of its request.
+      store: ({ task: { kind, subject }, datastores: requested }, { window, metrics, datastores }) => {
+        const record = inventory.recordOf(subject);
+        const host = inventory.hostOf(subject);
+        if (record?.data === undefined || (kind === 'host_metrics' && host === undefined)) return;
+        const { data } = record;
+        const values = { seconds: window.to - window.from, metrics };
+        const input = { values, datastores: datastores === undefined ? requested : 'all' };
+        if (host !== undefined) host.reading = calculate(input, data, host.rank, host.reading, this.#context);
+        else if (decideDatabase(record, data, input)) recalculate(data, this.#context, input);
+        else data.reading = calculate(input, data, undefined, data.reading, this.#context);
+      },
+      windowEnd: ({ window }) => window.to,
+    });
+  }
+}
+
+type CounterTask = MetricDataSubject & TaskSubject & { readonly requested: TimeRange };
+
+/** Batches over the range of their first application: mostly the longest one, because the oldest read is due first. */
+class CounterBatches implements TaskBatches<CounterTask, MinuteSeries> {
+  readonly #counters: BatchRead<MetricDataSubject, MinuteSeries>;
+
+  constructor(counters: BatchRead<MetricDataSubject, MinuteSeries>) {
+    this.#counters = counters;
+  }
+
+  /** An application with a longer range is left for another call. */
+  take(subjects: Iterable<CounterTask>, { to }: TimeRange): NextBatch<CounterTask> {
+    const others = subjects[Symbol.iterator]();
+    const first = others.next();
+    if (first.done === true) throw new RangeError('no subjects');
+    const { from } = first.value.requested;
+    const covered = function* (): Generator<CounterTask> {
+      for (let next: IteratorResult<CounterTask> = first; next.done !== true; next = others.next()) {
+        if (next.value.requested.from >= from) yield next.value;
+      }
+    };
+    return this.#counters.take(covered(), { from, to });
+  }
+
+  read(subjects: readonly CounterTask[], { to }: TimeRange, call: CallOptions) {
+    const from = subjects[0]?.requested.from ?? to;
+    return this.#counters.read(subjects, { from, to }, call);
+  }
+}
+
+function readOf<S extends TaskSubject, V>(read: TaskRead<S, V>): TaskRead {
+  return read;
+}
+
+function batchesOf<S extends TaskSubject, V>({ batches }: TaskRead<S, V>): TaskBatches<S, V> {
+  if (batches === undefined) throw new Error('this interface has no such data');
+  return batches;
+}
+
+function* subjectsOf<S extends TaskSubject>(
+  read: TaskRead<S>,
+  tasks: Iterable<Task>,
+  range: TimeRange,
+  isSteady: boolean,
+): Generator<S> {
+  for (const task of tasks) if (!task.gone) yield read.subjectOf(task, range, isSteady);
+}
+
+/** Stores the value of a subject; a task that was removed from the inventory during the call takes over nothing. */
+function stored(
+  read: TaskRead,
+  subject: TaskSubject,
+  outcome: Outcome<unknown> | undefined,
+  { to }: TimeRange,
+): Outcome<number> {
+  if (outcome === undefined) return failed(new Error('the reader gave no outcome for its subject'));
+  if ('error' in outcome) return outcome;
+  if (subject.task.gone) return { value: to };
+  try {
+    read.store(subject, outcome.value);
+    return { value: read.windowEnd?.(outcome.value) ?? to };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+export function failed(error: unknown): Outcome<number> {
+  if (error instanceof UpstreamError) return { error };
+  return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };
+}
+
+function applicationOf(task: Task): TaskSubject & ApplicationSubject {
+  return { task, applicationId: idOf(task) };
+}
+
+function idOf({ subject: { applicationId } }: Task): number {
+  if (applicationId === undefined) throw new Error('a task that belongs to no application has no application id');
+  return applicationId;
+}
