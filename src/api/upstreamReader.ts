@@ -114,11 +114,14 @@ export function* takeAll<S, R extends TimeRange>(
       yield next.value;
     }
   };
-  while (passed.length > 0 || offered().next().done !== true) {
+  for (;;) {
+    const next = passed.length > 0 ? undefined : others.next();
+    if (next?.done === true) return;
+    if (next !== undefined) passed.push(next.value);
     const batch = read.take(offered(), range);
     yield batch;
-    const taken = new Set(batch.subjects);
-    passed = passed.filter((subject) => !taken.has(subject));
+    const taken = new Set(batch.subjects.length === passed.length ? [] : batch.subjects);
+    passed = taken.size === 0 ? [] : passed.filter((subject) => !taken.has(subject));
   }
 }
 

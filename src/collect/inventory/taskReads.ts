@@ -4,11 +4,9 @@ import {
   takeAll,
   takeOne,
   type ApplicationSubject,
-  type BatchRead,
   type CallOptions,
   type EntityReader,
   type MetricDataSubject,
-  type MinuteSeries,
   type NextBatch,
   type Outcome,
   type TimeRange,
@@ -269,7 +267,17 @@ export class TaskReads {
     const inventory = this.#inventory;
     const { counters: metrics } = selections;
     return readOf({
-      batches: new CounterBatches(reader.counters),
+      // A batch is read over the range of its first application: mostly the longest one, because the oldest read is due first.
+      batches: {
+        take: (subjects, { to }) => {
+          const others = subjects[Symbol.iterator]();
+          const first = others.next();
+          if (first.done === true) return takeOne<CounterTask>(undefined);
+          return reader.counters.take(notLonger(first.value, others), { from: first.value.requested.from, to });
+        },
+        read: (subjects, { from, to }, call) =>
+          reader.counters.read(subjects, { from: subjects[0]?.requested.from ?? from, to }, call),
+      },
       // The first reads cover a longer time than later ones.
       subjectOf: (task: Task, range: TimeRange, isSteady: boolean): CounterTask => {
         const ledger = inventory.recordOf(task.subject)?.counters;
@@ -327,31 +335,11 @@ export class TaskReads {
 
 type CounterTask = MetricDataSubject & TaskSubject & { readonly requested: TimeRange };
 
-/** Batches over the range of their first application: mostly the longest one, because the oldest read is due first. */
-class CounterBatches implements TaskBatches<CounterTask, MinuteSeries> {
-  readonly #counters: BatchRead<MetricDataSubject, MinuteSeries>;
-
-  constructor(counters: BatchRead<MetricDataSubject, MinuteSeries>) {
-    this.#counters = counters;
-  }
-
-  /** An application with a longer range is left for another call. */
-  take(subjects: Iterable<CounterTask>, { to }: TimeRange): NextBatch<CounterTask> {
-    const others = subjects[Symbol.iterator]();
-    const first = others.next();
-    if (first.done === true) throw new RangeError('no subjects');
-    const { from } = first.value.requested;
-    const covered = function* (): Generator<CounterTask> {
-      for (let next: IteratorResult<CounterTask> = first; next.done !== true; next = others.next()) {
-        if (next.value.requested.from >= from) yield next.value;
-      }
-    };
-    return this.#counters.take(covered(), { from, to });
-  }
-
-  read(subjects: readonly CounterTask[], { to }: TimeRange, call: CallOptions) {
-    const from = subjects[0]?.requested.from ?? to;
-    return this.#counters.read(subjects, { from, to }, call);
+/** The subjects whose ranges are no longer than that of the first. */
+function* notLonger(first: CounterTask, others: Iterator<CounterTask>): Generator<CounterTask> {
+  yield first;
+  for (let next = others.next(); next.done !== true; next = others.next()) {
+    if (next.value.requested.from >= first.requested.from) yield next.value;
   }
 }
 
