@@ -68,9 +68,10 @@ export class UnreadableRows extends Error {
 
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
 export function whyIncomplete(
-  { rows, otherResult, messages = [] }: QueryRows,
-  { limit, failAt }: RowRules,
+  { rows, facets, otherResult, messages = [] }: QueryRows,
+  rules: RowRules,
 ): string | undefined {
+  const { limit, failAt } = rules;
   if (limit === undefined && rows.length >= MAX_FACETS) {
     return `the result has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
   }
@@ -80,7 +81,8 @@ export function whyIncomplete(
   const words = incompleteWords(messages, limit !== undefined);
   if (words !== undefined) return notWhole(words);
   if (failAt === undefined || rows.length === 0) return undefined;
-  const written = rows.map((row) => (isRecord(row) ? row[failAt.value] : undefined));
+  const others = namesOfOthers(facets, rules);
+  const written = rows.map((row) => (isRecord(row) ? row[keyIn(row, failAt.value, others)] : undefined));
   const numbers = written.filter((each) => isNumber(each));
   if (numbers.length === 0) throw new UnreadableRows('no row has a number in the column that "fail_at" names');
   const sum = numbers.reduce((total, each) => total + each, 0);
@@ -93,6 +95,7 @@ export function whyIncomplete(
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
   const facetsOfRows = new Facets(facets, rules.facets);
   const notColumns = new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, facets.join('')]);
+  const others = namesOfOthers(facets, rules);
   const ofMetrics = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
   const bad = new Set<string>();
@@ -127,7 +130,7 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     let isBad = false;
     for (const [index, metric] of rules.metrics.entries()) {
       const { column, scale, hasPercentiles } = metric;
-      const name = column ?? onlyColumnOf(row, notColumns, rules.onlyColumn);
+      const name = keyIn(row, column ?? onlyColumnOf(row, notColumns, rules.onlyColumn), others);
       const written = Object.hasOwn(row, name) ? row[name] : undefined;
       const read = numbersOf(written, scale, hasPercentiles);
       if (written !== null) onlyNull.delete(metric);
@@ -183,6 +186,24 @@ function onlyColumnOf(
   if (expected !== undefined && Object.hasOwn(row, expected)) return expected;
   const own = Object.keys(row).filter((name) => !notColumns.has(name));
   return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
+}
+
+/** The keys of a row that another name stands for: facets, and the columns of metrics as they are written. */
+function namesOfOthers(facets: readonly string[], rules: RowRules): ReadonlySet<string | undefined> {
+  return new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, ...rules.metrics.map(({ column }) => column)]);
+}
+
+/**
+ * The key of a row for the name of a column. Whether New Relic keeps the case of a function in its own key (`AVERAGE.duration`)
+ * is not documented, so the only key that differs in its case alone is it.
+ */
+function keyIn(row: Readonly<Record<string, unknown>>, name: string, others: ReadonlySet<string | undefined>): string {
+  if (Object.hasOwn(row, name)) return name;
+  const wanted = name.toLowerCase();
+  const [key, another] = Object.keys(row).filter(
+    (each) => each.length === name.length && each.toLowerCase() === wanted && !others.has(each),
+  );
+  return another === undefined ? (key ?? name) : name;
 }
 
 /** The numbers of a column in one row, by percentile where it has them; `isBad`: something else is in it. */

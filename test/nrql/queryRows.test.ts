@@ -121,6 +121,26 @@ describe('the value of a row', () => {
     expect(read([{ facet: 'a', region: 'a', x: 3, y: 4 }], only).dropped.not_a_number).toBe(1);
   });
 
+  it.each([
+    ['AVERAGE.d', { 'average.d': 3 }, 3],
+    ['average.d', { 'AVERAGE.d': 3 }, 3],
+    ['Average.d', { 'AVERAGE.d': 3, 'Average.d': 4 }, 4],
+    ['average.d', { 'AVERAGE.d': 3, 'Average.d': 4 }, undefined],
+    ['REGION', { other: 3 }, undefined],
+    ['A', { a: 3 }, undefined],
+  ])('of %s is that of the only key that differs in case alone: %j', (column, columns, value) => {
+    const metrics = [column, 'a'].map((each) => ({ ...PLAIN, column: each }));
+    const { series } = read([{ facet: '7', region: 7, ...columns }], { ...one, metrics });
+    expect(series[0]?.[0]?.value).toBe(value);
+    const only = { ...one, metrics: [{ ...PLAIN, column: undefined }], onlyColumn: column };
+    const found = read([{ facet: '7', region: 7, ...columns, more: 1 }], only).series[0]?.[0]?.value;
+    expect(found).toBe(column === 'A' ? 3 : value);
+    const failAt = { value: column, at_least: 1 };
+    const judged = () => whyIncomplete(resultOf([{ region: 7, ...columns }], ['region']), { ...one, metrics, failAt });
+    if (value === undefined) expect(judged).toThrow(UnreadableRows);
+    else expect(judged()).toContain(`is ${String(value)} in all rows`);
+  });
+
   it('gives a series for each percentile, named alike whether the service says 95 or 95.0', () => {
     const took = [{ orders: { '50': 0.1, '95.0': 0.2, '99.90': null } }, { orders: { '50.0': 1, '95': 'NaN' } }];
     const { series, dropped } = read(
