@@ -106,11 +106,11 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     readKeyTransaction: (id, call) =>
       rest.single(target('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
-    listMetricNames: (query, call) =>
-      explainTooLarge(
-        `application ${query.applicationId}: narrow them by a part of the name`,
-        listNames(rest, query, call),
-      ),
+    listMetricNames: async (query, call) => {
+      const remedy = `application ${query.applicationId}: narrow them by a part of the name`;
+      const { names, complete } = await explainTooLarge(remedy, listNames(rest, query, call));
+      return { names, complete };
+    },
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
     retire: () => {
       client.connections.retire();
