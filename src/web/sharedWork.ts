@@ -14,7 +14,7 @@ interface Work<T> {
  * has left.
  */
 export class SharedWork<T> {
-  /** By key, what has not begun; what was asked for last comes last. */
+  /** Works that have not begun, by key. The key that was requested last comes last. */
   readonly #waiting = new Map<string, Work<T>>();
   #isBusy = false;
 
