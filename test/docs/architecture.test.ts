@@ -17,14 +17,14 @@ test('every file that the page names is there, and every file of collect stands 
   expect(ofCollect.filter((file) => !named.some((name) => file.endsWith(`/${name}`)))).toEqual([]);
 });
 
-test('the way of one value has at most fifty steps, each a function that its file has', () => {
+test('the way of one value has at most thirty steps, each a function that its file has', () => {
   const steps = sectionOf(PAGE, '## The way of one value').match(/^\d+\. .*$/gm) ?? [];
   const isThere = (step: string): boolean => {
     const [, name = '', file = ''] = /^\d+\. `(#?\w+)` \(`(src\/[\w/]+\.ts)`\)/.exec(step) ?? [];
     const definition = new RegExp(String.raw`(?:\bfunction\*? |^ {2}(?:static |async |\*)*)${name}[(<]`, 'm');
     return file !== '' && definition.test(readFileSync(join(ROOT, file), 'utf8'));
   };
-  expect(steps.length).toBeGreaterThan(30);
-  expect(steps.length).toBeLessThanOrEqual(50);
+  expect(steps.length).toBeGreaterThan(20);
+  expect(steps.length).toBeLessThanOrEqual(30);
   expect(steps.filter((step) => !isThere(step))).toEqual([]);
 });
