@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Server } from 'node:http';
@@ -34,11 +35,36 @@ export function formatAddress(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The addresses to listen on for one: `localhost` is both 127.0.0.1 and ::1 where this machine has both. */
-export function expandLocalhost({ host, port }: ListenAddress): readonly ListenAddress[] {
-  if (host?.toLowerCase() !== 'localhost') return [{ host, port }];
-  const hasSix = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
-  return [{ host: '127.0.0.1', port }, ...(hasSix ? [{ host: '::1', port }] : [])];
+/**
+ * Gives each address as a group of those to listen on with one port: `localhost` is both 127.0.0.1 and ::1 where this machine
+ * has both. What an earlier group has is left out.
+ */
+export async function expandLocalhost(
+  addresses: readonly ListenAddress[],
+): Promise<readonly (readonly ListenAddress[])[]> {
+  const seen = new Set<string>();
+  const isNew = ({ host = '', port }: ListenAddress): boolean => {
+    const text = formatAddress(host, port);
+    if (port !== 0 && seen.has(text)) return false;
+    seen.add(text);
+    return true;
+  };
+  const groups = await Promise.all(addresses.map(resolveLocalhost));
+  return groups.map((group) => group.filter(isNew));
+}
+
+async function resolveLocalhost(address: ListenAddress): Promise<readonly ListenAddress[]> {
+  const { host, port } = address;
+  if (host?.toLowerCase() !== 'localhost') return [address];
+  const found = await lookup(host, { all: true }).catch(() => []);
+  const interfaces = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
+  // Containers often have ::1 among their names, and no IPv6.
+  const usable = found.filter(
+    ({ family, address }) => family === 4 || interfaces.some((one) => one.address === address),
+  );
+  // Without any, listening fails with an error that says why.
+  if (usable.length === 0) return [address];
+  return [...new Set(usable.map((one) => one.address))].map((one) => ({ host: one, port }));
 }
 
 /** The first file descriptor that systemd hands over, as in sd_listen_fds(3). */
@@ -66,8 +92,14 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: UNKNOWN_HOST,
 };
 
-/** Listens on an address or a socket of systemd; gives the address as `host:port`. Rejects with a {@link ListenError}. */
-export async function listen(server: Server, target: ListenAddress | { readonly fd: number }): Promise<string> {
+/**
+ * Listens on an address or a socket of systemd; gives the address as `host:port`, and its port, 0 for a unix socket. Rejects with
+ * a {@link ListenError}.
+ */
+export async function listen(
+  server: Server,
+  target: ListenAddress | { readonly fd: number },
+): Promise<{ readonly text: string; readonly port: number }> {
   const description =
     'fd' in target ? `the socket of file descriptor ${target.fd}` : formatAddress(target.host ?? '', target.port);
   await new Promise<void>((resolve, reject) => {
@@ -81,6 +113,6 @@ export async function listen(server: Server, target: ListenAddress | { readonly 
   });
   const address = server.address();
   // Node.js gives no address for a unix socket that systemd handed over.
-  if (address === null || typeof address === 'string') return address ?? description;
-  return formatAddress(address.address, address.port);
+  if (address === null || typeof address === 'string') return { text: address ?? description, port: 0 };
+  return { text: formatAddress(address.address, address.port), port: address.port };
 }

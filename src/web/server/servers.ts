@@ -59,7 +59,7 @@ export async function startServers(options: {
     refusedLogins(`A login from ${address} was refused: wrong user name or password.`);
   };
   const gate = createGate({ ...options, store, mayEnter, refusedLogin });
-  const targets = options.sockets?.map((fd) => ({ fd })) ?? options.listen.flatMap(expandLocalhost);
+  const groups = options.sockets?.map((fd) => [{ fd }]) ?? (await expandLocalhost(options.listen));
   const create = (): Server => {
     if (tls === undefined) return createServer(LIMITS, gate);
     const secured: TlsServerOptions = {
@@ -77,13 +77,21 @@ export async function startServers(options: {
   const servers: Server[] = [];
   const addresses: string[] = [];
   try {
-    for (const target of targets) {
-      const server = create();
-      connections.follow(server);
-      server.timeout = SILENCE_MS;
-      servers.push(server);
-      addresses.push(await listen(server, target));
-      server.on('error', (error) => failedAccept(`Listening on ${addresses.join(', ')}: ${error.message}`));
+    for (const group of groups) {
+      let chosen = 0;
+      for (const target of group) {
+        const server = create();
+        connections.follow(server);
+        server.timeout = SILENCE_MS;
+        servers.push(server);
+        const { text, port } = await listen(
+          server,
+          'fd' in target ? target : { ...target, port: target.port || chosen },
+        );
+        chosen = port;
+        addresses.push(text);
+        server.on('error', (error) => failedAccept(`Listening on ${addresses.join(', ')}: ${error.message}`));
+      }
     }
   } catch (error) {
     await connections.close(servers, 0);
