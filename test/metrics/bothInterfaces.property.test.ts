@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { metricDataOf } from '../../src/api/nerdgraph/metricData.ts';
+import { buildMetricData } from '../../src/api/nerdgraph/metricData.ts';
 import type { Columns } from '../../src/formulas/metricInputs.ts';
 import { kindOf, valuesOf, VALUES } from '../../src/formulas/valueFormulas.ts';
 import { queryNames, windowSamples } from '../../src/metrics/windowFamilies.ts';
@@ -74,7 +74,7 @@ describe('the window families over both interfaces', () => {
       fc.property(rows, (found) => {
         const values = valuesOfAll(found);
         const expected = { ...specified(values), memory_used_bytes: values['Memory/Physical']![memory]! * 1_048_576 };
-        const graph = metricDataOf({ names: NAMES }, found, { from: 0, to: SECONDS }).metrics;
+        const graph = buildMetricData({ names: NAMES }, found, { from: 0, to: SECONDS }).metrics;
         for (const metrics of [graph, allInColumns(values, SECONDS)]) {
           const samples = windowSamples(scope, { seconds: SECONDS, metrics }, 'datastore');
           const seen = samples.map(({ family, labels, value }) => {

@@ -59,7 +59,7 @@ export class AccountMemory {
   }
 
   /** @param type `DOMAIN-TYPE` */
-  entityList(group: Group, type: string): EntityList {
+  entityListOf(group: Group, type: string): EntityList {
     const key = `${group} ${type}`;
     const list = this.#entityLists.get(key) ?? { limit: PAGE_SIZE, entities: new Map(), absences: new Map() };
     this.#entityLists.set(key, list);
@@ -67,7 +67,7 @@ export class AccountMemory {
   }
 
   /** Stores the whole application list, and removes the records of applications that are no longer on it. */
-  listed(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
+  storeApplications(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
     this.applications = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
     );
@@ -86,7 +86,7 @@ export class AccountMemory {
   }
 
   /** Sizes as last read; before the first read the number of hosts comes from the list. */
-  sizes(id: SubjectId): Readonly<typeof FIRST_SIZES> {
+  sizesOf(id: SubjectId): Readonly<typeof FIRST_SIZES> {
     const { hosts, datastores, matches } = this.#sizes.get(id) ?? {};
     return {
       hosts: Math.max(1, hosts ?? this.applications.get(id)?.hosts ?? FIRST_SIZES.hosts),
@@ -95,7 +95,7 @@ export class AccountMemory {
     };
   }
 
-  saw(id: SubjectId, sizes: Partial<typeof FIRST_SIZES>): void {
+  recordSizes(id: SubjectId, sizes: Partial<typeof FIRST_SIZES>): void {
     this.#sizes.set(id, { ...this.#sizes.get(id), ...sizes });
   }
 }

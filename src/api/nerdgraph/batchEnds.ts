@@ -1,6 +1,6 @@
 import type { Batch } from './batching.ts';
 import { FULL, Incomplete } from './nrql.ts';
-import { subjectInWords, type BatchEnd, type RowsRead } from './rows.ts';
+import { describeSubject, type BatchEnd, type RowsRead } from './rows.ts';
 import type { SplitReason } from '../upstreamReader.ts';
 import { UpstreamError } from '../upstreamError.ts';
 import { READS, type Group } from '../../reads/reads.ts';
@@ -61,7 +61,7 @@ export function failureOf({ account, query }: RowsRead, batch: Batch, end: Batch
   if (end instanceof UpstreamError && endingOf(end) !== 'too_big') return end;
   const cause = end instanceof UpstreamError || end instanceof Incomplete ? end : FULL;
   const { group } = READS[query.read];
-  const [subject = '', ...others] = new Set(batch.map((part) => subjectInWords(part, query.groupBy)));
+  const [subject = '', ...others] = new Set(batch.map((part) => describeSubject(part, query.groupBy)));
   const why = cause instanceof Incomplete ? cause.why : cause.message;
   const isTooLarge = cause instanceof UpstreamError || cause.isTooLarge;
   // What New Relic says of the data may be true of the whole account, so that no application is to blame.
@@ -75,7 +75,7 @@ export function isRefused(end: BatchEnd | undefined): boolean {
 }
 
 /** Records that a batch was read, or that New Relic has no data of its only subject, which is left out for a time; else false. */
-export function settle({ account, query }: RowsRead, batch: Batch, end: BatchEnd): boolean {
+export function recordIfDone({ account, query }: RowsRead, batch: Batch, end: BatchEnd): boolean {
   const { memory, options } = account;
   const ids = new Set(batch.map(({ id }) => id));
   if (end === 'unmatched' && ids.size === 1) {
@@ -89,6 +89,6 @@ export function settle({ account, query }: RowsRead, batch: Batch, end: BatchEnd
 }
 
 /** The failure of a subject that is now read apart, once in its interval. */
-export function setApartBy(error: UpstreamError): UpstreamError {
+export function markSetApart(error: UpstreamError): UpstreamError {
   return new UpstreamError(error.message, { ...error.failure, isSetApart: true });
 }

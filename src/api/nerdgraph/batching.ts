@@ -1,6 +1,6 @@
 import { PLANNED_FACETS } from '../../nrql/facets.ts';
 import type { AccountMemory, KeyTransactionDetails } from './accountMemory.ts';
-import { all, any, isIn } from './nrql.ts';
+import { joinWithAnd, joinWithOr, whereIn } from './nrql.ts';
 import type { Kind } from '../../reads/reads.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { ApartKey, SubjectId } from './failureMemory.ts';
@@ -10,7 +10,7 @@ import { frameLength, idLength, literal, recordId, sourceKey, type GoldenSource 
 const MAX_CHARACTERS = 8_000;
 /** Characters of a query without its conditions, and of a condition without its ids, hosts and metrics. */
 const FRAME = 420;
-const FRAME_OF_CONDITION = 70;
+const CONDITION_FRAME = 70;
 
 /** A subject in a query: metrics of an application or of its hosts, a key transaction, or golden metrics of an entity. */
 export interface QueryPart {
@@ -70,7 +70,7 @@ export class Size {
     if (kind.golden !== undefined) this.#characters = frameLength(kind.golden);
   }
 
-  static of(batch: Batch, memory: AccountMemory, kind: QueryKind): Size {
+  static measure(batch: Batch, memory: AccountMemory, kind: QueryKind): Size {
     const size = new Size(memory, kind);
     for (const part of batch) size.add(part);
     return size;
@@ -85,7 +85,7 @@ export class Size {
     else this.#characters += idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
     // Applications with the same request and without named hosts share the text of the condition.
     const { condition } = selector;
-    if (namesHosts || !this.#sharedTexts.has(condition)) this.#characters += FRAME_OF_CONDITION + condition.length;
+    if (namesHosts || !this.#sharedTexts.has(condition)) this.#characters += CONDITION_FRAME + condition.length;
     if (!namesHosts) this.#sharedTexts.add(condition);
     else for (const host of hosts ?? []) this.#characters += literal(host).length + 1;
     this.fits = this.#rows <= maxRows && this.#characters <= MAX_CHARACTERS;
@@ -99,7 +99,7 @@ export function expectedRows(
   memory: AccountMemory,
 ): number {
   if (groupBy === 'entity') return 1;
-  const sizes = memory.sizes(id);
+  const sizes = memory.sizesOf(id);
   const { names, filters, hasDatastores } = selector;
   const found = (hasDatastores ? sizes.datastores : 0) + (filters.length > 0 ? sizes.matches : 0);
   const rows = Math.max(1, names.length + found);
@@ -127,14 +127,15 @@ export function planQueries(
   const apart: ApartBatch[] = [...apartColumns];
   for (const part of withoutColumns) {
     if (failures.isApart(kind.read, part.id)) {
-      for (const batch of divided([namingHosts(part, kind)], memory, kind))
+      for (const batch of divideToFit([nameHosts(part, kind)], memory, kind))
         apart.push({ key: { read: kind.read, id: part.id }, batch });
       continue;
     }
     const [others, apartHosts] = separateHosts(part, memory, kind);
     apart.push(...apartHosts);
     if (others === undefined) continue;
-    if (omissions.isReturning(kind.read, part.id) && Size.of([others], memory, kind).fits) returning.push([others]);
+    if (omissions.isReturning(kind.read, part.id) && Size.measure([others], memory, kind).fits)
+      returning.push([others]);
     else together.push(others);
   }
   return { batches: [...returning, ...packBatches(together, memory, kind)], apart };
@@ -148,15 +149,15 @@ export function packBatches(parts: readonly QueryPart[], memory: AccountMemory, 
   for (const part of parts) {
     size.add(part);
     if (!size.fits) {
-      const own = Size.of([part], memory, kind);
-      if (!own.fits) {
-        batches.push(...divided([namingHosts(part, kind)], memory, kind));
-        size = Size.of(batch, memory, kind);
+      const sizeAlone = Size.measure([part], memory, kind);
+      if (!sizeAlone.fits) {
+        batches.push(...divideToFit([nameHosts(part, kind)], memory, kind));
+        size = Size.measure(batch, memory, kind);
         continue;
       }
       batches.push(batch);
       batch = [];
-      size = own;
+      size = sizeAlone;
     }
     batch.push(part);
   }
@@ -164,7 +165,7 @@ export function packBatches(parts: readonly QueryPart[], memory: AccountMemory, 
   return batches;
 }
 
-function namingHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
+function nameHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
   return { ...part, namesHosts: part.hosts !== undefined && groupBy === 'host' };
 }
 
@@ -190,7 +191,7 @@ function separateColumns(
   const apart = [...keys].filter(([, { read, id }]) => failures.isApart(read, id));
   if (apart.length === 0) return [parts, []];
   const others = columns.filter((column) => !apart.some(([each]) => each === column));
-  return [withColumns(parts, others), apart.map(([column, key]) => ({ key, batch: withColumns(parts, [column]) }))];
+  return [selectColumns(parts, others), apart.map(([column, key]) => ({ key, batch: selectColumns(parts, [column]) }))];
 }
 
 /** The part without its hosts that are apart, which then names its hosts, and a batch for each of these. */
@@ -212,9 +213,9 @@ function separateHosts(
 }
 
 /** Divides a batch, by application, then by host, then by metric, until each part fits into a query, if it can. */
-function divided(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
-  const halves = Size.of(batch, memory, kind).fits ? undefined : halve(batch);
-  return halves === undefined ? [batch] : halves.flatMap((half) => divided(half, memory, kind));
+function divideToFit(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
+  const halves = Size.measure(batch, memory, kind).fits ? undefined : halve(batch);
+  return halves === undefined ? [batch] : halves.flatMap((half) => divideToFit(half, memory, kind));
 }
 
 /** Halves a batch by application; one application by host, or else by metric; undefined if neither is possible. */
@@ -228,7 +229,7 @@ export function halve(batch: Batch): readonly [Batch, Batch] | undefined {
     const half = (some: readonly string[]): Batch => [{ ...part, hosts: some, namesHosts: true }];
     return [half(hosts.slice(0, middle(hosts))), half(hosts.slice(middle(hosts)))];
   }
-  const selectors = part.selector.halves();
+  const selectors = part.selector.halve();
   if (selectors === undefined) return undefined;
   const [first, second] = selectors;
   const namesHosts = hosts !== undefined;
@@ -240,11 +241,11 @@ export function halveColumns(batch: Batch, kind: QueryKind): readonly [Batch, Ba
   const columns = columnsOf(batch, kind);
   if (columns.length < 2) return undefined;
   const middle = Math.ceil(columns.length / 2);
-  return [withColumns(batch, columns.slice(0, middle)), withColumns(batch, columns.slice(middle))];
+  return [selectColumns(batch, columns.slice(0, middle)), selectColumns(batch, columns.slice(middle))];
 }
 
 /** The parts with no other columns of golden metrics than these; without the parts that have none of them. */
-export function withColumns(batch: Batch, columns: readonly string[]): Batch {
+export function selectColumns(batch: Batch, columns: readonly string[]): Batch {
   const wanted = new Set(columns);
   const narrowed = new Map<MetricSelector, MetricSelector>();
   return batch.flatMap((part) => {
@@ -252,9 +253,9 @@ export function withColumns(batch: Batch, columns: readonly string[]): Batch {
     const names = selector.names.filter((name) => wanted.has(name));
     if (names.length === 0) return [];
     if (names.length === selector.names.length) return [part];
-    const own = narrowed.get(selector) ?? new MetricSelector(names);
-    narrowed.set(selector, own);
-    return [{ ...part, selector: own }];
+    const narrowedSelector = narrowed.get(selector) ?? new MetricSelector(names);
+    narrowed.set(selector, narrowedSelector);
+    return [{ ...part, selector: narrowedSelector }];
   });
 }
 
@@ -272,13 +273,13 @@ export function isShared(batch: Batch): boolean {
 }
 
 /** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */
-export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): string {
+export function writeCondition(batch: Batch, groupBy: QueryKind['groupBy']): string {
   const shared = new Map<string, SubjectId[]>();
   const conditions: string[] = [];
   for (const { id, selector, hosts, namesHosts } of batch) {
     const { condition } = selector;
     if (namesHosts === true && hosts !== undefined) {
-      conditions.push(all([isIn('appId', [id]), isIn('host', hosts), condition]));
+      conditions.push(joinWithAnd([whereIn('appId', [id]), whereIn('host', hosts), condition]));
       continue;
     }
     const ids = shared.get(condition);
@@ -286,6 +287,6 @@ export function conditionOf(batch: Batch, groupBy: QueryKind['groupBy']): string
     else ids.push(id);
   }
   const attribute = groupBy === 'key_transaction' ? 'entity.guid' : 'appId';
-  for (const [condition, ids] of shared) conditions.push(all([isIn(attribute, ids), condition]));
-  return all([groupBy === 'host' ? 'host IS NOT NULL' : '', any(conditions)]);
+  for (const [condition, ids] of shared) conditions.push(joinWithAnd([whereIn(attribute, ids), condition]));
+  return joinWithAnd([groupBy === 'host' ? 'host IS NOT NULL' : '', joinWithOr(conditions)]);
 }

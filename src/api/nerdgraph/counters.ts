@@ -1,7 +1,7 @@
 import type { NeededPart, QueryKind } from './batching.ts';
 import { selectorOf } from './metricData.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, queriesOf, readQueries } from './nextCall.ts';
+import { NextCall, makeQueries, readQueries } from './nextCall.ts';
 import { ITSELF } from './rows.ts';
 import { PLANNED_FACETS } from '../../nrql/facets.ts';
 import {
@@ -15,7 +15,7 @@ import {
 import { MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
 /** The queries of minutes over a range: parsing a response with more rows would block the event loop for too long. */
-function kindOver({ from, to }: TimeRange): QueryKind {
+function makeKind({ from, to }: TimeRange): QueryKind {
   return {
     read: 'counters',
     groupBy: 'application',
@@ -28,23 +28,23 @@ function kindOver({ from, to }: TimeRange): QueryKind {
   };
 }
 
-function partOf({ applicationId, metrics }: MetricDataSubject, kind: QueryKind): NeededPart {
+function makePart({ applicationId, metrics }: MetricDataSubject, kind: QueryKind): NeededPart {
   return { id: applicationId, selector: selectorOf(metrics, 'names'), kind };
 }
 
 /** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
-export function counterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
+export function createCounterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
   return {
     take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {
       const next = new NextCall<T>(account.memory);
-      const kind = kindOver(range);
-      for (const subject of subjects) if (!next.add(subject, [partOf(subject, kind)])) break;
-      return next.batch(range);
+      const kind = makeKind(range);
+      for (const subject of subjects) if (!next.add(subject, [makePart(subject, kind)])) break;
+      return next.makeBatch(range);
     },
     async read(subjects, range, call) {
-      const kind = kindOver(range);
-      const parts = subjects.map((subject) => partOf(subject, kind));
-      const found = await readQueries(account, queriesOf(parts, range), call);
+      const kind = makeKind(range);
+      const parts = subjects.map((subject) => makePart(subject, kind));
+      const found = await readQueries(account, makeQueries(parts, range), call);
       return subjects.map(({ applicationId }): Outcome<MinuteSeries> => {
         const rows = found.get(applicationId);
         const error = rows?.failureOf(undefined);

@@ -1,7 +1,7 @@
 import type { NeededPart, QueryKind } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, queriesOf, readQueries } from './nextCall.ts';
-import { aligned, all, any, isIn, isLike, nrql, rowsOf, TIMESLICE } from './nrql.ts';
+import { NextCall, makeQueries, readQueries } from './nextCall.ts';
+import { alignRange, joinWithAnd, joinWithOr, whereIn, whereLike, writeNrql, readResponse, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
 import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResult.ts';
@@ -53,27 +53,27 @@ async function readUniqueNames(
   call: CallOptions,
 ): Promise<readonly string[]> {
   const { transport } = account;
-  const range = aligned({ from: to - DAY_S, to });
+  const range = alignRange({ from: to - DAY_S, to });
   const names = new Set<string>();
   const open: Branch[] = [{ prefix: '', except: [] }];
   let queries = 0;
   for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
-    const accountId = await account.id(call);
+    const accountId = await account.resolveId(call);
     // Data other than timeslices may have an application's id, too.
-    const where = all([condition, `${TIMESLICE} IS NOT NULL`, conditionOf(branch)]);
-    const query = nrql({ select: SELECTION, where, range });
-    const response = await transport.whole({ group, account: accountId, query }, call);
+    const where = joinWithAnd([condition, `${TIMESLICE} IS NOT NULL`, writeCondition(branch)]);
+    const query = writeNrql({ select: SELECTION, where, range });
+    const response = await transport.runWhole({ group, account: accountId, query }, call);
     const { found, isFull } =
       response === undefined
         ? { found: [], isFull: false }
-        : await transport.parseReporting(group, (discarded) => namesOf(response, discarded));
+        : await transport.parseReporting(group, (discarded) => readNames(response, discarded));
     queries += 1;
     for (const name of found) names.add(name);
     const words = isFull ? undefined : incompleteWords(messagesIn(response ?? {}), false);
     if (words !== undefined) {
       throw transport.failure(group, `${about}: the list of metric names: ${notWhole(words)}`, 'too_large');
     }
-    const more = isFull ? branches(branch, found) : [];
+    const more = isFull ? makeBranches(branch, found) : [];
     open.push(...more);
     const isTooLong = open.length > 0 && queries >= MAX_QUERIES;
     if (isTooLong || (isFull && more.length === 0)) {
@@ -87,16 +87,16 @@ async function readUniqueNames(
   return [...names].sort();
 }
 
-function conditionOf({ prefix, except }: Branch): string {
-  const begins = (text: string): string => isLike('metricTimesliceName', `${text}%`);
-  return all([
+function writeCondition({ prefix, except }: Branch): string {
+  const begins = (text: string): string => whereLike('metricTimesliceName', `${text}%`);
+  return joinWithAnd([
     prefix === '' ? '' : begins(prefix),
     except.length === 0 ? '' : `NOT (${except.map(begins).join(' OR ')})`,
   ]);
 }
 
 /** One branch for each next character that was found, and one for all others; none where only wildcards tell the names apart. */
-function branches({ prefix, except }: Branch, found: readonly string[]): Branch[] {
+function makeBranches({ prefix, except }: Branch, found: readonly string[]): Branch[] {
   const alike = new Map<string, string[]>();
   for (const name of found.map((each) => each.toLowerCase())) {
     const next = Array.from(name.slice(prefix.length))[0];
@@ -106,14 +106,14 @@ function branches({ prefix, except }: Branch, found: readonly string[]): Branch[
     if (list === undefined) alike.set(prefix + next, [name]);
     else list.push(name);
   }
-  const beginnings = [...alike].map(([begin, list]) => (list.length < MANY ? begin : sharedBeginning(list)));
+  const beginnings = [...alike].map(([begin, list]) => (list.length < MANY ? begin : findSharedBeginning(list)));
   const fresh = beginnings.filter((each) => !except.includes(each));
   if (fresh.length === 0) return [];
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
 }
 
 /** The longest beginning that all names share, up to a wildcard. */
-function sharedBeginning(names: readonly string[]): string {
+function findSharedBeginning(names: readonly string[]): string {
   const sorted = [...names].sort();
   const first = Array.from(sorted[0] ?? '');
   const last = Array.from(sorted.at(-1) ?? '');
@@ -125,11 +125,11 @@ function sharedBeginning(names: readonly string[]): string {
  * The names of a response, and whether New Relic may have more. The window is not checked, because any window is good enough
  * for names.
  */
-function namesOf(
+function readNames(
   response: Json,
   discarded: Discarded,
 ): { readonly found: readonly string[]; readonly isFull: boolean } {
-  const [row] = rowsOf(response).rows;
+  const [row] = readResponse(response).rows;
   const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names)) throw new CallFailure('invalid_response', 'the response has no list of names');
   if (names.length > MAX_NAMES) throw new CallFailure('too_large', `the response has more than ${MAX_NAMES} names`);
@@ -147,10 +147,10 @@ function namesOf(
 const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns: 'names', seconds: DAY_S };
 
 /** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
-export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, CustomNames> {
+export function createCustomNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, CustomNames> {
   // Applications with the same list of filters share a part of the query.
   const selectors = new WeakMap<readonly string[], MetricSelector>();
-  const partsOf = ({ applicationId, filters }: CustomNamesSubject): readonly NeededPart[] => {
+  const makeParts = ({ applicationId, filters }: CustomNamesSubject): readonly NeededPart[] => {
     if (filters.length === 0) return [];
     const selector = selectors.get(filters) ?? new MetricSelector([], filters);
     selectors.set(filters, selector);
@@ -159,11 +159,11 @@ export function customNamesRead(account: NerdGraphAccount): BatchRead<CustomName
   return {
     take<T extends CustomNamesSubject>(subjects: Iterable<T>, range: TimeRange) {
       const next = new NextCall<T>(account.memory);
-      for (const subject of subjects) if (!next.add(subject, partsOf(subject))) break;
-      return next.batch(range);
+      for (const subject of subjects) if (!next.add(subject, makeParts(subject))) break;
+      return next.makeBatch(range);
     },
     async read(subjects, range, call) {
-      const found = await readQueries(account, queriesOf(subjects.flatMap(partsOf), range), call);
+      const found = await readQueries(account, makeQueries(subjects.flatMap(makeParts), range), call);
       const ended = subjects.map(async (subject): Promise<Outcome<CustomNames>> => {
         const rows = found.get(subject.applicationId);
         const error = rows?.failureOf(undefined);
@@ -183,8 +183,8 @@ async function readList(
   to: number,
   call: CallOptions,
 ): Promise<CustomNames> {
-  const patterns = filters.map((filter) => isLike('metricTimesliceName', `%${filter}%`));
-  const where = all([isIn('appId', [applicationId]), 'scope IS NULL', any(patterns)]);
+  const patterns = filters.map((filter) => whereLike('metricTimesliceName', `%${filter}%`));
+  const where = joinWithAnd([whereIn('appId', [applicationId]), 'scope IS NULL', joinWithOr(patterns)]);
   const about = `application ${applicationId}`;
   const remedy = 'a longer literal part in "match" (custom_metrics) narrows the list';
   const read = readUniqueNames(account, { group: 'custom_metrics', where, to, about, remedy }, call);
@@ -199,10 +199,10 @@ export async function listMetricNames(
   call: CallOptions,
 ): Promise<MetricNameList> {
   const { applicationId, hostKey, name, to = Math.floor(account.options.now() / MINUTE_MS) * 60 } = query;
-  const where = all([
-    isIn('appId', [applicationId]),
-    hostKey === undefined ? '' : isIn('host', [hostKey]),
-    name === undefined || name === '' ? '' : isLike('metricTimesliceName', `%${name}%`),
+  const where = joinWithAnd([
+    whereIn('appId', [applicationId]),
+    hostKey === undefined ? '' : whereIn('host', [hostKey]),
+    name === undefined || name === '' ? '' : whereLike('metricTimesliceName', `%${name}%`),
   ]);
   const about = `application ${applicationId}`;
   const read = { group: 'metric_names', where, to, about, remedy: 'narrow them by a part of the name' } as const;

@@ -5,11 +5,11 @@ import {
   halveColumns,
   isShared,
   keyOf,
-  withColumns,
+  selectColumns,
   type Batch,
   type QueryPart,
 } from './batching.ts';
-import { endingOf, failBatch, failureOf, isRefused, setApartBy, settle, SPLIT_REASONS } from './batchEnds.ts';
+import { endingOf, failBatch, failureOf, isRefused, markSetApart, recordIfDone, SPLIT_REASONS } from './batchEnds.ts';
 import { textOf, type ApartKey, type FailureMemory } from './failureMemory.ts';
 import { FULL } from './nrql.ts';
 import { queryBatch, type BatchEnd, type RowsRead } from './rows.ts';
@@ -82,7 +82,8 @@ export class Division {
     for (const each of this.#byHost) await this.#divideByHost(...each);
     if (this.#apart === undefined && this.#answers === 0) return [];
     const failed = [...this.#failed.values()];
-    for (const [part, error] of failed.flatMap(({ parts }) => parts)) failBatch(this.#read, [part], setApartBy(error));
+    for (const [part, error] of failed.flatMap(({ parts }) => parts))
+      failBatch(this.#read, [part], markSetApart(error));
     return this.#apart === undefined ? this.#setApart(failed) : [];
   }
 
@@ -156,7 +157,7 @@ export class Division {
       this.#leaveUnread(part);
       return;
     }
-    if (settle(this.#read, part, end)) return;
+    if (recordIfDone(this.#read, part, end)) return;
     if (endingOf(end) === 'account') {
       this.#ended = failureOf(this.#read, part, end);
       failBatch(this.#read, part, this.#ended);
@@ -221,8 +222,8 @@ export class Division {
       return failed?.isWhole !== true;
     });
     if (this.#badColumns.size === 0) return open;
-    for (const [column, error] of this.#badColumns) failBatch(this.#read, withColumns(open, [column]), error);
-    return withColumns(
+    for (const [column, error] of this.#badColumns) failBatch(this.#read, selectColumns(open, [column]), error);
+    return selectColumns(
       open,
       columnsOf(open, query).filter((column) => !this.#badColumns.has(column)),
     );

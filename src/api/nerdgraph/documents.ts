@@ -21,7 +21,7 @@ export const ACCOUNTS_IN_REGION: Document = {
   root: ['actor'],
 };
 
-export const APPLICATIONS = entitySearch(`tags { key values }
+export const APPLICATIONS = writeEntitySearch(`tags { key values }
           ... on ApmApplicationEntityOutline {
             alertSeverity
             applicationId
@@ -30,7 +30,7 @@ export const APPLICATIONS = entitySearch(`tags { key values }
             settings { apdexTarget serverSideConfig }
           }`);
 
-export const KEY_TRANSACTIONS = entitySearch(`tags { key values }
+export const KEY_TRANSACTIONS = writeEntitySearch(`tags { key values }
           ... on KeyTransactionEntityOutline { alertSeverity }`);
 
 /** Whether entities exist, at most 25. */
@@ -75,13 +75,13 @@ export const NRQL: Document = {
 };
 
 /** Entities of any type with the definitions of their golden metrics, on pages of variable size. */
-export const ENTITIES = entitySearch(
+export const ENTITIES = writeEntitySearch(
   `alertSeverity
           tags { key values }
           goldenMetrics {
             metrics { name title unit definition { select from where eventId eventObjectId } }
           }`,
-  { declared: ', $limit: Int', given: ', options: { limit: $limit }' },
+  { declared: ', $limit: Int', passed: ', options: { limit: $limit }' },
 );
 
 export const ENTITY_TYPES: Document = {
@@ -96,11 +96,11 @@ export const ENTITY_TYPES: Document = {
   list: ['types'],
 };
 
-/** A paged search for entities with these further `fields`; `declared` adds a variable, and `given` passes it to the search. */
-function entitySearch(fields: string, { declared, given } = { declared: '', given: '' }): Document {
+/** A paged search for entities with these further `fields`; `declared` adds a variable, and `passed` passes it to the search. */
+function writeEntitySearch(fields: string, { declared, passed } = { declared: '', passed: '' }): Document {
   const text = `query ($search: String!, $cursor: String${declared}) {
   actor {
-    entitySearch(query: $search${given}) {
+    entitySearch(query: $search${passed}) {
       count
       results(cursor: $cursor) {
         nextCursor

@@ -73,7 +73,7 @@ export async function listEntities(
       const unread = isUnread ? unreadable : undefined;
       listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
     });
-    memory.entityList(GROUP, type).entities = entities;
+    memory.entityListOf(GROUP, type).entities = entities;
     return listed;
   });
 }
@@ -93,7 +93,7 @@ export async function readEntityTypes(
   call: CallOptions,
 ): Promise<readonly EntityTypeCount[]> {
   const { transport } = account;
-  const search = `accountId = ${await account.id(call)}`;
+  const search = `accountId = ${await account.resolveId(call)}`;
   const { found } = await transport.read(GROUP, ENTITY_TYPES, { search }, call, { keyHeader: 'Api-Key' });
   const known = await transport.parseReporting(GROUP, (discarded) => parseList(entityType, found, 'types', discarded));
   return known

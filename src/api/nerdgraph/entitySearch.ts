@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { EntityList } from './accountMemory.ts';
-import { doubtfullyMissing, lookUp } from './missingEntities.ts';
+import { findDoubtful, lookUp } from './missingEntities.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import type { Document } from './documents.ts';
 import type { Group } from '../../reads/reads.ts';
@@ -91,12 +91,12 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
 }> {
   const { transport } = account;
   const { document, type, schema, maxEntities } = search;
-  const list = account.memory.entityList(group, type);
+  const list = account.memory.entityListOf(group, type);
   // A field that fails keeps its earlier value.
   const earlier = list.entities;
   // Pages may become as small as one entity.
   const maxPages = maxEntities === undefined ? MAX_PAGES : maxEntities + 1;
-  const accountId = await account.id(call);
+  const accountId = await account.resolveId(call);
   const [domain = '', ...rest] = type.split('-');
   const query = `domain = '${domain}' AND type = '${rest.join('-')}' AND accountId = ${accountId}`;
   const guids = new Set<string>();
@@ -118,10 +118,10 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       const { found: parent, failed } = await (maxEntities === undefined
         ? read({})
         : readFitting(list, read, isFailing));
-      const refused = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
+      const makeFailure = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = hasMembers(results) ? results['entities'] : undefined;
-      if (!hasMembers(results) || !isList(entities)) throw refused('the response has no list "entities"');
+      if (!hasMembers(results) || !isList(entities)) throw makeFailure('the response has no list "entities"');
       if (entities.length > MAX_PAGE_SIZE) {
         throw new CallFailure('too_large', `page ${page} has more than ${MAX_PAGE_SIZE} entities`);
       }
@@ -146,7 +146,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
         // It counts as found even if the rest cannot be read.
         guids.add(guid);
         const fields = failed?.fields.get(index);
-        const written = fields === undefined ? each : withEarlier(each, fields, earlier);
+        const written = fields === undefined ? each : fillFromEarlier(each, fields, earlier);
         if (typeof written['accountId'] === 'number' && written['accountId'] !== accountId) {
           discarded.add('record', 'entities.accountId');
           continue;
@@ -160,11 +160,11 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
         if (isList(written['tags'])) reportLongTags(written['tags'], discarded);
       }
       const next = results['nextCursor'] ?? '';
-      if (typeof next !== 'string') throw refused('its next page has no cursor');
+      if (typeof next !== 'string') throw makeFailure('its next page has no cursor');
       if (next !== '') return { fresh: guids.size - before, next };
-      if (typeof count !== 'number') throw refused('the response has no "count"');
+      if (typeof count !== 'number') throw makeFailure('the response has no "count"');
       const members = guids.size + unknown;
-      if (members < smallest) throw refused(`${members} entities, but New Relic counts ${smallest}`);
+      if (members < smallest) throw makeFailure(`${members} entities, but New Relic counts ${smallest}`);
       if (members > 0 && found.size === 0) {
         throw discarded.failure(`page ${page}: none of the ${members} entities can be read`);
       }
@@ -172,7 +172,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
     }),
   );
   // With a member of unknown guid, none that is missing is gone.
-  const doubtful = unknown > 0 ? new Map<string, number>() : doubtfullyMissing(list, guids, pages);
+  const doubtful = unknown > 0 ? new Map<string, number>() : findDoubtful(list, guids, pages);
   const existing = await lookUp(account, group, [...doubtful.keys()], call);
   const hidden = unknown > 0 ? [...earlier.keys()].filter((guid) => !guids.has(guid)) : [];
   for (const guid of [...existing, ...unreadable, ...hidden]) {
@@ -201,7 +201,7 @@ function reportLongTags(list: readonly unknown[], discarded: Discarded): void {
 const WHOLE = 'goldenMetrics';
 
 /** The entity with the earlier values of fields that failed, also in part: null would mean that there is nothing. */
-function withEarlier(written: Json, failed: ReadonlySet<string>, earlier: ReadonlyMap<string, Json>): Json {
+function fillFromEarlier(written: Json, failed: ReadonlySet<string>, earlier: ReadonlyMap<string, Json>): Json {
   const fields = earlier.get(String(written['guid']));
   const known = [...failed].map((name) => {
     return [name, fields?.[name] ?? (name === WHOLE ? undefined : written[name]) ?? undefined] as const;

@@ -99,10 +99,10 @@ export class FailureMemory {
    */
   beginCallAlone(key: ApartKey, perMinute: number): boolean {
     const now = this.#monotonic();
-    const callsOfAll = Math.max(1, Math.floor(perMinute * SHARE_OF_BUDGET));
+    const maxCalls = Math.max(1, Math.floor(perMinute * SHARE_OF_BUDGET));
     this.#calls = this.#calls.filter(({ startedAt }) => now - startedAt < CALLS_MS);
-    const ofSubject = this.#calls.filter(({ id }) => id === key.id).length;
-    if (ofSubject >= CALLS_OF_SUBJECT || this.#calls.length >= callsOfAll) return false;
+    const subjectCalls = this.#calls.filter(({ id }) => id === key.id).length;
+    if (subjectCalls >= CALLS_OF_SUBJECT || this.#calls.length >= maxCalls) return false;
     this.#calls = [...this.#calls, { id: key.id, startedAt: now }];
     const apart = this.#apart.get(textOf(key));
     if (apart !== undefined) apart.askedAt = apart.changedAt = now;

@@ -120,24 +120,27 @@ export function judge(
   { root, list }: Omit<Document, 'text'>,
 ): { readonly meaning: Meaning; readonly failure: CallFailure } | undefined {
   const errors = errorsOf(body);
-  const missing = missingAt(body, root);
+  const missing = findMissing(body, root);
   const listPath = list === undefined ? root : [...root, ...list];
-  const isPartial = list !== undefined && missingAt(body, listPath) === undefined;
+  const isPartial = list !== undefined && findMissing(body, listPath) === undefined;
   // An error about the account counts at any path, another one not where it makes only a field of a list null.
-  const isOfAccount = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
-  const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isOfAccount(error));
+  const isAccountError = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
+  const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isAccountError(error));
   const order = Object.keys(MEANINGS);
   const [decisive] = serious.toSorted((a, b) => order.indexOf(meaningOf(a)) - order.indexOf(meaningOf(b)));
-  if (serious.length > 0) return verdictOn(decisive, status);
+  if (serious.length > 0) return makeVerdict(decisive, status);
   if (missing === undefined) return undefined;
   return {
     meaning: 'invalid_response',
-    failure: new CallFailure('invalid_response', missingWords(body, missing), { status, isAnswer: missing === 'nrql' }),
+    failure: new CallFailure('invalid_response', describeMissing(body, missing), {
+      status,
+      isAnswer: missing === 'nrql',
+    }),
   };
 }
 
 /** GraphQL has `data` or errors in each response, so one with neither is not New Relic's. */
-function missingWords(body: Json, missing: string): string {
+function describeMissing(body: Json, missing: string): string {
   const words = `the response has no "${missing}"`;
   return 'data' in body ? words : `${words}: ${NOT_OF_NEW_RELIC}`;
 }
@@ -150,7 +153,7 @@ export interface FailedFields {
 }
 
 /** The fields of the records at `listPath` for which a response reports an error; undefined without such an error. */
-export function failedBelow(body: Json, status: number, listPath: readonly string[]): FailedFields | undefined {
+export function readFailedFields(body: Json, status: number, listPath: readonly string[]): FailedFields | undefined {
   const first = errorsOf(body).find((error) => isBelow(error, listPath));
   if (first === undefined) return undefined;
   const fields = new Map<number, Set<string>>();
@@ -160,7 +163,7 @@ export function failedBelow(body: Json, status: number, listPath: readonly strin
     if (isDeprecation(error) || typeof index !== 'number' || typeof field !== 'string') continue;
     fields.set(index, (fields.get(index) ?? new Set()).add(field));
   }
-  return { failure: verdictOn(first, status).failure, fields };
+  return { failure: makeVerdict(first, status).failure, fields };
 }
 
 /** False for a body that cannot report an overload: it has no member `error` or `errors`, not even with escapes in its name. */
@@ -169,13 +172,13 @@ export function mayReportError(text: string): boolean {
 }
 
 /** The failure of a refused call whose body says that the key is invalid; undefined where the status decides, as 403 does. */
-export function badKeyOf(body: unknown, status: number): CallFailure | undefined {
+export function findBadKey(body: unknown, status: number): CallFailure | undefined {
   if (status === 403 || !hasMembers(body)) return undefined;
   const bad = errorsOf(body).find((error) => meaningOf(error) === 'auth');
-  return bad === undefined ? undefined : verdictOn(bad, status).failure;
+  return bad === undefined ? undefined : makeVerdict(bad, status).failure;
 }
 
-function verdictOn(error: unknown, status: number): NonNullable<ReturnType<typeof judge>> {
+function makeVerdict(error: unknown, status: number): NonNullable<ReturnType<typeof judge>> {
   const meaning = meaningOf(error);
   // A class such as TIMEOUT says more than the message beside it ("An error occurred").
   const [code] = codesOf(error);
@@ -236,7 +239,7 @@ function pathOf(error: unknown): readonly unknown[] {
 }
 
 /** The first missing member on the path to the root. */
-function missingAt(body: Json, root: readonly string[]): string | undefined {
+function findMissing(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body['data'];
   if (!hasMembers(value)) return 'data';
   for (const name of root) {

@@ -1,7 +1,7 @@
 import type { NeededPart, QueryKind } from './batching.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, queriesOf } from './nextCall.ts';
+import { NextCall, makeQueries } from './nextCall.ts';
 import type { FoundRows } from './rows.ts';
 import { readTimeslices } from './timeslices.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
@@ -17,12 +17,12 @@ import {
 } from '../upstreamReader.ts';
 
 /** Reads golden metrics: one query for each source reads many entities of one type. */
-export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSubject, GoldenResult> {
+export function createGoldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSubject, GoldenResult> {
   const kinds = new WeakMap<GoldenSource, QueryKind>();
   // Entities with the same columns have the same list object, so they share one selector for each source.
   const shared = new WeakMap<GoldenSubject['columns'], readonly Pick<NeededPart, 'kind' | 'selector'>[]>();
 
-  const partsOfColumns = (columns: GoldenSubject['columns']): readonly Pick<NeededPart, 'kind' | 'selector'>[] => {
+  const makeColumnParts = (columns: GoldenSubject['columns']): readonly Pick<NeededPart, 'kind' | 'selector'>[] => {
     const selects = new Map<GoldenSource, Set<string>>();
     for (const { source, select } of columns) selects.set(source, (selects.get(source) ?? new Set()).add(select));
     return [...selects].map(([golden, names]) => {
@@ -32,8 +32,8 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
     });
   };
 
-  const partsOf = ({ type, guid, columns }: GoldenSubject): readonly NeededPart[] => {
-    const parts = shared.get(columns) ?? partsOfColumns(columns);
+  const makeParts = ({ type, guid, columns }: GoldenSubject): readonly NeededPart[] => {
+    const parts = shared.get(columns) ?? makeColumnParts(columns);
     shared.set(columns, parts);
     return parts.map(({ kind, selector }) => ({ kind, selector, id: guid, displayName: `${type} ${guid}` }));
   };
@@ -43,24 +43,24 @@ export function goldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSu
       const next = new NextCall<T>(account.memory);
       for (const subject of subjects) {
         const { type, window, endsBefore } = subject;
-        if (!next.add(subject, partsOf(subject), `${type} ${window} ${endsBefore}`)) break;
+        if (!next.add(subject, makeParts(subject), `${type} ${window} ${endsBefore}`)) break;
       }
-      return next.batch(range);
+      return next.makeBatch(range);
     },
     async read(subjects, requested, call) {
       const [first] = subjects;
       const range = first === undefined ? requested : ownRange(first, requested);
-      const ofSources = queriesOf(subjects.flatMap(partsOf), range).map(
+      const readsBySource = makeQueries(subjects.flatMap(makeParts), range).map(
         async (query) => [query.golden, await readTimeslices(account, query, call)] as const,
       );
-      const found = new Map(await Promise.all(ofSources));
-      return subjects.map((subject) => outcomeIn(found, subject, range));
+      const found = new Map(await Promise.all(readsBySource));
+      return subjects.map((subject) => makeOutcome(found, subject, range));
     },
   };
 }
 
 /** The golden metrics of one entity; a missing row is no value. One bad definition hides no others: it fails where all fail. */
-function outcomeIn(
+function makeOutcome(
   found: ReadonlyMap<GoldenSource | undefined, FoundRows>,
   { guid, columns, unread }: GoldenSubject,
   queried: TimeRange,

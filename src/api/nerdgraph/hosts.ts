@@ -1,7 +1,7 @@
 import type { QueryKind } from './batching.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, queriesOf, readQueries } from './nextCall.ts';
+import { NextCall, makeQueries, readQueries } from './nextCall.ts';
 import type { ApplicationSubject, BatchRead, Outcome, TimeRange } from '../upstreamReader.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { HOUR_S } from '../../formulas/units.ts';
@@ -11,7 +11,7 @@ import type { Host } from '../types.ts';
 const KIND: QueryKind = { read: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR_S };
 
 /** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
-export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {
+export function createHostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {
   const { memory } = account;
   const selector = new MetricSelector([SIGN_OF_LIFE, METRIC.web]);
   return {
@@ -20,11 +20,11 @@ export function hostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubje
       for (const subject of subjects) {
         if (!next.add(subject, [{ id: subject.applicationId, selector, kind: KIND }])) break;
       }
-      return next.batch(range);
+      return next.makeBatch(range);
     },
     async read(subjects, range, call) {
       const parts = subjects.map(({ applicationId: id }) => ({ id, selector, kind: KIND }));
-      const found = await readQueries(account, queriesOf(parts, range), call);
+      const found = await readQueries(account, makeQueries(parts, range), call);
       return subjects.map(({ applicationId }): Outcome<readonly Host[]> => {
         const rows = found.get(applicationId);
         const error = rows?.failureOf(undefined);

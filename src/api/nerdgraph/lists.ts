@@ -7,7 +7,7 @@ import type { Application, KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import type { KeyTransactionDetails } from './accountMemory.ts';
 import { readByGuid } from './missingEntities.ts';
-import { withoutPadding } from './rows.ts';
+import { trimPadding } from './rows.ts';
 import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 
 /**
@@ -46,7 +46,7 @@ export async function listApplications(
   }
   const applications = [...found.values()];
   await account.checkEmpty(applications.length === 0, call);
-  account.memory.listed(applications);
+  account.memory.storeApplications(applications);
   const wanted = new Set(ids);
   return ids === undefined ? applications : applications.filter(({ id }) => wanted.has(id));
 }
@@ -64,7 +64,7 @@ const ID_TAG = 'keyTransactionId';
 const keyTransaction = entity.refine((fields) => idOf(fields) !== undefined, { path: ['tags'] });
 
 function idOf({ tags }: z.infer<typeof entity>): number | undefined {
-  return idIn(tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '');
+  return parseId(tags?.find(({ key }) => key === ID_TAG)?.values[0] ?? '');
 }
 
 const keyTransactionDetails = z
@@ -84,10 +84,10 @@ const keyTransactionDetails = z
 /** The id in an application's guid, which is `account|APM|APPLICATION|id` in base64, perhaps without padding. */
 export function applicationIdOf(guid: string | undefined): number | undefined {
   if (guid === undefined) return undefined;
-  return idIn(Buffer.from(guid, 'base64').toString('utf8').split('|').at(-1) ?? '');
+  return parseId(Buffer.from(guid, 'base64').toString('utf8').split('|').at(-1) ?? '');
 }
 
-function idIn(text: string): number | undefined {
+function parseId(text: string): number | undefined {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(id) ? id : undefined;
 }
@@ -167,15 +167,15 @@ function takeDetails(
   readAt: number,
   failure: CallFailure | undefined,
 ): Promise<number> {
-  const open = new Map(guids.map((guid) => [withoutPadding(guid), guid]));
+  const open = new Map(guids.map((guid) => [trimPadding(guid), guid]));
   return transport.parseReporting(GROUP, (discarded) => {
     for (const entity of entities) {
       // The caller reports this failure, so the entity is not counted as discarded.
       if (entity === null && failure !== undefined) continue;
       const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
-      const guid = open.get(withoutPadding(details?.guid ?? ''));
+      const guid = open.get(trimPadding(details?.guid ?? ''));
       if (details === undefined || guid === undefined) continue;
-      open.delete(withoutPadding(guid));
+      open.delete(trimPadding(guid));
       // A field that failed keeps its earlier value.
       const { applicationId, transactionName, apdexTarget } = known.get(guid) ?? {};
       known.set(guid, {

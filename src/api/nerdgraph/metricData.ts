@@ -1,7 +1,7 @@
 import type { NeededPart, QueryKind } from './batching.ts';
 import { MetricSelector, ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, queriesOf, readQueries } from './nextCall.ts';
+import { NextCall, makeQueries, readQueries } from './nextCall.ts';
 import { ITSELF } from './rows.ts';
 import type {
   BatchRead,
@@ -24,16 +24,16 @@ const selectors = new WeakMap<MetricSelection, Partial<Record<Scope, MetricSelec
 
 /** @param scope `names`: the requested names alone; otherwise what the scope has, with datastores and the sign of life */
 export function selectorOf(selection: MetricSelection, scope: Scope): MetricSelector {
-  const made = selectors.get(selection) ?? {};
-  selectors.set(selection, made);
-  const before = made[scope];
-  if (before !== undefined) return before;
+  const byScope = selectors.get(selection) ?? {};
+  selectors.set(selection, byScope);
+  const known = byScope[scope];
+  if (known !== undefined) return known;
   const { names, values } = selection;
-  if (scope === 'names') return (made.names = new MetricSelector(names));
+  if (scope === 'names') return (byScope.names = new MetricSelector(names));
   const isRead = (name: string): boolean =>
     !isDatastore(name) && name !== SIGN_OF_LIFE && !(scope === 'host' && BROWSER_METRICS.includes(name));
   const needsSquares = names.some((name) => values?.get(name)?.some((value) => NEED_SQUARES.has(value)) === true);
-  return (made[scope] = new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares));
+  return (byScope[scope] = new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares));
 }
 
 /** The queries of metric data; those of series have the same rows, one for each bucket. */
@@ -43,7 +43,7 @@ const METRIC_DATA = {
 } as const satisfies Record<string, QueryKind>;
 
 /** The part of a query for the metric data of a subject. */
-export function metricDataPart(
+export function makeMetricDataPart(
   { applicationId, hostKey, metrics }: MetricDataSubject,
   kinds: Readonly<Record<'application' | 'host', QueryKind>> = METRIC_DATA,
 ): NeededPart {
@@ -52,27 +52,27 @@ export function metricDataPart(
 }
 
 /** The kinds of metric data, with a limit for the rows of a query. */
-export function metricDataKinds(maxRows: number): Readonly<Record<'application' | 'host', QueryKind>> {
+export function limitMetricDataKinds(maxRows: number): Readonly<Record<'application' | 'host', QueryKind>> {
   return { application: { ...METRIC_DATA.application, maxRows }, host: { ...METRIC_DATA.host, maxRows } };
 }
 
 /** Reads summarized metric data of applications or of hosts, one query for many. */
-export function metricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
+export function createMetricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
   return {
     take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {
       const next = new NextCall<T>(account.memory);
-      for (const subject of subjects) if (!next.add(subject, [metricDataPart(subject)])) break;
-      return next.batch(range);
+      for (const subject of subjects) if (!next.add(subject, [makeMetricDataPart(subject)])) break;
+      return next.makeBatch(range);
     },
     async read(subjects, range, call) {
-      const parts = subjects.map((subject) => metricDataPart(subject));
-      const found = await readQueries(account, queriesOf(parts, range), call);
+      const parts = subjects.map((subject) => makeMetricDataPart(subject));
+      const found = await readQueries(account, makeQueries(parts, range), call);
       return subjects.map(({ applicationId, hostKey, metrics }): Outcome<MetricDataResult> => {
         const rows = found.get(applicationId);
         const error = rows?.failureOf(hostKey);
         if (error !== undefined) return { error };
-        const own = rows?.rows.get(hostKey ?? ITSELF) ?? new Map<string, Columns>();
-        return { value: metricDataOf(metrics, own, rows?.window ?? range) };
+        const subjectRows = rows?.rows.get(hostKey ?? ITSELF) ?? new Map<string, Columns>();
+        return { value: buildMetricData(metrics, subjectRows, rows?.window ?? range) };
       });
     },
   };
@@ -84,7 +84,7 @@ const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
  * The metric data of an application or host over one window: the rows, with what families and custom metrics read of each. New Relic
  * returns no row where nothing happened, so three metrics without a row are 0 if there is any other row.
  */
-export function metricDataOf(
+export function buildMetricData(
   { names, values }: MetricSelection,
   rows: Map<string, Columns>,
   window: TimeRange,
@@ -93,11 +93,13 @@ export function metricDataOf(
     if (!rows.has(name) && names.includes(name)) rows.set(name, NO_CALLS);
   }
   const seconds = window.to - window.from;
-  const ofCustom = new Map(Array.from(values ?? [], ([name, wanted]) => [name, valuesOf(name, wanted, rows, seconds)]));
+  const valuesByName = new Map(
+    Array.from(values ?? [], ([name, wanted]) => [name, valuesOf(name, wanted, rows, seconds)]),
+  );
   for (const [name, row] of rows) {
-    const own = ofCustom.get(name);
-    const read = isApdex(name) ? row : { count: row.count, sum: row.sum };
-    rows.set(name, own === undefined ? read : { ...read, values: own });
+    const customValues = valuesByName.get(name);
+    const columns = isApdex(name) ? row : { count: row.count, sum: row.sum };
+    rows.set(name, customValues === undefined ? columns : { ...columns, values: customValues });
   }
   return { window, metrics: rows, datastores: [...rows.keys()].filter(isDatastore).sort() };
 }

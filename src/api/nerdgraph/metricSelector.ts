@@ -1,4 +1,4 @@
-import { all, any, isIn, isLike } from './nrql.ts';
+import { joinWithAnd, joinWithOr, whereIn, whereLike } from './nrql.ts';
 import { isApdex, isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 
@@ -43,12 +43,12 @@ export class MetricSelector {
     this.needsSquares = needsSquares;
     // Agents report some metrics for single transactions, too, in rows with the attribute `scope`, which a query may count
     // again (not documented). Metrics that may have such rows are therefore read where the scope is null.
-    const rollups = conditionOf(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
-    const others = conditionOf(
+    const rollups = writeCondition(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
+    const others = writeCondition(
       names.filter((name) => !isRollup(name)),
       filters.map((filter) => `%${filter}%`),
     );
-    this.condition = any([rollups, others === '' ? '' : all(['scope IS NULL', others])]);
+    this.condition = joinWithOr([rollups, others === '' ? '' : joinWithAnd(['scope IS NULL', others])]);
     this.#rememberSelected();
   }
 
@@ -64,7 +64,7 @@ export class MetricSelector {
   }
 
   /** Divides the names, or else the patterns, between two selectors; undefined for a single name or pattern. */
-  halves(): readonly [MetricSelector, MetricSelector] | undefined {
+  halve(): readonly [MetricSelector, MetricSelector] | undefined {
     const { names, filters, hasDatastores } = this;
     const hasPatterns = hasDatastores || filters.length > 0;
     const middle = names.length > 1 || !hasPatterns ? names.length >> 1 : names.length;
@@ -88,7 +88,7 @@ export class MetricSelector {
   }
 }
 
-function conditionOf(names: readonly string[], patterns: readonly string[]): string {
-  const named = names.length === 0 ? '' : isIn('metricTimesliceName', names);
-  return any([named, ...patterns.map((pattern) => isLike('metricTimesliceName', pattern))]);
+function writeCondition(names: readonly string[], patterns: readonly string[]): string {
+  const named = names.length === 0 ? '' : whereIn('metricTimesliceName', names);
+  return joinWithOr([named, ...patterns.map((pattern) => whereLike('metricTimesliceName', pattern))]);
 }

@@ -1,9 +1,9 @@
 import { MAX_BUCKETS, PLANNED_FACETS } from '../../nrql/facets.ts';
 import { expectedRows, type NeededPart, type QueryPart } from './batching.ts';
-import { metricDataKinds, metricDataOf, metricDataPart } from './metricData.ts';
+import { limitMetricDataKinds, buildMetricData, makeMetricDataPart } from './metricData.ts';
 import { ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { joined, NextCall, queriesOf } from './nextCall.ts';
+import { joinRows, NextCall, makeQueries } from './nextCall.ts';
 import { stepOf } from './nrql.ts';
 import { ITSELF, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { countQueries, readTimeslices } from './timeslices.ts';
@@ -34,19 +34,19 @@ const LIMITS: SeriesLimits = {
 };
 
 /** Reads metric data minute by minute or hour by hour. */
-export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
+export function createMetricSeriesRead(account: NerdGraphAccount): SeriesRead {
   return {
     limits: LIMITS,
     take<T extends MetricDataSubject>(subjects: Iterable<T>, chunk: SeriesChunk) {
       const next = new NextCall<T>(account.memory);
-      const kinds = metricDataKinds(facetLimit(Math.min(MAX_BUCKETS, bucketsOf(chunk))));
-      for (const subject of subjects) if (!next.add(subject, [metricDataPart(subject, kinds)])) break;
-      return next.batchOf(countQueries(account.memory, queriesOver(account, next.parts, chunk)));
+      const kinds = limitMetricDataKinds(limitFacets(Math.min(MAX_BUCKETS, countBuckets(chunk))));
+      for (const subject of subjects) if (!next.add(subject, [makeMetricDataPart(subject, kinds)])) break;
+      return next.makeBatchWithCalls(countQueries(account.memory, makeRangeQueries(account, next.parts, chunk)));
     },
     async read(subjects, chunk, call) {
-      const parts = subjects.map((subject) => metricDataPart(subject));
-      const queries = queriesOver(account, parts, chunk);
-      const found = joined(await Promise.all(queries.map((query) => readRange(account, query, call))));
+      const parts = subjects.map((subject) => makeMetricDataPart(subject));
+      const queries = makeRangeQueries(account, parts, chunk);
+      const found = joinRows(await Promise.all(queries.map((query) => readRange(account, query, call))));
       return subjects.map(({ applicationId, hostKey }): Outcome<MetricSeries> => {
         const rows = found.get(applicationId);
         const error = rows?.failureOf(hostKey);
@@ -61,17 +61,17 @@ export function metricSeriesRead(account: NerdGraphAccount): SeriesRead {
 }
 
 /** The queries of a chunk, in as many ranges as their rows need, each with the same parts. */
-function queriesOver(
+function makeRangeQueries(
   { memory }: NerdGraphAccount,
   parts: readonly NeededPart[],
   chunk: SeriesChunk,
 ): readonly TimesliceQuery[] {
   const { readFrom, to, granule } = chunk;
-  return queriesOf(parts, chunk).flatMap((query) => {
+  return makeQueries(parts, chunk).flatMap((query) => {
     const rows = query.parts.map((part) => expectedRows(part, 'application', memory));
-    const most = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
-    const buckets = Math.max(1, Math.min(MAX_BUCKETS, bucketsOf(chunk), most));
-    const limits = { maxRows: facetLimit(buckets), bucketMinutes: granule / MINUTE_S };
+    const maxBuckets = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
+    const buckets = Math.max(1, Math.min(MAX_BUCKETS, countBuckets(chunk), maxBuckets));
+    const limits = { maxRows: limitFacets(buckets), bucketMinutes: granule / MINUTE_S };
     // Whole steps, at least one.
     const step = stepOf(buckets * granule);
     const seconds = Math.max(step, Math.floor((buckets * granule) / step) * step);
@@ -89,7 +89,7 @@ async function readRange(account: NerdGraphAccount, query: TimesliceQuery, call:
   const lacking = new Map<string, { readonly range: TimeRange; readonly parts: QueryPart[] }>();
   for (const part of query.parts) {
     const rows = found.get(part.id);
-    for (const gap of gapsIn(range, rows?.window)) {
+    for (const gap of findGaps(range, rows?.window)) {
       if (gap.to - gap.from >= range.to - range.from) {
         const words = 'the response is for another time than requested';
         if (rows !== undefined) rows.failure = account.transport.failure(READS[query.read].group, words);
@@ -113,11 +113,11 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
     ([name, inside]) => [name, mergeColumns(inside.map(({ columns }) => columns))] as const,
   );
   // The window is the requested range even where buckets are missing.
-  return metricDataOf({ names: ZERO_WITHOUT_ROW }, new Map(rows), range);
+  return buildMetricData({ names: ZERO_WITHOUT_ROW }, new Map(rows), range);
 }
 
 /** The parts of the range outside the response's window; none where the window is unknown. */
-function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
+function findGaps(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
   if (window === undefined) return [];
   const before = { from: range.from, to: Math.min(range.to, window.from) };
   const after = { from: Math.max(range.from, window.to), to: range.to };
@@ -125,10 +125,10 @@ function gapsIn(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
 }
 
 /** The most facets that a query with this number of buckets is planned for: both facets and rows are limited. */
-function facetLimit(buckets: number): number {
+function limitFacets(buckets: number): number {
   return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(PLANNED_BUCKET_ROWS / buckets) - 1));
 }
 
-function bucketsOf({ readFrom, to, granule }: SeriesChunk): number {
+function countBuckets({ readFrom, to, granule }: SeriesChunk): number {
   return Math.ceil((to - readFrom) / granule);
 }

@@ -1,7 +1,7 @@
 import type { EntityList } from './accountMemory.ts';
 import { ENTITY_LOOKUP, type Document } from './documents.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { withoutPadding } from './rows.ts';
+import { trimPadding } from './rows.ts';
 import { hasMembers, isList } from '../http/validation.ts';
 import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
@@ -19,7 +19,7 @@ const MAX_LOOKED_UP = 200;
  * The entities of the earlier list that may exist although a list of `pages` pages lacks them, with the number of lists running
  * that lack them. The other missing ones are gone.
  */
-export function doubtfullyMissing(
+export function findDoubtful(
   { entities, absences }: Pick<EntityList, 'entities' | 'absences'>,
   listed: ReadonlySet<string>,
   pages: number,
@@ -43,10 +43,10 @@ export async function lookUp(
     if (failure !== undefined) throw account.transport.reportFailure(group, failure);
     for (const each of entities) {
       const guid = hasMembers(each) ? each['guid'] : undefined;
-      if (typeof guid === 'string') existing.add(withoutPadding(guid));
+      if (typeof guid === 'string') existing.add(trimPadding(guid));
     }
   });
-  return guids.filter((guid) => failures.has(guid) || existing.has(withoutPadding(guid)));
+  return guids.filter((guid) => failures.has(guid) || existing.has(trimPadding(guid)));
 }
 
 /**

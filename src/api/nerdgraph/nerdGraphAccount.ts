@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { AccountMemory } from './accountMemory.ts';
-import { all, isIn, nrql, rowsOf, TIMESLICE } from './nrql.ts';
+import { joinWithAnd, whereIn, writeNrql, readResponse, TIMESLICE } from './nrql.ts';
 import { ACCOUNTS, ACCOUNTS_IN_REGION, USER } from './documents.ts';
 import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
@@ -19,12 +19,12 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
 /** The accounts that the key sees in the region of the address. Rejects when none of a list can be read. */
 export async function listAccounts(transport: Transport, call: CallOptions): Promise<AccountListing> {
   const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
-  return transport.parseReporting('accounts', (discarded) => accountsIn(found, discarded));
+  return transport.parseReporting('accounts', (discarded) => readAccounts(found, discarded));
 }
 
 const outline = z.object({ id, name: z.string().nullish() });
 
-async function accountsIn(found: Json, discarded: Discarded): Promise<AccountListing> {
+async function readAccounts(found: Json, discarded: Discarded): Promise<AccountListing> {
   const read = await parseList(outline, found, 'accounts', discarded);
   const accounts = [...new Map(read.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
   const members = isList(found['accounts']) ? found['accounts'].length : 0;
@@ -40,7 +40,7 @@ export class NerdGraphAccount {
   readonly options: NerdGraphReaderOptions;
   #pending: Promise<number> | undefined;
   /** The last lookup for an empty application list: its time, and the reason why the key cannot read the account, if any. */
-  #lookedUp: { readonly at: number; readonly words: string | undefined } | undefined;
+  #lookedUp: { readonly lookedUpAt: number; readonly words: string | undefined } | undefined;
 
   constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
     this.transport = transport;
@@ -49,18 +49,18 @@ export class NerdGraphAccount {
   }
 
   /** The configured account number, or that of the only account that the key sees, looked up once for each key. */
-  async id(call: CallOptions): Promise<number> {
+  async resolveId(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
     const key = this.#currentKey();
     const found = this.memory.onlyAccount;
     if (found !== undefined && found.key === (key ?? found.key)) return found.id;
-    return (this.#pending ??= this.#find(key, call));
+    return (this.#pending ??= this.#findOnlyAccount(key, call));
   }
 
-  async list(call: CallOptions): Promise<AccountListing> {
+  async listVisible(call: CallOptions): Promise<AccountListing> {
     const { found } = await this.transport.read('applications', ACCOUNTS, {}, call);
-    return this.transport.parseReporting('applications', (discarded) => accountsIn(found, discarded));
+    return this.transport.parseReporting('applications', (discarded) => readAccounts(found, discarded));
   }
 
   /** Looks up, once in `detailsMs`, why a list is empty; rejects where the key does not list the account. */
@@ -73,21 +73,21 @@ export class NerdGraphAccount {
       return;
     }
     const now = monotonic();
-    if (this.#lookedUp === undefined || now - this.#lookedUp.at >= detailsMs) {
-      const { accounts, unreadable } = await this.list(call);
+    if (this.#lookedUp === undefined || now - this.#lookedUp.lookedUpAt >= detailsMs) {
+      const { accounts, unreadable } = await this.listVisible(call);
       // It may be one that cannot be read.
       const isFound = unreadable > 0 || accounts.some(({ id: each }) => each === configured);
-      const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${namesOf(accounts)}`;
+      const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${formatAccounts(accounts)}`;
       const words = `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
-      this.#lookedUp = { at: now, words: isFound ? undefined : words };
+      this.#lookedUp = { lookedUpAt: now, words: isFound ? undefined : words };
     }
     const { words } = this.#lookedUp;
     if (words !== undefined) throw this.transport.failure('applications', words, 'forbidden');
   }
 
-  async #find(key: string | undefined, call: CallOptions): Promise<number> {
+  async #findOnlyAccount(key: string | undefined, call: CallOptions): Promise<number> {
     try {
-      const { accounts, unreadable } = await this.list(call);
+      const { accounts, unreadable } = await this.listVisible(call);
       const [first] = accounts;
       const seen = accounts.length + unreadable;
       if (first !== undefined && seen === 1) {
@@ -97,7 +97,7 @@ export class NerdGraphAccount {
       const words =
         first === undefined
           ? 'the key sees no account: give its user a role in the account'
-          : `the key sees ${seen} accounts, set account_id to one of them, or write "api: rest": ${namesOf(accounts)}`;
+          : `the key sees ${seen} accounts, set account_id to one of them, or write "api: rest": ${formatAccounts(accounts)}`;
       throw this.transport.failure('applications', words, 'other');
     } finally {
       this.#pending = undefined;
@@ -118,7 +118,7 @@ export class NerdGraphAccount {
 const MAX_SHOWN = 20;
 
 /** Ids with names, for a message: the names are cut and have no control characters. */
-function namesOf(accounts: readonly ListedAccount[]): string {
+function formatAccounts(accounts: readonly ListedAccount[]): string {
   const shown = accounts.slice(0, MAX_SHOWN).map(({ id: number, name }) => {
     const plain = name.slice(0, 60).replace(/\p{C}/gu, ' ').trim();
     return plain === '' ? String(number) : `${number} (${plain})`;
@@ -137,20 +137,24 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   const { transport, memory } = account;
   const warnings: string[] = [];
   const facts: string[] = [];
-  const id = await account.id(call);
+  const id = await account.resolveId(call);
   if (account.options.isListed !== true) {
-    const { accounts, unreadable } = await account.list(call);
-    facts.push(`the key sees ${accounts.length === 0 ? 'no account' : namesOf(accounts)}; account ${id} is read`);
+    const { accounts, unreadable } = await account.listVisible(call);
+    facts.push(
+      `the key sees ${accounts.length === 0 ? 'no account' : formatAccounts(accounts)}; account ${id} is read`,
+    );
     if (unreadable === 0 && !accounts.some((each) => each.id === id)) {
       warnings.push(`account_id: the key does not list account ${id}: correct it, or give the key's user access to it`);
     }
   }
   const checked = memory.reporting.slice(0, MAX_CHECKED);
   if (checked.length === 0) return { facts, warnings };
-  const where = all([isIn('appId', checked), isIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
-  const query = nrql({ select: `count(${TIMESLICE}) AS c`, where, facet: ['appId'], range });
-  const result = await transport.whole({ group: 'applications', account: id, query }, call);
-  const rows = await transport.parseReporting('applications', () => (result === undefined ? [] : rowsOf(result).rows));
+  const where = joinWithAnd([whereIn('appId', checked), whereIn('metricTimesliceName', [SIGN_OF_LIFE, METRIC.web])]);
+  const query = writeNrql({ select: `count(${TIMESLICE}) AS c`, where, facet: ['appId'], range });
+  const result = await transport.runWhole({ group: 'applications', account: id, query }, call);
+  const rows = await transport.parseReporting('applications', () =>
+    result === undefined ? [] : readResponse(result).rows,
+  );
   // Data that a key may not read can be hidden without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {
     warnings.push(

@@ -1,15 +1,15 @@
 import { diagnose, listAccounts, NerdGraphAccount, readUser } from './nerdGraphAccount.ts';
-import { customNamesRead, listMetricNames } from './customNames.ts';
+import { createCustomNamesRead, listMetricNames } from './customNames.ts';
 import { AccountMemory, PAGE_SIZE } from './accountMemory.ts';
 import { listApplications, listKeyTransactions } from './lists.ts';
-import { goldenMetricsRead } from './goldenMetrics.ts';
+import { createGoldenMetricsRead } from './goldenMetrics.ts';
 import { listEntities, readEntityTypes } from './entityLists.ts';
-import { counterRead } from './counters.ts';
-import { hostsRead } from './hosts.ts';
-import { metricDataRead } from './metricData.ts';
-import { metricSeriesRead } from './metricSeries.ts';
-import { rowsOf, nearWindow } from './nrql.ts';
-import { rollingRead } from './rolling.ts';
+import { createCounterRead } from './counters.ts';
+import { createHostsRead } from './hosts.ts';
+import { createMetricDataRead } from './metricData.ts';
+import { createMetricSeriesRead } from './metricSeries.ts';
+import { readResponse, checkWindow } from './nrql.ts';
+import { createRollingRead } from './rolling.ts';
 import { Transport, type NerdGraphReaderOptions } from './transport.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { Client } from '../http/client.ts';
@@ -44,12 +44,12 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     user: (call) => readUser(transport, call),
     onlyAccount: () => memory.onlyAccount?.id,
     listAccounts: (call) => listAccounts(transport, call),
-    hosts: hostsRead(account),
-    rolling: rollingRead(account),
-    customNames: customNamesRead(account),
-    metricData: metricDataRead(account),
-    metricSeries: metricSeriesRead(account),
-    counters: counterRead(account),
+    hosts: createHostsRead(account),
+    rolling: createRollingRead(account),
+    customNames: createCustomNamesRead(account),
+    metricData: createMetricDataRead(account),
+    metricSeries: createMetricSeriesRead(account),
+    counters: createCounterRead(account),
     refuseCounters: (problem) => account.transport.failure('counters', problem),
     queries: {
       take: ([query]) => takeOne(query),
@@ -58,9 +58,9 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     },
     entities: {
       list: (type, call) => listEntities(account, type, call),
-      listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityList('entities', type).limit)),
+      listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityListOf('entities', type).limit)),
       types: (call) => readEntityTypes(account, call),
-      goldenMetrics: goldenMetricsRead(account),
+      goldenMetrics: createGoldenMetricsRead(account),
     },
     listApplications: ({ ids }, call) => listApplications(account, ids, call),
     listKeyTransactions: ({ ids }, call) => listKeyTransactions(account, ids, call),
@@ -85,23 +85,23 @@ async function runQuery(
   const queried = ownRange(subject, range);
   // SINCE begins a new line, because the text may end with a comment.
   const query = `${nrql}\nSINCE ${queried.from * 1000} UNTIL ${queried.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
-  const read = { group, account: await account.id(call), query, keyHeader: 'Api-Key' } as const;
-  const result = await explainTooLarge('narrow the query, or set "limit"', transport.whole(read, call));
+  const read = { group, account: await account.resolveId(call), query, keyHeader: 'Api-Key' } as const;
+  const result = await explainTooLarge('narrow the query, or set "limit"', transport.runWhole(read, call));
   if (result === undefined) {
     throw transport.failure(group, 'New Relic has no data of any application that the query names', 'other');
   }
-  return transport.parseReporting(group, () => resultOf(result, rules, queried));
+  return transport.parseReporting(group, () => readResult(result, rules, queried));
 }
 
 /** Throws a CallFailure for a response that cannot be used, or has rows missing. */
-function resultOf(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
-  const given = rowsOf(result);
-  const { rows, facets } = given;
+function readResult(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
+  const fromNewRelic = readResponse(result);
+  const { rows, facets } = fromNewRelic;
   const response = { rows, facets, otherResult: result['otherResult'], messages: messagesIn(result) };
   try {
     const incomplete = whyIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
-    return { window: nearWindow(given.window, queried), rows, facets, reading: readRows(response, rules) };
+    return { window: checkWindow(fromNewRelic.window, queried), rows, facets, reading: readRows(response, rules) };
   } catch (error) {
     throw error instanceof UnreadableRows ? new CallFailure('invalid_response', error.message) : error;
   }

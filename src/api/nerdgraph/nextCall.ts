@@ -2,7 +2,7 @@ import { Size, type NeededPart, type QueryKind, type QueryPart } from './batchin
 import type { AccountMemory } from './accountMemory.ts';
 import type { SubjectId } from './failureMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { aligned } from './nrql.ts';
+import { alignRange } from './nrql.ts';
 import type { FoundRows, TimesliceQuery } from './rows.ts';
 import { countQueries, readTimeslices } from './timeslices.ts';
 import type { CallOptions, NextBatch, TimeRange } from '../upstreamReader.ts';
@@ -57,13 +57,15 @@ export class NextCall<S> {
   }
 
   /** The subjects, and the calls of one query of each kind over this range. */
-  batch(range: TimeRange): NextBatch<S> {
+  makeBatch(range: TimeRange): NextBatch<S> {
     // Several subjects need one query of each kind, so that thousands are counted without making any.
     const isCounted = this.#conditions.size === 1 || !this.#memory.failures.isEmpty;
-    return this.batchOf(isCounted ? countQueries(this.#memory, queriesOf(this.parts, range)) : this.#kinds.size);
+    return this.makeBatchWithCalls(
+      isCounted ? countQueries(this.#memory, makeQueries(this.parts, range)) : this.#kinds.size,
+    );
   }
 
-  batchOf(calls: number): NextBatch<S> {
+  makeBatchWithCalls(calls: number): NextBatch<S> {
     if (this.subjects.length === 0) throw new RangeError('no subjects');
     return { subjects: this.subjects, calls: Math.max(1, calls) };
   }
@@ -87,10 +89,10 @@ export class NextCall<S> {
 }
 
 /** One query for the parts of each kind. */
-export function queriesOf(parts: readonly NeededPart[], range: TimeRange): TimesliceQuery[] {
+export function makeQueries(parts: readonly NeededPart[], range: TimeRange): TimesliceQuery[] {
   return Array.from(new Set(parts.map(({ kind }) => kind)), (kind) => {
-    const alike = hostsJoined(parts.filter((part) => part.kind === kind));
-    return queryOf(
+    const alike = joinHosts(parts.filter((part) => part.kind === kind));
+    return makeQuery(
       alike.some(({ selector }) => selector.needsSquares) ? { ...kind, columns: 'squares' } : kind,
       alike,
       range,
@@ -98,23 +100,23 @@ export function queriesOf(parts: readonly NeededPart[], range: TimeRange): Times
   });
 }
 
-export function queryOf(kind: QueryKind, parts: readonly QueryPart[], range: TimeRange): TimesliceQuery {
+export function makeQuery(kind: QueryKind, parts: readonly QueryPart[], range: TimeRange): TimesliceQuery {
   const { seconds } = kind;
   return {
     ...kind,
     parts,
-    range: seconds === undefined ? range : aligned({ from: range.to - seconds, to: range.to }),
+    range: seconds === undefined ? range : alignRange({ from: range.to - seconds, to: range.to }),
   };
 }
 
 /** One part for each application and each set of metrics, with all the requested hosts. */
-function hostsJoined(subjects: readonly QueryPart[]): QueryPart[] {
+function joinHosts(subjects: readonly QueryPart[]): QueryPart[] {
   const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
   for (const part of subjects) {
-    const ofSubject = parts.get(part.id) ?? [];
-    parts.set(part.id, ofSubject);
-    const alike = ofSubject.find((each) => each.part.selector.condition === part.selector.condition);
-    if (alike === undefined) ofSubject.push({ part, hosts: new Set(part.hosts) });
+    const subjectParts = parts.get(part.id) ?? [];
+    parts.set(part.id, subjectParts);
+    const alike = subjectParts.find((each) => each.part.selector.condition === part.selector.condition);
+    if (alike === undefined) subjectParts.push({ part, hosts: new Set(part.hosts) });
     else for (const host of part.hosts ?? []) alike.hosts.add(host);
   }
   return [...parts.values()]
@@ -128,17 +130,17 @@ export async function readQueries(
   queries: readonly TimesliceQuery[],
   call: CallOptions,
 ): Promise<FoundRows> {
-  return joined(await Promise.all(queries.map((query) => readTimeslices(account, query, call))));
+  return joinRows(await Promise.all(queries.map((query) => readTimeslices(account, query, call))));
 }
 
 /** The rows of several queries; those of later ones are appended. */
-export function joined([first = new Map(), ...others]: readonly FoundRows[]): FoundRows {
+export function joinRows([first = new Map(), ...others]: readonly FoundRows[]): FoundRows {
   if (others.length === 0) return first;
-  const all = new Map(first);
+  const joined = new Map(first);
   for (const [id, rows] of others.flatMap((each) => [...each])) {
-    const before = all.get(id);
-    if (before === undefined) all.set(id, rows);
+    const before = joined.get(id);
+    if (before === undefined) joined.set(id, rows);
     else before.append(rows);
   }
-  return all;
+  return joined;
 }

@@ -19,7 +19,7 @@ export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName'
  * @param parts.range Unix seconds in whole minutes; `to` is exclusive
  * @param parts.bucketMinutes minutes per bucket; undefined: one row over the whole range
  */
-export function nrql({
+export function writeNrql({
   select,
   where,
   facet = [],
@@ -43,30 +43,30 @@ export function nrql({
 }
 
 /** @param values at least one; numbers are ids */
-export function isIn(attribute: Attribute, values: readonly (string | number)[]): string {
+export function whereIn(attribute: Attribute, values: readonly (string | number)[]): string {
   const literals = values.map((value) => (typeof value === 'string' ? literal(value) : String(value)));
   return literals.length === 1 ? `${attribute} = ${literals.join('')}` : `${attribute} IN (${literals.join(',')})`;
 }
 
 /** `%` stands for any characters; New Relic ignores case, so callers match the returned names again. */
-export function isLike(attribute: Attribute, pattern: string): string {
+export function whereLike(attribute: Attribute, pattern: string): string {
   return `${attribute} LIKE ${literal(pattern)}`;
 }
 
 /** The conditions together; an empty one is left out. */
-export function all(conditions: readonly string[]): string {
+export function joinWithAnd(conditions: readonly string[]): string {
   return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
 /** Any of the conditions, ready to be a part of `all`; an empty one is left out. */
-export function any(conditions: readonly string[]): string {
+export function joinWithOr(conditions: readonly string[]): string {
   const some = conditions.filter((condition) => condition !== '');
   if (some.length < 2) return some.join('');
   return `(${some.map((each) => (each.includes(' AND ') ? `(${each})` : each)).join(' OR ')})`;
 }
 
 /** The range moved back to whole steps, with the same length: New Relic may move any other (its page "Query time range"). */
-export function aligned({ from, to }: TimeRange): TimeRange {
+export function alignRange({ from, to }: TimeRange): TimeRange {
   const step = stepOf(to - from);
   const end = Math.floor(to / step) * step;
   return { from: end - (to - from), to: end };
@@ -105,12 +105,12 @@ export const FULL = new Incomplete(`it has ${MAX_FACETS} rows, the most of New R
  * The rows of a response; why not where rows or data are missing: there are as many rows as New Relic's limit allows,
  * `otherResult` has data, or a message says that the result is not whole.
  */
-export function completeRowsOf(
+export function readCompleteRows(
   result: Json,
   facets: readonly string[],
   bucketed: boolean,
-): ReturnType<typeof rowsOf> | Incomplete {
-  const response = rowsOf(result);
+): ReturnType<typeof readResponse> | Incomplete {
+  const response = readResponse(result);
   const { rows } = response;
   const isFull = bucketed
     ? rows.length >= MAX_BUCKET_ROWS || countFacets(rows, facets) >= MAX_FACETS
@@ -125,7 +125,7 @@ export function completeRowsOf(
 }
 
 /** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */
-export function rowsOf(response: Json): {
+export function readResponse(response: Json): {
   readonly rows: unknown[];
   /** Unix seconds, whole minutes: the range of the response; undefined where it does not say it. */
   readonly window: TimeRange | undefined;
@@ -151,7 +151,7 @@ export function rowsOf(response: Json): {
 }
 
 /** The window of a response, which may end a step of its length earlier than requested, at least 5 minutes, and not later. */
-export function nearWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
+export function checkWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   const maxLag = Math.max(MAX_LAG, stepOf(to - from));
   const share = (window.to - window.from) / (to - from);

@@ -3,7 +3,7 @@ import type { NeededPart, QueryKind, QueryPart } from './batching.ts';
 import { BROWSER_METRICS } from './metricData.ts';
 import { MetricSelector } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, queriesOf, queryOf, readQueries } from './nextCall.ts';
+import { NextCall, makeQueries, makeQuery, readQueries } from './nextCall.ts';
 import { ITSELF, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { countQueries } from './timeslices.ts';
 import type { BatchRead, Outcome, RollingSubject, TimeRange } from '../upstreamReader.ts';
@@ -37,35 +37,35 @@ const SELECTORS = {
  * Reads rolling values from timeslices, and those of key transactions from the data of their own entities and applications: no
  * public page documents the window and scale of New Relic's own figures.
  */
-export function rollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
+export function createRollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
   const { memory } = account;
   return {
     take<T extends RollingSubject>(subjects: Iterable<T>, range: TimeRange) {
       const next = new NextCall<T>(memory);
-      for (const subject of subjects) if (!next.add(subject, partsOf(account, subject))) break;
-      const isOfKeyTransactions = next.parts[0]?.kind === ROLLING.keyTransaction;
-      return isOfKeyTransactions
-        ? next.batchOf(countQueries(memory, withOwners(next.parts, range)))
-        : next.batch(range);
+      for (const subject of subjects) if (!next.add(subject, makeParts(account, subject))) break;
+      const hasKeyTransactions = next.parts[0]?.kind === ROLLING.keyTransaction;
+      return hasKeyTransactions
+        ? next.makeBatchWithCalls(countQueries(memory, makeQueriesWithOwners(next.parts, range)))
+        : next.makeBatch(range);
     },
     async read(subjects, range, call) {
       // A list may arrive during the call.
-      const parts = subjects.map((subject) => partsOf(account, subject)[0]);
+      const parts = subjects.map((subject) => makeParts(account, subject)[0]);
       const found = await readQueries(
         account,
-        withOwners(
+        makeQueriesWithOwners(
           parts.flatMap((part) => part ?? []),
           range,
         ),
         call,
       );
-      return subjects.map((subject, index) => outcomeIn(account, found, subject, parts[index]));
+      return subjects.map((subject, index) => makeOutcome(account, found, subject, parts[index]));
     },
   };
 }
 
 /** None for a key transaction that cannot be read, because its entity is unknown. */
-function partsOf(
+function makeParts(
   { memory }: NerdGraphAccount,
   { applicationId: id = 0, hostKey, keyTransactionId }: RollingSubject,
 ): readonly NeededPart[] {
@@ -82,14 +82,14 @@ function partsOf(
 }
 
 /** The queries of the parts; key transactions need one of their applications, too. */
-function withOwners(parts: readonly NeededPart[], range: TimeRange): readonly TimesliceQuery[] {
-  const queries = queriesOf(parts, range);
+function makeQueriesWithOwners(parts: readonly NeededPart[], range: TimeRange): readonly TimesliceQuery[] {
+  const queries = makeQueries(parts, range);
   if (parts[0]?.kind !== ROLLING.keyTransaction) return queries;
-  return [...queries, queryOf(ROLLING.owners, ownersOf(parts), range)];
+  return [...queries, makeQuery(ROLLING.owners, makeOwnerParts(parts), range)];
 }
 
 /** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */
-function ownersOf(parts: readonly QueryPart[]): QueryPart[] {
+function makeOwnerParts(parts: readonly QueryPart[]): QueryPart[] {
   const names = new Map<number, Set<string>>();
   for (const { keyTransaction } of parts) {
     if (keyTransaction?.applicationId === undefined) continue;
@@ -101,7 +101,7 @@ function ownersOf(parts: readonly QueryPart[]): QueryPart[] {
 }
 
 /** @param part as it was when the query was made; undefined: the subject had none */
-function outcomeIn(
+function makeOutcome(
   account: NerdGraphAccount,
   found: FoundRows,
   { hostKey, keyTransactionId }: RollingSubject,
@@ -112,7 +112,7 @@ function outcomeIn(
   if (error !== undefined) return { error };
   const { from = 0, to = part?.kind.seconds ?? 0 } = rows?.window ?? {};
   if (keyTransactionId === undefined) {
-    return { value: rollingOf(rows?.rows.get(hostKey ?? ITSELF) ?? new Map(), to - from) };
+    return { value: calculateRolling(rows?.rows.get(hostKey ?? ITSELF) ?? new Map(), to - from) };
   }
   if (part?.keyTransaction === undefined) {
     const known = account.memory.keyTransactions.get(keyTransactionId);
@@ -129,7 +129,7 @@ function outcomeIn(
   const metrics = owner?.rows.get(ITSELF);
   const apdex = metrics?.get(apdexName(part.keyTransaction) ?? '');
   const row = rows?.rows.get(ITSELF)?.get(ITSELF);
-  return { value: keyTransactionOf(row, apdex, metrics !== undefined, to - from) };
+  return { value: calculateKeyTransaction(row, apdex, metrics !== undefined, to - from) };
 }
 
 const WEB_TRANSACTION = 'WebTransaction/';
@@ -145,7 +145,7 @@ function apdexName({ transactionName = '' }: KeyTransactionDetails): string | un
  * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or
  * where its denominator is 0. The Apdex target of an application comes with the list.
  */
-export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
+export function calculateRolling(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
   const reports = rows.size > 0;
   const count = (name: string): number | undefined => rows.get(name)?.count ?? (reports ? 0 : undefined);
   const web = count(METRIC.web);
@@ -175,7 +175,7 @@ export function rollingOf(rows: ReadonlyMap<string, Columns>, seconds: number): 
  *
  * @param reports true if the owning application has rows, so that a missing `row` means no requests
  */
-export function keyTransactionOf(
+export function calculateKeyTransaction(
   row: Columns | undefined,
   apdex: Columns | undefined,
   reports: boolean,

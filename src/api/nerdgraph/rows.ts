@@ -1,6 +1,14 @@
-import { columnsOf, conditionOf, type Batch, type QueryKind, type QueryPart } from './batching.ts';
+import { columnsOf, writeCondition, type Batch, type QueryKind, type QueryPart } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { all, completeRowsOf, Incomplete, nearWindow, nrql, TIMESLICE, type Attribute } from './nrql.ts';
+import {
+  joinWithAnd,
+  readCompleteRows,
+  Incomplete,
+  checkWindow,
+  writeNrql,
+  TIMESLICE,
+  type Attribute,
+} from './nrql.ts';
 import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { BOUNDS } from '../http/response.ts';
@@ -45,13 +53,13 @@ export class SubjectRows {
       else for (const [name, row] of metrics) before.set(name, row);
     }
     for (const [host, metrics] of other.buckets) {
-      const own = entryOf(this.buckets, host, () => new Map<string, Timeslice[]>());
-      for (const [name, rows] of metrics) entryOf(own, name, () => []).push(...rows);
+      const bucketsByName = getOrAdd(this.buckets, host, () => new Map<string, Timeslice[]>());
+      for (const [name, rows] of metrics) getOrAdd(bucketsByName, name, () => []).push(...rows);
     }
   }
 
   /** Records the window of a response; false: it differs from the earlier one. */
-  meet(window: TimeRange, isBucketed: boolean): boolean {
+  recordWindow(window: TimeRange, isBucketed: boolean): boolean {
     const before = this.window ?? window;
     // Buckets have times of their own, so their responses may differ.
     this.window = isBucketed ? sharedRange(before, window) : before;
@@ -64,13 +72,13 @@ export class SubjectRows {
   }
 
   /** The number of datastore metrics of the host with the most, or of `ITSELF`; undefined where nothing was read. */
-  datastores(): number | undefined {
+  countDatastores(): number | undefined {
     const hosts = [...this.rows.values(), ...this.buckets.values()];
     if (this.failure !== undefined || hosts.length === 0) return undefined;
-    return hosts.reduce((most, metrics) => {
+    return hosts.reduce((highest, metrics) => {
       let datastores = 0;
       for (const name of metrics.keys()) if (isDatastore(name)) datastores += 1;
-      return Math.max(most, datastores);
+      return Math.max(highest, datastores);
     }, 0);
   }
 }
@@ -118,7 +126,7 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
 /** How messages name the subject of a row, before its name or id. */
 const SUBJECTS = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
 
-export function subjectInWords({ displayName, id }: QueryPart, groupBy: QueryKind['groupBy']): string {
+export function describeSubject({ displayName, id }: QueryPart, groupBy: QueryKind['groupBy']): string {
   return `${SUBJECTS[groupBy]}${displayName ?? id}`;
 }
 
@@ -138,15 +146,15 @@ export async function queryBatch(
   const { group } = READS[read.query.read];
   if (golden !== undefined) return queryGolden(read, batch, golden, retries, isAlone);
   if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
-  const condition = conditionOf(batch, groupBy);
+  const condition = writeCondition(batch, groupBy);
   // Data other than timeslices may have an application's id, too.
-  const where = all([condition, columns === 'names' ? `${TIMESLICE} IS NOT NULL` : '']);
+  const where = joinWithAnd([condition, columns === 'names' ? `${TIMESLICE} IS NOT NULL` : '']);
   const select = groupBy === 'key_transaction' ? KEY_TRANSACTION_COLUMNS : COLUMNS[columns];
   const facet = FACETS[groupBy];
-  const query = nrql({ select, where, facet, range, bucketMinutes });
+  const query = writeNrql({ select, where, facet, range, bucketMinutes });
   // Reads of counters have few rows, so that other work need not wait for a response of the size that backfill may have.
   const bounds = bucketMinutes === undefined || group === 'counters' ? BOUNDS.query : BOUNDS.series;
-  return run(read, batch, { group, account: read.accountId, query, retries, bounds }, facet);
+  return runBatchQuery(read, batch, { group, account: read.accountId, query, retries, bounds }, facet);
 }
 
 async function queryGolden(
@@ -161,27 +169,32 @@ async function queryGolden(
   const { memory } = read.account;
   const columns = columnsOf(batch, read.query);
   const ids = batch.map(({ id }) => recordId(String(id), source.eventObjectId) ?? '');
-  const runIn = (form: 'mixed' | 'separate'): Promise<BatchEnd> => {
+  const runWithForm = (form: 'mixed' | 'separate'): Promise<BatchEnd> => {
     const query = goldenQuery(source, columns, ids, range, form);
     const post = { group, account: read.accountId, query, retries, bounds: BOUNDS.query, keyHeader: 'Api-Key' };
-    return run(read, batch, post, [source.attribute]);
+    return runBatchQuery(read, batch, post, [source.attribute]);
   };
   const hasNumbers = source.eventObjectId === 'DOMAIN_IDS' && ids.some(isCanonicalInteger);
-  const end = await runIn(memory.idListForm ?? 'mixed');
+  const end = await runWithForm(memory.idListForm ?? 'mixed');
   if (!hasNumbers || memory.idListForm !== undefined) return end;
   const isFailed = typeof end === 'string' || end instanceof UpstreamError || end instanceof Incomplete;
   if (!isFailed) memory.idListForm = 'mixed';
   // New Relic may refuse a list with numbers and texts (not documented), so two lists are tried.
   if (isAlone || !(end instanceof UpstreamError) || end.failure.reason !== 'other') return end;
-  const again = await runIn('separate');
+  const again = await runWithForm('separate');
   if (!(again instanceof UpstreamError)) memory.idListForm = 'separate';
   return again;
 }
 
 /** Runs a query, and reads its response. */
-async function run(read: RowsRead, batch: Batch, query: NrqlRead, attributes: readonly string[]): Promise<BatchEnd> {
+async function runBatchQuery(
+  read: RowsRead,
+  batch: Batch,
+  query: NrqlRead,
+  attributes: readonly string[],
+): Promise<BatchEnd> {
   const { transport } = read.account;
-  const end = await transport.nrql(query, read.call);
+  const end = await transport.runNrql(query, read.call);
   if (end === 'too_big') return new Incomplete('New Relic says that it is too big', true);
   if (typeof end === 'string' || end instanceof UpstreamError) return end;
   try {
@@ -229,39 +242,40 @@ function takeRows(
 ): Incomplete | undefined {
   const isBucketed = query.bucketMinutes !== undefined;
   const isNames = query.columns === 'names';
-  const response = completeRowsOf(result, attributes, isBucketed);
+  const response = readCompleteRows(result, attributes, isBucketed);
   if (response instanceof Incomplete) return response;
-  const window = isBucketed || isNames ? response.window : nearWindow(response.window, query.range);
+  const window = isBucketed || isNames ? response.window : checkWindow(response.window, query.range);
   if (window === undefined && !isNames) {
     throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   }
   const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.failure(READS[query.read].group, words);
-  const failOf = (part: QueryPart, words: string): UpstreamError => fail(`${words} (${subjectInWords(part, groupBy)})`);
+  const failPart = (part: QueryPart, words: string): UpstreamError =>
+    fail(`${words} (${describeSubject(part, groupBy)})`);
   const targets = new Map<string, RowsTarget | undefined>();
-  const all = batch.map((part): RowsTarget => {
+  const allTargets = batch.map((part): RowsTarget => {
     const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
     const target = { part, hosts, rows: new SubjectRows(), bad: new Set<string>() };
     const id = golden === undefined ? String(part.id) : recordId(String(part.id), golden.eventObjectId);
     if (id === undefined) target.rows.failure = fail(`the guid of ${part.displayName ?? part.id} has no id`);
-    else targets.set(withoutPadding(id), targets.has(withoutPadding(id)) ? undefined : target);
+    else targets.set(trimPadding(id), targets.has(trimPadding(id)) ? undefined : target);
     return target;
   });
   const columns = columnsOf(batch, query).map((column, index) => [column, `m${index}`] as const);
-  const into = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
+  const stored = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
   // Promises of the call keep its response until a full garbage collection: without its rows it is small.
-  for (const row of response.rows.splice(0)) takeRow(into, row);
-  for (const { part, bad, rows: subjectRows } of all) {
+  for (const row of response.rows.splice(0)) takeRow(stored, row);
+  for (const { part, bad, rows: subjectRows } of allTargets) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;
-    if (golden !== undefined && bad.size > 0) subjectRows.failure ??= failOf(part, 'two rows are about one entity');
+    if (golden !== undefined && bad.size > 0) subjectRows.failure ??= failPart(part, 'two rows are about one entity');
     else if (bad.size > 0) {
-      const failure = failOf(part, 'a count or a sum cannot be read');
+      const failure = failPart(part, 'a count or a sum cannot be read');
       for (const host of bad) subjectRows.failures.set(host, failure);
     }
     rows.append(subjectRows);
-    if (!isNames && window !== undefined && !rows.meet(window, isBucketed) && golden === undefined) {
-      rows.failure = failOf(part, 'two responses are for different times');
+    if (!isNames && window !== undefined && !rows.recordWindow(window, isBucketed) && golden === undefined) {
+      rows.failure = failPart(part, 'two responses are for different times');
     }
   }
   return undefined;
@@ -274,7 +288,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
   const { groupBy } = query;
   const [id = ''] = keys;
   // How New Relic writes a number among several facets is not documented: `7.0` means 7.
-  const target = targets.get(withoutPadding(id)) ?? targets.get(String(Number(id)));
+  const target = targets.get(trimPadding(id)) ?? targets.get(String(Number(id)));
   if (target === undefined) {
     const isSubject = groupBy === 'key_transaction' || groupBy === 'entity' || /^\d{1,16}$/.test(id.slice(0, 20));
     if (!isSubject) throw new CallFailure('invalid_response', NO_SUBJECT);
@@ -298,7 +312,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
   }
   const isNames = query.columns === 'names';
   const read = isNames ? NO_COLUMNS : readColumns(row, name, discarded);
-  const metrics = entryOf(target.rows.rows, host, () => new Map<string, Columns>());
+  const metrics = getOrAdd(target.rows.rows, host, () => new Map<string, Columns>());
   // A second row for the same key makes both unreliable.
   if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
   else metrics.set(name, read);
@@ -325,11 +339,11 @@ function takeBucket(
   }
   if (!isWanted) return;
   // Empty buckets are returned as zeros; columns without a value may be null.
-  const { c, t, x } = row;
-  if (c === 0 && (t === 0 || t === null) && (x === 0 || x === null)) return;
+  const { c: count, t: sum, x: exclusive } = row;
+  if (count === 0 && (sum === 0 || sum === null) && (exclusive === 0 || exclusive === null)) return;
   const read = readColumns(row, name, discarded);
-  const metrics = entryOf(target.rows.buckets, host, () => new Map<string, Timeslice[]>());
-  const list = entryOf(metrics, name, () => []);
+  const metrics = getOrAdd(target.rows.buckets, host, () => new Map<string, Timeslice[]>());
+  const list = getOrAdd(metrics, name, () => []);
   if (read !== undefined && !list.some((each) => each.from === from)) list.push({ from, to, columns: read });
   else if (query.keepsUnreadable === true) list.push({ from, to, columns: NO_COLUMNS });
   else target.bad.add(host);
@@ -337,37 +351,36 @@ function takeBucket(
 
 /** The columns of a row; undefined where its count or its sum cannot be read. */
 function readColumns(row: Json, name: string, discarded: Discarded): Columns | undefined {
-  const { c, t, x, mn, mx, q } = row;
   const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
-  const count = amountOf(c, false);
-  const sum = amountOf(t, mayBeNegative);
+  const count = readAmount(row['c'], false);
+  const sum = readAmount(row['t'], mayBeNegative);
   if (count === undefined || sum === undefined) return undefined;
   return {
     count,
     sum,
-    exclusive: amountOf(x, mayBeNegative, discarded),
-    min: amountOf(mn, mayBeNegative, discarded),
-    max: amountOf(mx, mayBeNegative, discarded),
-    squares: amountOf(q, false, discarded),
+    exclusive: readAmount(row['x'], mayBeNegative, discarded),
+    min: readAmount(row['mn'], mayBeNegative, discarded),
+    max: readAmount(row['mx'], mayBeNegative, discarded),
+    squares: readAmount(row['q'], false, discarded),
   };
 }
 
 /** @param discarded what counts an unreadable value as left out */
-function amountOf(value: unknown, mayBeNegative: boolean, discarded?: Discarded): number | undefined {
+function readAmount(value: unknown, mayBeNegative: boolean, discarded?: Discarded): number | undefined {
   if (typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative)) return value;
   if (value !== undefined) discarded?.add('value', 'results');
   return undefined;
 }
 
 /** The value of a key; a missing value is made by `make`, and stored. */
-function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));
   return value;
 }
 
 /** Guids are base64, with its padding or without. */
-export function withoutPadding(guid: string): string {
+export function trimPadding(guid: string): string {
   let end = guid.length;
   while (guid[end - 1] === '=') end -= 1;
   return end === guid.length ? guid : guid.slice(0, end);

@@ -5,13 +5,13 @@ import {
   keyOf,
   packBatches,
   planQueries,
-  withColumns,
+  selectColumns,
   type ApartBatch,
   type Batch,
   type QueryKind,
   type QueryPart,
 } from './batching.ts';
-import { endingOf, failBatch, failureOf, setApartBy, settle, type Ending } from './batchEnds.ts';
+import { endingOf, failBatch, failureOf, markSetApart, recordIfDone, type Ending } from './batchEnds.ts';
 import { Division } from './division.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { queryBatch, SubjectRows, type BatchEnd, type FoundRows, type RowsRead, type TimesliceQuery } from './rows.ts';
@@ -42,10 +42,10 @@ export async function readTimeslices(
   const found = new Map(parts.map(({ id }) => [id, new SubjectRows()]));
   if (parts.length === 0) return found;
   try {
-    const read: RowsRead = { account, accountId: await account.id(call), query, found, call };
+    const read: RowsRead = { account, accountId: await account.resolveId(call), query, found, call };
     const repeats: RowsRead = { ...read, call: { ...call, isRepeat: true } };
     await Promise.all([...batches.map((batch) => readBatch(read, batch)), readApart(repeats, apart)]);
-    for (const part of parts) learn(memory, part, query, found.get(part.id));
+    for (const part of parts) recordFoundSizes(memory, part, query, found.get(part.id));
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     for (const rows of found.values()) rows.failure = error;
@@ -66,7 +66,7 @@ async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
   const ending = end === undefined ? undefined : endingOf(end);
   if (ending === 'passing') failures.recordPassing(query.read, ids);
   else failures.clearPassing(query.read, ids);
-  if (end !== undefined && settle(read, batch, end)) return;
+  if (end !== undefined && recordIfDone(read, batch, end)) return;
   if (isDivided(batch, query, ending) && !transport.http.isFailing(call)) {
     // One batch of an account is divided at a time.
     const division = memory.lastDivision.then(() => new Division(read, batch).run(end));
@@ -86,7 +86,7 @@ async function readOtherColumns(read: RowsRead, batch: Batch, key: ApartKey): Pr
   const open = columnsOf(part, query).filter(
     (name) => found.get(key.id)?.columns.has(name) !== true && isBad?.has(name) !== true,
   );
-  if (open.length > 0) await readAlone(read, { key, batch: withColumns(part, open) });
+  if (open.length > 0) await readAlone(read, { key, batch: selectColumns(part, open) });
 }
 
 /** @param ending undefined: the batch ended in a passing failure twice running, and was not read again */
@@ -131,16 +131,16 @@ async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<vo
   const parts =
     bad.size === 0
       ? [batch]
-      : [columns.filter((column) => !isBad(column)), columns.filter(isBad)].map((some) => withColumns(batch, some));
+      : [columns.filter((column) => !isBad(column)), columns.filter(isBad)].map((some) => selectColumns(batch, some));
   const found: string[] = [];
   for (const part of parts.filter(({ length }) => length > 0)) {
     if (!failures.beginCallAlone(key, account.options.requestsPerMinute)) {
       const { error } = failures.lastOf(key) ?? {};
-      if (error !== undefined) failBatch(read, part, setApartBy(error));
+      if (error !== undefined) failBatch(read, part, markSetApart(error));
       return;
     }
     const end = await queryBatch(read, part, 'none', true);
-    if (settle(read, part, end)) continue;
+    if (recordIfDone(read, part, end)) continue;
     const ending = endingOf(end);
     const isRefusedInPart = ending === 'refused' && part.length === 1 && columnsOf(part, query).length > 1;
     if (ending === 'too_big' || ending === 'unmatched' || isRefusedInPart) {
@@ -150,7 +150,7 @@ async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<vo
       continue;
     }
     const error = failureOf(read, part, end);
-    failBatch(read, part, ending === 'account' ? error : setApartBy(error));
+    failBatch(read, part, ending === 'account' ? error : markSetApart(error));
     if (ending === 'account') return;
   }
   const [failure] = batch.flatMap((part) => read.found.get(part.id)?.failureOf(keyOf(part, query).host) ?? []);
@@ -159,17 +159,17 @@ async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<vo
 }
 
 /** Stores the sizes found, from which the size of the next response is expected. */
-function learn(
+function recordFoundSizes(
   memory: AccountMemory,
   { id, selector, hosts }: QueryPart,
   query: TimesliceQuery,
   rows: SubjectRows | undefined,
 ): void {
-  const datastores = selector.hasDatastores ? rows?.datastores() : undefined;
+  const datastores = selector.hasDatastores ? rows?.countDatastores() : undefined;
   // A series is read in several ranges, and datastores may be missing in one of them, so their number does not fall.
-  const least = query.bucketMinutes === undefined ? 0 : memory.sizes(id).datastores;
-  if (datastores !== undefined) memory.saw(id, { datastores: Math.max(least, datastores) });
+  const least = query.bucketMinutes === undefined ? 0 : memory.sizesOf(id).datastores;
+  if (datastores !== undefined) memory.recordSizes(id, { datastores: Math.max(least, datastores) });
   if (rows === undefined || rows.failureOf(undefined) !== undefined) return;
-  if (selector.filters.length > 0) memory.saw(id, { matches: rows.rows.values().next().value?.size ?? 0 });
-  if (query.groupBy === 'host' && hosts === undefined) memory.saw(id, { hosts: rows.rows.size });
+  if (selector.filters.length > 0) memory.recordSizes(id, { matches: rows.rows.values().next().value?.size ?? 0 });
+  if (query.groupBy === 'host' && hosts === undefined) memory.recordSizes(id, { hosts: rows.rows.size });
 }

@@ -1,4 +1,4 @@
-import { badKeyOf, failedBelow, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
+import { findBadKey, readFailedFields, judge, mayReportError, type FailedFields, type Meaning } from './failures.ts';
 import { NRQL, type Document } from './documents.ts';
 import type { Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/response.ts';
@@ -58,7 +58,7 @@ export class Transport {
   }
 
   /** Runs one NRQL query. Rejects only with the reason of the signal. */
-  async nrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
+  async runNrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
     const { group, account, query, bounds = BOUNDS.query } = read;
     try {
       const variables = { account, nrql: query, timeout: this.#timeout };
@@ -98,14 +98,14 @@ export class Transport {
       inspect: (parsed, status) => {
         const verdict = judge(parsed, status, document);
         meaning = verdict?.meaning;
-        if (list !== undefined) failed = failedBelow(parsed, status, [...root, ...list]);
+        if (list !== undefined) failed = readFailedFields(parsed, status, [...root, ...list]);
         // For a query, a size error or the report that nothing matched is not a failure, because each tells the caller how to
         // continue.
         const isResult = document === NRQL && (meaning === 'too_big' || meaning === 'unmatched');
         return isResult ? undefined : verdict?.failure;
       },
       mayBeOverload: mayReportError,
-      inspectRefusal: badKeyOf,
+      inspectRefusal: findBadKey,
       retries,
     };
     const response = await this.http.call(endpointOf(group), request, policy, call);
@@ -115,8 +115,8 @@ export class Transport {
   }
 
   /** Runs a query that cannot be read in parts; undefined where no application of the query has data. */
-  async whole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
-    const end = await this.nrql(read, call);
+  async runWhole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
+    const end = await this.runNrql(read, call);
     if (end instanceof UpstreamError) throw end;
     if (end === 'too_big')
       throw this.failure(read.group, 'the query, or its result, is too big: narrow it', 'too_large');

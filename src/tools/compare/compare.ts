@@ -1,4 +1,4 @@
-import { aligned } from '../../api/nerdgraph/nrql.ts';
+import { alignRange } from '../../api/nerdgraph/nrql.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { windowAt } from '../../collect/inventory/window.ts';
@@ -85,7 +85,7 @@ export async function compare(
   const listed = new Set(overNerdGraph.map(({ id }) => id));
   if (!overRest.some(({ id }) => listed.has(id))) throw new Error(nothingInCommon(overRest, overNerdGraph));
   // NerdGraph answers long ranges only from step to step, so a long window ends on a step. REST takes any range.
-  const window = aligned(windowAt(now, config.collection));
+  const window = alignRange(windowAt(now, config.collection));
   const read = ({ config: account }: LiveAccount, name: string): AccountConfig => ({
     ...account,
     name,

@@ -29,21 +29,24 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
   const policy = { group: 'queries', retries: 'none' } as const;
   return {
     live,
-    accountId: () => account.id(call),
+    accountId: () => account.resolveId(call),
     types: async () => (await live.reader.entities?.types(call)) ?? [],
     /** Reads entities, or the user. */
     read: async (document: Document, variables: Json): Promise<Json> =>
       (await transport.read('entities', document, variables, call, { retries: 'none' })).found,
     /** The result of a query that should succeed; it has no rows where no application has data. */
     result: async (nrql: string): Promise<Json & { readonly results: readonly Json[] }> => {
-      const result = await transport.whole({ ...policy, account: await account.id(call), query: nrql }, call);
+      const result = await transport.runWhole({ ...policy, account: await account.resolveId(call), query: nrql }, call);
       return { ...result, results: objectsIn(result?.['results']) };
     },
     /** Runs a query that New Relic may refuse, with a timeout in seconds. Rejects for any other failure. */
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
       // The transport sends New Relic a timeout one second shorter than that of its own request.
       const timed = new Transport(http, { ...ofReader, requestTimeoutMs: 1000 * (timeout + 1) });
-      const end = await timed.nrql({ ...policy, account: other ?? (await account.id(call)), query: nrql }, call);
+      const end = await timed.runNrql(
+        { ...policy, account: other ?? (await account.resolveId(call)), query: nrql },
+        call,
+      );
       if (!(end instanceof UpstreamError)) return end;
       const { reason, status, code } = end.failure;
       // Without a class, an error of the server is one that passes.

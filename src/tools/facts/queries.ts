@@ -1,4 +1,4 @@
-import { rowsOf } from '../../api/nerdgraph/nrql.ts';
+import { readResponse } from '../../api/nerdgraph/nrql.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import type { Judged } from './evidence.ts';
@@ -39,7 +39,7 @@ export function written(nrql: string, { largest, to }: AskedAccount, over = 600,
 export async function ask(account: AskedAccount, nrql: string, over?: number, delay?: number): Promise<Answer> {
   const { text, range } = written(nrql, account, over, delay);
   const result = await account.result(text);
-  return { result, rows: result.results, window: rowsOf(result).window, range, largest: account.largest };
+  return { result, rows: result.results, window: readResponse(result).window, range, largest: account.largest };
 }
 
 export const probe = (asked: string, check: Fact['check'], row: About): Row => ({ asked, check, ...row });

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { planChunks } from '../../../src/tools/backfill/planBackfill.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { selectorOf } from '../../../src/api/nerdgraph/metricData.ts';
-import { conditionOf, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
+import { writeCondition, planQueries, expectedRows } from '../../../src/api/nerdgraph/batching.ts';
 import { PLANNED_FACETS } from '../../../src/nrql/facets.ts';
 import { AccountMemory } from '../../../src/api/nerdgraph/accountMemory.ts';
-import { nrql } from '../../../src/api/nerdgraph/nrql.ts';
+import { writeNrql } from '../../../src/api/nerdgraph/nrql.ts';
 import { MetricSelector } from '../../../src/api/nerdgraph/metricSelector.ts';
 import type { MetricDataResult, MetricSeries, Outcome } from '../../../src/api/upstreamReader.ts';
 import { metricDataOf, METRICS, NOW, RANGE } from './nerdGraphReading.ts';
@@ -269,13 +269,13 @@ describe('the plan of queries', () => {
   const fleetOf = (applications: number, hosts: number): AccountMemory => {
     const fleet = new AccountMemory(() => 0);
     const listed = { language: 'java', reporting: true, hosts };
-    fleet.listed(Array.from({ length: applications }, (_, index) => ({ id: index + 1, ...listed })));
+    fleet.storeApplications(Array.from({ length: applications }, (_, index) => ({ id: index + 1, ...listed })));
     return fleet;
   };
   const callsOf = (applications: number, hosts: number, groupBy: 'application' | 'host', types?: number): number => {
     const fleet = fleetOf(applications, hosts);
     const parts = Array.from({ length: applications }, (_, index) => {
-      if (types !== undefined) fleet.saw(index + 1, { datastores: types });
+      if (types !== undefined) fleet.recordSizes(index + 1, { datastores: types });
       const named =
         groupBy === 'host' ? Array.from({ length: hosts }, (__, host) => `host-${host}.example`) : undefined;
       return { id: index + 1, selector: all[groupBy], hosts: named, namesHosts: false };
@@ -286,8 +286,11 @@ describe('the plan of queries', () => {
         PLANNED_FACETS,
       );
       expect(
-        nrql({ select: 'count(newrelic.timeslice.value) AS c', where: conditionOf(batch, groupBy), range: RANGE })
-          .length,
+        writeNrql({
+          select: 'count(newrelic.timeslice.value) AS c',
+          where: writeCondition(batch, groupBy),
+          range: RANGE,
+        }).length,
       ).toBeLessThanOrEqual(8_000);
     }
     return batches.length;
@@ -311,25 +314,25 @@ describe('the plan of queries', () => {
     const { batches } = planQueries(parts, fleetOf(0, 0), { ...KIND, groupBy: 'key_transaction' });
     expect(batches.flat()).toEqual(parts);
     expect(batches.length).toBeLessThanOrEqual(7);
-    for (const batch of batches) expect(conditionOf(batch, 'key_transaction').length).toBeLessThan(7_700);
+    for (const batch of batches) expect(writeCondition(batch, 'key_transaction').length).toBeLessThan(7_700);
   });
 
   it('names equal requests once, whoever made them', () => {
     const partsWith = (selectorOf: () => MetricSelector) =>
       [1, 2].map((id) => ({ id, selector: selectorOf(), hosts: undefined, namesHosts: false }));
     const apart = partsWith(() => new MetricSelector(METRICS.names));
-    expect(conditionOf(apart, 'application')).toEqual(
-      conditionOf(
+    expect(writeCondition(apart, 'application')).toEqual(
+      writeCondition(
         partsWith(() => apart[0]!.selector),
         'application',
       ),
     );
-    expect(conditionOf(apart, 'application').match(/Apdex'/g)).toHaveLength(2);
+    expect(writeCondition(apart, 'application').match(/Apdex'/g)).toHaveLength(2);
   });
 
   it('puts what is too large for one query alone', () => {
     const fleet = fleetOf(3, 10);
-    fleet.saw(2, { hosts: 600 });
+    fleet.recordSizes(2, { hosts: 600 });
     const parts = [1, 2, 3].map((id) => ({ id, selector: all.host, hosts: ['a'], namesHosts: false }));
     const { batches } = planQueries(parts, fleet, { ...KIND, groupBy: 'host' });
     expect(batches.map((batch) => batch.map(({ id }) => id))).toEqual([[2], [1, 3]]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { badKeyOf, judge, mayReportError, TABLE } from '../../../src/api/nerdgraph/failures.ts';
+import { findBadKey, judge, mayReportError, TABLE } from '../../../src/api/nerdgraph/failures.ts';
 
 const ROOT = ['actor', 'account', 'nrql'];
 const GOOD = { actor: { account: { nrql: { results: [] } } } };
@@ -229,10 +229,10 @@ describe('the body of a response', () => {
 
   it('of another status says more than the status only for a bad key', () => {
     const badKey = { errors: [{ message: 'x', extensions: { error_code: 'BAD_API_KEY' } }] };
-    expect([400, 500, 403].map((status) => badKeyOf(badKey, status)?.reason)).toEqual(['auth', 'auth', undefined]);
-    expect(badKeyOf({ errors: [{ message: 'BAD_API_KEY' }] }, 400)).toBeUndefined();
-    expect(badKeyOf(undefined, 500)).toBeUndefined();
-    expect(badKeyOf({ errors: [{ message: 'x' }] }, 403)).toBeUndefined();
+    expect([400, 500, 403].map((status) => findBadKey(badKey, status)?.reason)).toEqual(['auth', 'auth', undefined]);
+    expect(findBadKey({ errors: [{ message: 'BAD_API_KEY' }] }, 400)).toBeUndefined();
+    expect(findBadKey(undefined, 500)).toBeUndefined();
+    expect(findBadKey({ errors: [{ message: 'x' }] }, 403)).toBeUndefined();
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doubtfullyMissing } from '../../../src/api/nerdgraph/missingEntities.ts';
+import { findDoubtful } from '../../../src/api/nerdgraph/missingEntities.ts';
 import type { CallKind, FaultRuleInput } from '../../../simulator/faults/faultRules.ts';
 import type { Reading } from '../support/reading.ts';
 import { startBoth } from './nerdGraphReading.ts';
@@ -24,7 +24,7 @@ describe('what a list lacks', () => {
     ['is in doubt up to 200', earlier(200), [], 2, Object.fromEntries(guids(200).map((guid) => [guid, 1]))],
     ['is gone at once beyond 200', earlier(201), [], 2, {}],
   ])('%s', (_, before, listed, pages, doubtful) => {
-    expect(Object.fromEntries(doubtfullyMissing(before, new Set(listed), pages))).toEqual(doubtful);
+    expect(Object.fromEntries(findDoubtful(before, new Set(listed), pages))).toEqual(doubtful);
   });
 });
 

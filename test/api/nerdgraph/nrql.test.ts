@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { all, any, isIn, isLike, nrql, TIMESLICE } from '../../../src/api/nerdgraph/nrql.ts';
+import { joinWithAnd, joinWithOr, whereIn, whereLike, writeNrql, TIMESLICE } from '../../../src/api/nerdgraph/nrql.ts';
 
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 const COUNT = `count(${TIMESLICE}) AS c`;
@@ -41,12 +41,15 @@ const hostile = fc.oneof(
 
 describe('a query of NRQL', () => {
   it('reads as the service expects it', () => {
-    const where = all([
-      isIn('appId', [1, 2]),
-      any([isIn('metricTimesliceName', ['HttpDispatcher']), isLike('metricTimesliceName', 'Datastore/%/allWeb')]),
+    const where = joinWithAnd([
+      whereIn('appId', [1, 2]),
+      joinWithOr([
+        whereIn('metricTimesliceName', ['HttpDispatcher']),
+        whereLike('metricTimesliceName', 'Datastore/%/allWeb'),
+      ]),
     ]);
     const query = { select: COUNT, where, facet: ['appId', 'metricTimesliceName'], range: RANGE } as const;
-    expect(nrql(query)).toBe(
+    expect(writeNrql(query)).toBe(
       'SELECT count(newrelic.timeslice.value) AS c FROM Metric ' +
         "WHERE appId IN (1,2) AND (metricTimesliceName = 'HttpDispatcher' OR metricTimesliceName LIKE 'Datastore/%/allWeb') " +
         'FACET appId, metricTimesliceName SINCE 1795095300000 UNTIL 1795097100000 LIMIT MAX',
@@ -54,23 +57,32 @@ describe('a query of NRQL', () => {
   });
 
   it.each([
-    ['an equality', isIn('host', ["it's"]), "host = 'it\\'s'"],
-    ['a backslash', isIn('host', ['C:\\x']), "host = 'C:\\\\x'"],
-    ['conditions in conditions', all(['a', any(['b', all(['c', '', any(['d'])])])]), 'a AND (b OR (c AND d))'],
-    ['none as nothing', all([any([]), any(['']), all([])]), ''],
+    ['an equality', whereIn('host', ["it's"]), "host = 'it\\'s'"],
+    ['a backslash', whereIn('host', ['C:\\x']), "host = 'C:\\\\x'"],
+    [
+      'conditions in conditions',
+      joinWithAnd(['a', joinWithOr(['b', joinWithAnd(['c', '', joinWithOr(['d'])])])]),
+      'a AND (b OR (c AND d))',
+    ],
+    ['none as nothing', joinWithAnd([joinWithOr([]), joinWithOr(['']), joinWithAnd([])]), ''],
   ])('writes %s', (_, condition, text) => {
     expect(condition).toBe(text);
   });
 
   it('asks for buckets of minutes', () => {
-    const query = { select: COUNT, where: isIn('appId', [1]), facet: ['metricTimesliceName'], range: RANGE } as const;
-    expect(nrql({ ...query, bucketMinutes: 1 })).toMatch(/ LIMIT MAX TIMESERIES 1 minute$/);
-    expect(nrql({ ...query, bucketMinutes: 60 })).toMatch(/ LIMIT MAX TIMESERIES 60 minutes$/);
+    const query = {
+      select: COUNT,
+      where: whereIn('appId', [1]),
+      facet: ['metricTimesliceName'],
+      range: RANGE,
+    } as const;
+    expect(writeNrql({ ...query, bucketMinutes: 1 })).toMatch(/ LIMIT MAX TIMESERIES 1 minute$/);
+    expect(writeNrql({ ...query, bucketMinutes: 60 })).toMatch(/ LIMIT MAX TIMESERIES 60 minutes$/);
   });
 
   it('asks for names without a limit of rows, because there is one row', () => {
     const select = 'uniques(metricTimesliceName, 10000) AS names';
-    expect(nrql({ select, where: isIn('appId', [1]), range: RANGE })).toBe(
+    expect(writeNrql({ select, where: whereIn('appId', [1]), range: RANGE })).toBe(
       'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = 1 SINCE 1795095300000 UNTIL 1795097100000',
     );
   });
@@ -79,11 +91,11 @@ describe('a query of NRQL', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 5 }), hostile, (names, pattern) => {
         const [first = ''] = names;
-        const where = all([
-          isIn('metricTimesliceName', names),
-          any([isLike('metricTimesliceName', pattern), isIn('host', [first])]),
+        const where = joinWithAnd([
+          whereIn('metricTimesliceName', names),
+          joinWithOr([whereLike('metricTimesliceName', pattern), whereIn('host', [first])]),
         ]);
-        const text = nrql({ select: COUNT, where, facet: ['appId'], range: RANGE });
+        const text = writeNrql({ select: COUNT, where, facet: ['appId'], range: RANGE });
         const { literals, rest } = literalsOf(text);
         expect(literals).toEqual([...names, pattern, first]);
         expect(rest).toBe(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completeRowsOf, nearWindow, rowsOf as allRowsOf } from '../../../src/api/nerdgraph/nrql.ts';
+import { readCompleteRows, checkWindow, readResponse as allRowsOf } from '../../../src/api/nerdgraph/nrql.ts';
 import { RANGE } from './nerdGraphReading.ts';
 
 const FACETS = ['appId', 'metricTimesliceName'];
@@ -20,7 +20,7 @@ describe('a result with rows of buckets', () => {
     ['with few facets is whole', rowsOf(20, 366), false],
     ['with as many rows as the service gives may lack others', rowsOf(500, 100), true],
   ])('%s', (_, results, isTruncated) => {
-    const response = completeRowsOf({ results, metadata }, FACETS, true);
+    const response = readCompleteRows({ results, metadata }, FACETS, true);
     expect('rows' in response ? response.rows.length : undefined).toBe(isTruncated ? undefined : results.length);
   });
 });
@@ -40,7 +40,7 @@ describe('the window that was answered', () => {
     const timeWindow = { begin: begin * 1000, end: end * 1000 };
     const response = allRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } });
     try {
-      return nearWindow(response.window, range);
+      return checkWindow(response.window, range);
     } catch (error) {
       return (error as Error).message;
     }

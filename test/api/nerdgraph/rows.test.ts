@@ -26,7 +26,7 @@ describe('the datastores of what was found of an application', () => {
     ['are those of the host that has most of them', { a: [MYSQL], b: [MYSQL, REDIS], c: [WEB] }, 2],
     ['are unknown where nothing was found', {}, undefined],
   ])('%s', (_, hosts, expected) => {
-    expect(found(hosts).datastores()).toBe(expected);
+    expect(found(hosts).countDatastores()).toBe(expected);
   });
 
   it('are matched again by their case, which the LIKE of New Relic ignores', () => {
@@ -38,7 +38,7 @@ describe('the datastores of what was found of an application', () => {
   it('are unknown where the read failed, whatever was found before', () => {
     const failed = found({ [ITSELF]: [MYSQL] });
     failed.failure = new UpstreamError('down', { reason: 'server' });
-    expect(failed.datastores()).toBeUndefined();
+    expect(failed.countDatastores()).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { metricDataOf } from '../../../src/api/nerdgraph/metricData.ts';
-import { keyTransactionOf, rollingOf } from '../../../src/api/nerdgraph/rolling.ts';
+import { buildMetricData } from '../../../src/api/nerdgraph/metricData.ts';
+import { calculateKeyTransaction, calculateRolling } from '../../../src/api/nerdgraph/rolling.ts';
 import { mergeColumns, type Columns } from '../../../src/formulas/metricInputs.ts';
 import { kindOf, NEED_SQUARES, VALUES, valuesOf as valuesOfRows } from '../../../src/formulas/valueFormulas.ts';
 import { nerdgraphValuesOf } from '../../../src/metrics/customMetrics.ts';
@@ -149,14 +149,14 @@ describe('the values that need the sum of squares', () => {
 describe('the result for an application or a host', () => {
   it('counts 0 what is known to have happened never, and only that', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
-    const { window, metrics } = metricDataOf({ names }, new Map([['Memory/Physical', row()]]), RANGE);
+    const { window, metrics } = buildMetricData({ names }, new Map([['Memory/Physical', row()]]), RANGE);
     expect([...metrics.keys()]).toEqual(['Memory/Physical', 'HttpDispatcher', 'Errors/all']);
     expect(metrics.get('Errors/all')).toMatchObject({ count: 0 });
     expect(window).toEqual(RANGE);
   });
 
   it('is empty for what is silent', () => {
-    expect(metricDataOf({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
+    expect(buildMetricData({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
@@ -170,7 +170,10 @@ describe('the result for an application or a host', () => {
         row(),
       ]),
     );
-    expect(metricDataOf({ names: [] }, rows, RANGE).datastores).toEqual(['Datastore/a/allWeb', 'Datastore/b/allWeb']);
+    expect(buildMetricData({ names: [] }, rows, RANGE).datastores).toEqual([
+      'Datastore/a/allWeb',
+      'Datastore/b/allWeb',
+    ]);
   });
 });
 
@@ -213,23 +216,23 @@ describe('rolling values', () => {
       ['OtherTransaction/all', row({ count: 10 })],
       ['Errors/all', row({ count: 1 })],
     ]);
-    expect(rollingOf(jobs, 240).summary).toMatchObject({
+    expect(calculateRolling(jobs, 240).summary).toMatchObject({
       responseTime: undefined,
       requestRate: 0,
       errorRate: 0.1,
       apdexScore: undefined,
     });
     const quiet = new Map([['Agent/MetricsReported/count', row()]]);
-    expect(rollingOf(quiet, 240).summary).toMatchObject({
+    expect(calculateRolling(quiet, 240).summary).toMatchObject({
       responseTime: undefined,
       requestRate: 0,
       errorRate: undefined,
     });
-    expect(rollingOf(new Map(), 240).summary?.requestRate).toBeUndefined();
+    expect(calculateRolling(new Map(), 240).summary?.requestRate).toBeUndefined();
   });
 
   it('have times in seconds', () => {
-    const values = rollingOf(
+    const values = calculateRolling(
       new Map([
         ['HttpDispatcher', row()],
         ['EndUser', row()],
@@ -241,14 +244,14 @@ describe('rolling values', () => {
   });
 
   it('of a silent key transaction are no requests while its application reports, and nothing else', () => {
-    expect(keyTransactionOf(undefined, row(), true, 600).summary).toMatchObject({
+    expect(calculateKeyTransaction(undefined, row(), true, 600).summary).toMatchObject({
       requestRate: 0,
       responseTime: undefined,
       errorRate: undefined,
       apdexScore: undefined,
     });
-    expect(keyTransactionOf(undefined, undefined, false, 600).summary?.requestRate).toBeUndefined();
-    expect(keyTransactionOf(row({ count: 60, sum: 30, exclusive: 3 }), row(), true, 600).summary).toMatchObject({
+    expect(calculateKeyTransaction(undefined, undefined, false, 600).summary?.requestRate).toBeUndefined();
+    expect(calculateKeyTransaction(row({ count: 60, sum: 30, exclusive: 3 }), row(), true, 600).summary).toMatchObject({
       requestRate: 0.1,
       responseTime: 0.5,
       errorRate: 0.05,
