@@ -6,7 +6,7 @@ import type { GoldenMetric } from '../upstreamReader.ts';
 import type { Json } from '../http/validation.ts';
 import type { Group } from '../../reads/reads.ts';
 
-/** Fields that only the full entity of a key transaction has; the queries of its rolling values need them. */
+/** Fields that only the full entity of a key transaction has. The queries of its rolling values need them. */
 export interface KeyTransactionDetails {
   readonly guid: string;
   readonly apdexTarget: number | undefined;
@@ -14,43 +14,43 @@ export interface KeyTransactionDetails {
   readonly applicationId: number | undefined;
 }
 
-/** Size of New Relic's pages of entities; a larger one cannot be requested. */
+/** Entities on a page. New Relic allows no larger page. */
 export const PAGE_SIZE = 200;
 
-/** The list of the entities of one type, for one group: fields and pages differ. */
+/** The entities of one type for one group. Groups request different fields and page sizes. */
 export interface EntityList {
-  /** The number of entities on a page; lower where pages were too big. */
+  /** Entities to request for each page. A page that is too big, or times out, lowers the limit. */
   limit: number;
-  /** The entities of the last search by guid, with the names of their fields in New Relic. */
+  /** Entities of the last search by guid, with New Relic's field names. */
   entities: ReadonlyMap<string, Json>;
-  /** Entities that the last searches lacked, but that may exist, with the number of these searches. */
+  /** Entities that the last searches lacked but that may exist, with the number of searches that lacked them. */
   absences: ReadonlyMap<string, number>;
 }
 
-/** Assumed number of hosts, datastore types and matching custom names of an application before they are read. */
+/** Hosts, datastore types and matching custom names that are assumed until the first read of an application. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
-/** Facts learned about an account. A reload hands them to the next reader, with what the previous one still finishes. */
+/** Remembers facts about an account. A reload passes it on; reads of the previous reader still update it. */
 export class AccountMemory {
   readonly failures: FailureMemory;
   readonly omissions: Omissions;
-  /** The end of the last division of a batch, for which the next one waits. */
+  /** Settles when the last division of a batch ends. The next division waits for it. */
   lastDivision: Promise<unknown> = Promise.resolve();
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
-  /** Fields of key transactions that only their full entities have, by guid. */
+  /** Details of key transactions, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
-  /** The key transactions of the last list by id, or the error if their details were never read. */
+  /** Key transactions of the last list by id; an error where the details were never read. */
   keyTransactions: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
   readonly #entityLists = new Map<string, EntityList>();
-  /** Equal definitions of golden metrics are one object. */
+  /** Golden metric definitions by their JSON, so that entities with equal definitions share one list. */
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
-  /** The form in which New Relic accepts a list of ids that may be numbers or texts; undefined: not known yet. */
+  /** How New Relic accepts ids where some are numbers and some texts; undefined: unknown yet. */
   idListForm: 'mixed' | 'separate' | undefined;
   /** True once an application list was not empty. */
   hasListed = false;
-  /** The applications of the last list: the key cannot see others. */
+  /** The applications of the last list. The key sees no other applications. */
   applications: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
-  /** Sizes as last read, also of owners of key transactions that are not on the list: the next list removes those. */
+  /** Sizes as last read. The next list removes the sizes of unlisted applications, which may own key transactions. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
 
   constructor(monotonic: () => number) {
@@ -66,7 +66,7 @@ export class AccountMemory {
     return list;
   }
 
-  /** Stores the whole application list, and removes the records of applications that are no longer on it. */
+  /** Stores the whole application list, and forgets the sizes of applications that are not on it. */
   storeApplications(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
     this.applications = new Map(
       applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
@@ -85,7 +85,7 @@ export class AccountMemory {
     return [...this.applications].filter(([, { reporting }]) => reporting === true).map(([id]) => id);
   }
 
-  /** Sizes as last read; before the first read the number of hosts comes from the list. */
+  /** Returns the sizes as last read. Before the first read, the number of hosts comes from the list. */
   sizesOf(id: SubjectId): Readonly<typeof FIRST_SIZES> {
     const { hosts, datastores, matches } = this.#sizes.get(id) ?? {};
     return {

@@ -5,10 +5,10 @@ import type { SplitReason } from '../upstreamReader.ts';
 import { UpstreamError } from '../upstreamError.ts';
 import { READS, type Group } from '../../reads/reads.ts';
 
-/** The status of a call that the plan of the account refuses. */
+/** HTTP status for a call that the account's plan does not include. */
 const PAYMENT_REQUIRED = 402;
 
-/** What to change where one subject is too large for a query, by the group of the read. */
+/** What a user can change when one subject is too large for a query, by group. */
 const REMEDIES: Partial<Record<Group, string>> = {
   applications: 'leave it out (applications.exclude)',
   application_metrics: 'leave it out (applications.exclude)',
@@ -21,8 +21,8 @@ const REMEDIES: Partial<Record<Group, string>> = {
 };
 
 /**
- * How the query of a batch ended, which decides what happens (docs/nerdgraph.md, "What breaks a batch"). `account`: New Relic
- * refuses the account; `passing`: it gave no answer; `incomplete`: it says that data are missing, for which a query may be too large.
+ * How the query of a batch ended (docs/nerdgraph.md, "What breaks a batch"). `account`: New Relic refuses the account.
+ * `passing`: New Relic gave no answer. `incomplete`: New Relic reports missing data; a smaller query may return them.
  */
 export type Ending = 'good' | 'refused' | 'timeout' | 'too_big' | 'incomplete' | 'unmatched' | 'passing' | 'account';
 
@@ -38,14 +38,14 @@ export function endingOf(end: BatchEnd): Ending {
   return reason === 'forbidden' || isAnswer === true ? 'refused' : 'passing';
 }
 
-/** Why a batch is read again in parts, by how it ended; `error` for the others. */
+/** The reason to report when a batch is divided; `error` for endings without a row. */
 export const SPLIT_REASONS: Partial<Record<Ending, SplitReason>> = {
   timeout: 'timeout',
   too_big: 'truncated',
   incomplete: 'truncated',
 };
 
-/** Fails the subjects of a batch, their hosts, or of golden metrics their columns. */
+/** Records an error for each host of a batch, each golden metric, or else each subject. */
 export function failBatch({ query, found }: RowsRead, batch: Batch, error: UpstreamError): void {
   for (const { id, hosts, selector } of batch) {
     const rows = found.get(id);
@@ -56,7 +56,7 @@ export function failBatch({ query, found }: RowsRead, batch: Batch, error: Upstr
   }
 }
 
-/** The failure of a batch whose query had no result that can be used. */
+/** Returns the failure of a batch whose query has no usable result. */
 export function failureOf({ account, query }: RowsRead, batch: Batch, end: BatchEnd | undefined): UpstreamError {
   if (end instanceof UpstreamError && endingOf(end) !== 'too_big') return end;
   const cause = end instanceof UpstreamError || end instanceof Incomplete ? end : FULL;
@@ -64,7 +64,7 @@ export function failureOf({ account, query }: RowsRead, batch: Batch, end: Batch
   const [subject = '', ...others] = new Set(batch.map((part) => describeSubject(part, query.groupBy)));
   const why = cause instanceof Incomplete ? cause.why : cause.message;
   const isTooLarge = cause instanceof UpstreamError || cause.isTooLarge;
-  // What New Relic says of the data may be true of the whole account, so that no application is to blame.
+  // A message about the data may concern the whole account, so it blames no application of a shared batch.
   const said = others.length === 0 ? `${subject}: ${why}` : why;
   const large = `${[subject, ...others].join(', ')}: too large for one query: ${REMEDIES[group] ?? ''}; ${why}`;
   return account.transport.failure(group, isTooLarge ? large : said, 'too_large', { isTooBig: true });
@@ -74,7 +74,7 @@ export function isRefused(end: BatchEnd | undefined): boolean {
   return end !== undefined && endingOf(end) === 'refused';
 }
 
-/** Records that a batch was read, or that New Relic has no data of its only subject, which is left out for a time; else false. */
+/** Records a batch as read, or leaves out its only subject for a time if that has no data; false if neither is true. */
 export function recordIfDone({ account, query }: RowsRead, batch: Batch, end: BatchEnd): boolean {
   const { memory, options } = account;
   const ids = new Set(batch.map(({ id }) => id));
@@ -88,7 +88,7 @@ export function recordIfDone({ account, query }: RowsRead, batch: Batch, end: Ba
   return true;
 }
 
-/** The failure of a subject that is now read apart, once in its interval. */
+/** Marks the failure of a subject that is apart: reads retry the subject once in its interval. */
 export function markSetApart(error: UpstreamError): UpstreamError {
   return new UpstreamError(error.message, { ...error.failure, isSetApart: true });
 }

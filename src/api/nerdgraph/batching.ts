@@ -6,56 +6,56 @@ import { MetricSelector } from './metricSelector.ts';
 import type { ApartKey, SubjectId } from './failureMemory.ts';
 import { frameLength, idLength, literal, recordId, sourceKey, type GoldenSource } from '../../nrql/goldenMetric.ts';
 
-/** Limit for the characters of a query. New Relic has one, but no public page documents it. */
+/** Maximum length of a query. New Relic has a limit, but no public page documents it. */
 const MAX_CHARACTERS = 8_000;
-/** Characters of a query without its conditions, and of a condition without its ids, hosts and metrics. */
+/** Length of a query without its conditions, and of a condition without ids, hosts and metrics. */
 const FRAME = 420;
 const CONDITION_FRAME = 70;
 
-/** A subject in a query: metrics of an application or of its hosts, a key transaction, or golden metrics of an entity. */
+/** What one subject asks of a query: metrics of an application or its hosts, a key transaction, or golden metrics. */
 export interface QueryPart {
   readonly id: SubjectId;
   readonly selector: MetricSelector;
-  /** The requested hosts; undefined: the application itself, or all of its hosts. */
+  /** Requested hosts; undefined: the application itself, or all of its hosts. */
   readonly hosts?: readonly string[] | undefined;
-  /** True if the query names these hosts. Otherwise it reads all hosts of the application, which takes a shorter text. */
+  /** True if the query names these hosts. Without names, the query is shorter and reads all hosts. */
   readonly namesHosts?: boolean;
-  /** The name in messages, where the id means nothing to users. */
+  /** Name in messages, if the id means nothing to users. */
   readonly displayName?: string;
-  /** Of a key transaction: what the query of its application needs. */
+  /** Set for a key transaction: the query of its application needs these details. */
   readonly keyTransaction?: KeyTransactionDetails;
 }
 
 export type Batch = readonly QueryPart[];
 
-/** A part of a query that a subject needs. */
+/** A part, with the kind of query that reads it. */
 export interface NeededPart extends QueryPart {
   readonly kind: QueryKind;
 }
 
-/** How a read is queried in rows. */
+/** How one kind of data is read in rows. */
 export interface QueryKind {
-  /** Calls are counted by its group, and failures are remembered under its name. */
+  /** The kind. Its group counts the calls; its name is part of the key of remembered failures. */
   readonly read: Kind;
-  /** The subject of a row: a metric of an application or of a host, a key transaction, or an entity with golden metrics. */
+  /** What a row is about: a metric of an application or host, a key transaction, or an entity with golden metrics. */
   readonly groupBy: 'application' | 'host' | 'key_transaction' | 'entity';
-  /** The source of golden metrics; their selected values are the columns of the query. */
+  /** Source of golden metrics. The SELECT expressions of golden metrics are the columns of the query. */
   readonly golden?: GoldenSource;
-  /** `names`: only facets are used. `sums`: counts, sums. `values` (default): extremes, too. `squares`: sums of squares, too. */
+  /** `names`: facets only. `sums`: counts, sums. `values` (default): also extremes. `squares`: also sums of squares. */
   readonly columns?: 'names' | 'sums' | 'values' | 'squares';
-  /** Limit for the expected rows of a query; 4,500 by default. */
+  /** Limit for the expected rows of a query; `PLANNED_FACETS` by default. */
   readonly maxRows?: number | undefined;
   /** Minutes per bucket; undefined: one row over the whole range. */
   readonly bucketMinutes?: number;
-  /** True: unreadable buckets are kept without columns, and others outside the window left out; by default they fail. */
+  /** True: unreadable buckets stay without columns, buckets outside the window are ignored. By default both fail. */
   readonly keepsUnreadable?: true;
-  /** The longest time for which a subject without data is left out, in milliseconds; undefined: as lookups are kept. */
+  /** Maximum time to leave out a subject without data, in milliseconds; `detailsMs` is another limit. */
   readonly maxOmissionMs?: number;
-  /** The length, in seconds, of a window that ends with the range; undefined: the range itself. */
+  /** Length in seconds of a window that ends with the range; undefined: the range itself. */
   readonly seconds?: number;
 }
 
-/** The expected size of the query for a batch. */
+/** Adds up the expected size of the query for a batch. */
 export class Size {
   fits = true;
   #rows = 0;
@@ -83,7 +83,7 @@ export class Size {
     if (typeof id === 'number') this.#characters += String(id).length + 1;
     else if (golden === undefined) this.#characters += literal(id).length + 1;
     else this.#characters += idLength(recordId(id, golden.eventObjectId) ?? '', golden.eventObjectId);
-    // Applications with the same request and without named hosts share the text of the condition.
+    // Applications with the same metrics share one condition, unless the query names hosts.
     const { condition } = selector;
     if (namesHosts || !this.#sharedTexts.has(condition)) this.#characters += CONDITION_FRAME + condition.length;
     if (!namesHosts) this.#sharedTexts.add(condition);
@@ -92,7 +92,7 @@ export class Size {
   }
 }
 
-/** The expected rows of a part, by the numbers of hosts, datastore types and matching names that were last seen. */
+/** Returns the expected rows of a part, from the last known numbers of hosts, datastore types and matching names. */
 export function expectedRows(
   { id, selector, hosts, namesHosts }: QueryPart,
   groupBy: QueryKind['groupBy'],
@@ -106,13 +106,13 @@ export function expectedRows(
   return groupBy !== 'host' ? rows : rows * (namesHosts === true && hosts !== undefined ? hosts.length : sizes.hosts);
 }
 
-/** A batch that is read apart from all others: one subject, or a column of golden metrics of all that have it. */
+/** A batch that is read alone: one subject, or one column of golden metrics with all entities that have it. */
 export interface ApartBatch {
   readonly key: ApartKey;
   readonly batch: Batch;
 }
 
-/** The batches in which the parts are read when nothing fails, and what is apart; parts that are left out are in none. */
+/** Plans shared batches, and batches of subjects that are apart. Skips parts that are left out. */
 export function planQueries(
   parts: readonly QueryPart[],
   memory: AccountMemory,
@@ -141,7 +141,7 @@ export function planQueries(
   return { batches: [...returning, ...packBatches(together, memory, kind)], apart };
 }
 
-/** Parts in as few batches as fit into queries. */
+/** Packs parts into as few batches as possible. Divides a part that is too large for a query. */
 export function packBatches(parts: readonly QueryPart[], memory: AccountMemory, kind: QueryKind): Batch[] {
   const batches: Batch[] = [];
   let batch: QueryPart[] = [];
@@ -169,17 +169,17 @@ function nameHosts(part: QueryPart, { groupBy }: QueryKind): QueryPart {
   return { ...part, namesHosts: part.hosts !== undefined && groupBy === 'host' };
 }
 
-/** The key of one subject, or of one host, under which its failures are remembered. */
+/** Returns the key under which failures of a subject, or of its only host, are remembered. */
 export function keyOf({ id, hosts }: QueryPart, { read }: QueryKind): ApartKey {
   return { read, id, host: hosts?.length === 1 ? hosts[0] : undefined };
 }
 
-/** The key of a column of golden metrics, for all entities that have it. */
+/** Returns the key of a column of golden metrics. All entities with the column share the key. */
 export function columnKey({ golden }: QueryKind, column: string): ApartKey {
   return { read: 'golden metric', id: golden === undefined ? column : `${sourceKey(golden)} ${column}` };
 }
 
-/** The parts without columns of golden metrics that are apart, and a batch for each of these columns. */
+/** Takes golden metrics that are apart out of the parts. Returns the rest, and a batch for each such column. */
 function separateColumns(
   parts: readonly QueryPart[],
   { failures }: AccountMemory,
@@ -194,7 +194,7 @@ function separateColumns(
   return [selectColumns(parts, others), apart.map(([column, key]) => ({ key, batch: selectColumns(parts, [column]) }))];
 }
 
-/** The part without its hosts that are apart, which then names its hosts, and a batch for each of these. */
+/** Takes hosts that are apart out of a part. Returns the rest, which names its hosts, and a batch for each host. */
 function separateHosts(
   part: QueryPart,
   { failures }: AccountMemory,
@@ -212,13 +212,13 @@ function separateHosts(
   return [others.length === 0 ? undefined : { ...part, hosts: others, namesHosts: true }, apart];
 }
 
-/** Divides a batch, by application, then by host, then by metric, until each part fits into a query, if it can. */
+/** Halves a batch by application, then by host, then by metric, until each half fits into a query or is indivisible. */
 function divideToFit(batch: Batch, memory: AccountMemory, kind: QueryKind): Batch[] {
   const halves = Size.measure(batch, memory, kind).fits ? undefined : halve(batch);
   return halves === undefined ? [batch] : halves.flatMap((half) => divideToFit(half, memory, kind));
 }
 
-/** Halves a batch by application; one application by host, or else by metric; undefined if neither is possible. */
+/** Halves a batch by application, and one application by host or else by metric; undefined if it is indivisible. */
 export function halve(batch: Batch): readonly [Batch, Batch] | undefined {
   const [part] = batch;
   if (part === undefined) return undefined;
@@ -236,7 +236,7 @@ export function halve(batch: Batch): readonly [Batch, Batch] | undefined {
   return [[{ ...part, namesHosts, selector: first }], [{ ...part, namesHosts, selector: second }]];
 }
 
-/** Halves the columns of golden metrics; undefined for one column. */
+/** Halves a batch by columns of golden metrics; undefined for fewer than two columns. */
 export function halveColumns(batch: Batch, kind: QueryKind): readonly [Batch, Batch] | undefined {
   const columns = columnsOf(batch, kind);
   if (columns.length < 2) return undefined;
@@ -244,7 +244,7 @@ export function halveColumns(batch: Batch, kind: QueryKind): readonly [Batch, Ba
   return [selectColumns(batch, columns.slice(0, middle)), selectColumns(batch, columns.slice(middle))];
 }
 
-/** The parts with no other columns of golden metrics than these; without the parts that have none of them. */
+/** Reduces the parts to these columns of golden metrics. Drops parts that have none of these columns. */
 export function selectColumns(batch: Batch, columns: readonly string[]): Batch {
   const wanted = new Set(columns);
   const narrowed = new Map<MetricSelector, MetricSelector>();
@@ -259,20 +259,20 @@ export function selectColumns(batch: Batch, columns: readonly string[]): Batch {
   });
 }
 
-/** The columns of golden metrics that a batch reads, each once; none of other data. */
+/** Returns the columns of golden metrics in a batch without duplicates; none for other data. */
 export function columnsOf(batch: Batch, { golden }: QueryKind): readonly string[] {
   if (golden === undefined) return [];
-  // Subjects share few selectors.
+  // Thousands of subjects share a few selectors.
   const selectors = new Set(batch.map(({ selector }) => selector));
   return [...new Set([...selectors].flatMap(({ names }) => names))];
 }
 
-/** True for a batch with several subjects: applications, hosts, key transactions or entities. */
+/** True for a batch with several subjects or several named hosts. */
 export function isShared(batch: Batch): boolean {
   return batch.length > 1 || (batch[0]?.hosts?.length ?? 1) > 1;
 }
 
-/** The condition for the subjects and metrics of a batch; subjects with the same metrics share a part of it. */
+/** Writes the WHERE condition of a batch. Subjects with the same metrics share one term. */
 export function writeCondition(batch: Batch, groupBy: QueryKind['groupBy']): string {
   const shared = new Map<string, SubjectId[]>();
   const conditions: string[] = [];

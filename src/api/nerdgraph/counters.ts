@@ -14,7 +14,7 @@ import {
 } from '../upstreamReader.ts';
 import { MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
-/** The queries of minutes over a range: parsing a response with more rows would block the event loop for too long. */
+/** Reads minutes over a range. Parsing a response with more than `maxRows` would block the event loop for too long. */
 function makeKind({ from, to }: TimeRange): QueryKind {
   return {
     read: 'counters',
@@ -23,7 +23,7 @@ function makeKind({ from, to }: TimeRange): QueryKind {
     maxRows: Math.floor(PLANNED_FACETS / ((to - from) / MINUTE_S)),
     bucketMinutes: 1,
     keepsUnreadable: true,
-    // Each read covers the last ten minutes again, so no minute is lost by the omission.
+    // Each read covers the last ten minutes again, so leaving out the subject loses no minute.
     maxOmissionMs: 10 * MINUTE_MS,
   };
 }
@@ -32,7 +32,7 @@ function makePart({ applicationId, metrics }: MetricDataSubject, kind: QueryKind
   return { id: applicationId, selector: selectorOf(metrics, 'names'), kind };
 }
 
-/** Reads minutes for counters. A response for a part of the range is used for that part; no further call reads the rest. */
+/** Reads minutes for counters. Accepts a response for a part of the range, and makes no call for the rest. */
 export function createCounterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
   return {
     take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {

@@ -21,17 +21,17 @@ import {
 } from '../upstreamReader.ts';
 import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 
-/** Limit of New Relic for the names of one query; the response does not say when there are more. */
+/** New Relic's limit for the names of one query. A response does not say that names are missing. */
 const MAX_NAMES = 10_000;
-/** Limit for the queries of one list: a list that needs more is longer than a person can use. */
+/** Limit for the queries of one list. A list that needs more queries is too long for a person. */
 const MAX_QUERIES = 500;
 const SELECTION = `uniques(metricTimesliceName, ${MAX_NAMES}) AS names`;
-/** From this number of names that begin alike, a query takes their longest shared beginning, not one more character. */
+/** From this many names with one next character, the next query uses their longest shared beginning. */
 const MANY = 1_000;
-/** The name of the column in a response that ignores our own name for it. */
+/** The key of the column in a response that ignores `AS names`. */
 const UNNAMED = 'uniques.metricTimesliceName';
 
-/** Names that begin with `prefix`, but with none of `except`. */
+/** Metric names that begin with `prefix`, but with none of `except`. */
 interface Branch {
   readonly prefix: string;
   readonly except: readonly string[];
@@ -41,12 +41,12 @@ interface NamesRead {
   readonly group: Group;
   readonly where: string;
   readonly to: number;
-  /** For the message where there are too many: the subject, and what narrows the list. */
+  /** Subject and remedy in the message about too many names. */
   readonly about: string;
   readonly remedy: string;
 }
 
-/** The metric names of the day before `to` that met a condition, sorted; more than fit a response are read by beginnings. */
+/** Reads the metric names of the day before `to`, sorted. After a full response, queries by beginning read the rest. */
 async function readUniqueNames(
   account: NerdGraphAccount,
   { group, where: condition, to, about, remedy }: NamesRead,
@@ -59,7 +59,7 @@ async function readUniqueNames(
   let queries = 0;
   for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
     const accountId = await account.resolveId(call);
-    // Data other than timeslices may have an application's id, too.
+    // Other metric data may have an application's id, too.
     const where = joinWithAnd([condition, `${TIMESLICE} IS NOT NULL`, writeCondition(branch)]);
     const query = writeNrql({ select: SELECTION, where, range });
     const response = await transport.runWhole({ group, account: accountId, query }, call);
@@ -95,12 +95,12 @@ function writeCondition({ prefix, except }: Branch): string {
   ]);
 }
 
-/** One branch for each next character that was found, and one for all others; none where only wildcards tell the names apart. */
+/** Makes a branch for each next character, and a last branch for all other names; none if only wildcards come next. */
 function makeBranches({ prefix, except }: Branch, found: readonly string[]): Branch[] {
   const alike = new Map<string, string[]>();
   for (const name of found.map((each) => each.toLowerCase())) {
     const next = Array.from(name.slice(prefix.length))[0];
-    // A wildcard would match all names again.
+    // A wildcard would match all of the names again.
     if (next === undefined || next === '%' || next === '_') continue;
     const list = alike.get(prefix + next);
     if (list === undefined) alike.set(prefix + next, [name]);
@@ -112,7 +112,7 @@ function makeBranches({ prefix, except }: Branch, found: readonly string[]): Bra
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
 }
 
-/** The longest beginning that all names share, up to a wildcard. */
+/** Returns the longest beginning that all names share, up to the first wildcard. */
 function findSharedBeginning(names: readonly string[]): string {
   const sorted = [...names].sort();
   const first = Array.from(sorted[0] ?? '');
@@ -121,10 +121,7 @@ function findSharedBeginning(names: readonly string[]): string {
   return first.slice(0, differs === -1 ? undefined : differs).join('');
 }
 
-/**
- * The names of a response, and whether New Relic may have more. The window is not checked, because any window is good enough
- * for names.
- */
+/** Reads the names of a response; `isFull`: New Relic may have more names. Any window is good enough for names. */
 function readNames(
   response: Json,
   discarded: Discarded,
@@ -146,9 +143,9 @@ function readNames(
 
 const KIND: QueryKind = { read: 'custom_names', groupBy: 'application', columns: 'names', seconds: DAY_S };
 
-/** Reads the metric names that contain given texts, of many applications at a time, over the day before the end of the range. */
+/** Reads the metric names that contain the filter texts, over the day before the end of the range. */
 export function createCustomNamesRead(account: NerdGraphAccount): BatchRead<CustomNamesSubject, CustomNames> {
-  // Applications with the same list of filters share a part of the query.
+  // Applications with the same filters share one condition of the query.
   const selectors = new WeakMap<readonly string[], MetricSelector>();
   const makeParts = ({ applicationId, filters }: CustomNamesSubject): readonly NeededPart[] => {
     if (filters.length === 0) return [];
@@ -176,7 +173,7 @@ export function createCustomNamesRead(account: NerdGraphAccount): BatchRead<Cust
   };
 }
 
-/** Reads the names of one application as a list in one row, because a response has room for fewer rows than names. */
+/** Reads the names of one application as a list in one row: a row holds more names than a response holds rows. */
 async function readList(
   account: NerdGraphAccount,
   { applicationId, filters }: CustomNamesSubject,
@@ -192,7 +189,7 @@ async function readList(
   return { names: names.filter((name) => filters.some((filter) => name.includes(filter))) };
 }
 
-/** The metric names that an application, or one of its hosts, reported within a day, sorted, without value names. */
+/** Lists the metric names that an application, or one of its hosts, reported within a day. Value names are unknown. */
 export async function listMetricNames(
   account: NerdGraphAccount,
   query: MetricNameQuery,

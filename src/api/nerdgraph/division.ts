@@ -15,34 +15,34 @@ import { FULL } from './nrql.ts';
 import { queryBatch, type BatchEnd, type RowsRead } from './rows.ts';
 import type { UpstreamError } from '../upstreamError.ts';
 
-/** A division ends after this number of calls in a row that were unanswered or refused. */
+/** A division ends after this many consecutive calls that New Relic refused or did not answer. */
 const FRUITLESS_CALLS = 12;
 
-/** What failed alone: a subject, or single columns of an entity. */
+/** A subject that failed alone, or single columns of an entity. */
 interface Failed {
   readonly key: ApartKey;
   readonly parts: (readonly [QueryPart, UpstreamError])[];
-  /** False where other columns of the entity may be read. */
+  /** False if other columns of the entity may be readable. */
   isWhole: boolean;
 }
 
-/** Reads the parts of a batch whose query failed, depth first, and sets apart what fails alone. */
+/** Reads the parts of a batch whose query failed, depth first, and sets the subjects apart that fail alone. */
 export class Division {
   readonly #read: RowsRead;
   readonly #failures: FailureMemory;
   readonly #planned: Batch;
-  /** Set for a subject that is apart already: its calls are limited. */
+  /** The subject to divide, if it is apart already: its calls are limited. */
   readonly #apart: ApartKey | undefined;
-  /** The number of queries that gave rows. */
+  /** Queries that returned rows. */
   #answers = 0;
   #fruitless = 0;
-  /** How the query of the whole batch ended, or if it was not run, the first of its parts that was not good. */
+  /** The end of the whole batch's query. If that query did not run: the first end of a part that was not good. */
   #end: BatchEnd | undefined;
-  /** Why no further part is read; undefined until then. */
+  /** The error that ended the division; undefined: no error ended it. */
   #ended: UpstreamError | undefined;
   readonly #failed = new Map<string, Failed>();
   readonly #badColumns = new Map<string, UpstreamError>();
-  /** Applications whose query of all hosts failed: they are divided by host after all other applications were read. */
+  /** Applications whose query of all hosts failed. They are divided by host after the other applications were read. */
   readonly #byHost: (readonly [Batch, BatchEnd])[] = [];
   #isByHost: boolean;
 
@@ -54,20 +54,20 @@ export class Division {
     this.#isByHost = new Set(planned.map(({ id }) => id)).size < 2;
   }
 
-  /** The columns of golden metrics that fail even when they are read alone. */
+  /** Columns of golden metrics that fail even when they are read alone. */
   get badColumns(): readonly string[] {
     return [...this.#badColumns.keys()];
   }
 
   /**
-   * Returns the keys of the subjects that it sets apart.
+   * Reads the parts, and returns the keys of the subjects that it sets apart.
    *
-   * @param end how the query of the whole batch ended; undefined: it was not run, because its batch failed before
+   * @param end how the query of the whole batch ended; undefined: it did not run, because the batch failed before
    */
   async run(end: BatchEnd | undefined): Promise<readonly ApartKey[]> {
     const { query } = this.#read;
     this.#end = end;
-    // What the last division did not reach comes first.
+    // Subjects that the last division did not reach come first.
     const unread = new Set(this.#planned.filter(({ id }) => this.#failures.takeUnread(query.read, id)));
     const batch = [...unread, ...this.#planned.filter((part) => !unread.has(part))];
     // The division of another batch may have set columns apart meanwhile.
@@ -101,7 +101,7 @@ export class Division {
     return failed.map(({ key }) => key);
   }
 
-  /** Divides an application by its hosts; where none of them is answered, the application itself failed alone. */
+  /** Divides an application by its hosts. If New Relic answers for no host, the application itself failed alone. */
   async #divideByHost(batch: Batch, end: BatchEnd): Promise<void> {
     const answers = this.#answers;
     const before = new Set(this.#failed.keys());
@@ -112,11 +112,11 @@ export class Division {
     this.#failAlone(batch, end);
   }
 
-  /** Halves a batch, and reads each half. Refused golden metrics are halved by columns first. */
+  /** Halves a batch, and reads each half. Halves refused golden metrics by columns first. */
   async #divide(batch: Batch, end: BatchEnd | undefined): Promise<void> {
     const ending = end === undefined ? 'passing' : endingOf(end);
     const columns = columnsOf(batch, this.#read.query);
-    // New Relic drops a facet whose first column is null, and counts its other columns among the rows that are left out.
+    // New Relic drops a facet whose first column is null, and reports its other columns as missing rows.
     const isByColumn = ending === 'refused' || end === FULL || (ending === 'too_big' && batch.length === 1);
     const halves =
       (isByColumn ? halveColumns(batch, this.#read.query) : undefined) ??
@@ -130,7 +130,7 @@ export class Division {
     for (const half of halves) await this.#readPart(half);
   }
 
-  /** A column that is refused is read of two halves of its entities: if both are refused it fails for all, else some entities do. */
+  /** Reads a refused column for two halves of its entities. If New Relic refuses both, it fails for all entities. */
   async #divideColumn(batch: Batch, halves: readonly [Batch, Batch]): Promise<void> {
     const first = await this.#query(halves[0]);
     const second = await this.#query(halves[1]);
@@ -140,18 +140,18 @@ export class Division {
       failBatch(this.#read, batch, error);
       return;
     }
-    // The cause is in the entities of a refused half.
+    // Only one half was refused, so an entity of that half is the cause.
     await this.#afterQuery(halves[0], first, isRefused(first));
     await this.#afterQuery(halves[1], second, isRefused(second));
   }
 
-  /** @param isByEntity true: one entity breaks the query, so golden metrics are halved by entities */
+  /** @param isByEntity true: an entity breaks the query, so the part is halved by entities, not by columns */
   async #readPart(part: Batch, isByEntity = false): Promise<void> {
     const open = this.#withoutFailed(part);
     if (open.length > 0) await this.#afterQuery(open, await this.#query(open), isByEntity);
   }
 
-  /** @param end undefined: the query was not run, because the division has ended */
+  /** @param end undefined: the query did not run, because the division has ended */
   async #afterQuery(part: Batch, end: BatchEnd | undefined, isByEntity: boolean): Promise<void> {
     if (end === undefined) {
       this.#leaveUnread(part);
@@ -202,18 +202,18 @@ export class Division {
     const key = keyOf(part, query);
     const failed = this.#failed.get(textOf(key)) ?? { key, parts: [], isWhole: false };
     failed.parts.push([part, error]);
-    // One metric that fails alone fails its whole subject. An entity with one column that is too big has others that are not.
+    // One metric that fails alone fails its whole subject. If a column of an entity is too big, other columns may fit.
     failed.isWhole ||= query.golden === undefined || columns.length > 1 || isRefused(end);
     this.#failed.set(textOf(key), failed);
   }
 
-  /** What was not read fails with the reason of the batch, and comes first when its batch is next divided. */
+  /** Fails a part that was not read with the error of its batch. The next division of the batch reads it first. */
   #leaveUnread(part: Batch): void {
     failBatch(this.#read, part, this.#ended ?? failureOf(this.#read, part, this.#end));
     if (this.#ended === undefined) for (const { id } of part) this.#failures.recordUnread(this.#read.query.read, id);
   }
 
-  /** The part without subjects that failed alone, and without columns that fail for all entities. */
+  /** Takes out subjects that failed alone, and columns that fail for all entities. Records their errors. */
   #withoutFailed(part: Batch): Batch {
     const { query } = this.#read;
     const open = part.filter((each) => {

@@ -1,9 +1,9 @@
-/** A constant GraphQL document. Variables carry all values, so that no text from outside becomes part of a query. */
+/** A constant GraphQL document. Variables carry all values, so no outside text becomes part of a document. */
 export interface Document {
   readonly text: string;
-  /** The path in `data` to the part that is read, such as `['actor', 'account', 'nrql']`. */
+  /** Path in `data` to the object to read, such as `['actor', 'account', 'nrql']`. */
   readonly root: readonly string[];
-  /** The path from `root` to a list. An error below it makes only one field null; without a list every error fails the call. */
+  /** Path from `root` to a list. An error below it makes one field null. Without a list, every error fails the call. */
   readonly list?: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export const ACCOUNTS: Document = {
   list: ['accounts'],
 };
 
-/** The accounts of an entry with `account_ids`: those of the key's region, because the others need another address. */
+/** Accounts for `account_ids`, in the key's region only: accounts of other regions need another address. */
 export const ACCOUNTS_IN_REGION: Document = {
   text: `query { actor { accounts(scope: IN_REGION) { id name } } }`,
   root: ['actor'],
@@ -33,7 +33,7 @@ export const APPLICATIONS = writeEntitySearch(`tags { key values }
 export const KEY_TRANSACTIONS = writeEntitySearch(`tags { key values }
           ... on KeyTransactionEntityOutline { alertSeverity }`);
 
-/** Whether entities exist, at most 25. */
+/** Looks up whether entities exist, at most 25. */
 export const ENTITY_LOOKUP: Document = {
   text: `query ($guids: [EntityGuid]!) {
   actor {
@@ -44,7 +44,7 @@ export const ENTITY_LOOKUP: Document = {
   list: ['entities'],
 };
 
-/** Details of at most 25 key transactions. */
+/** Reads the details of at most 25 key transactions. */
 export const KEY_TRANSACTION_DETAILS: Document = {
   text: `query ($guids: [EntityGuid]!) {
   actor {
@@ -58,7 +58,7 @@ export const KEY_TRANSACTION_DETAILS: Document = {
   list: ['entities'],
 };
 
-/** One query of the language NRQL; several in a document would fail and time out together. */
+/** Runs one NRQL query. Several queries in a document would fail and time out together. */
 export const NRQL: Document = {
   text: `query ($account: Int!, $nrql: Nrql!, $timeout: Seconds) {
   actor {
@@ -74,7 +74,7 @@ export const NRQL: Document = {
   root: ['actor', 'account', 'nrql'],
 };
 
-/** Entities of any type with the definitions of their golden metrics, on pages of variable size. */
+/** Searches entities of any type, with their golden metric definitions, on pages of `$limit` entities. */
 export const ENTITIES = writeEntitySearch(
   `alertSeverity
           tags { key values }
@@ -96,7 +96,7 @@ export const ENTITY_TYPES: Document = {
   list: ['types'],
 };
 
-/** A paged search for entities with these further `fields`; `declared` adds a variable, and `passed` passes it to the search. */
+/** Writes a paged entity search. `fields` are further fields; `declared` adds a variable that `passed` passes on. */
 function writeEntitySearch(fields: string, { declared, passed } = { declared: '', passed: '' }): Document {
   const text = `query ($search: String!, $cursor: String${declared}) {
   actor {

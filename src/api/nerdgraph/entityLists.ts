@@ -10,11 +10,11 @@ import { inSlices } from '../../eventLoop/turns.ts';
 
 const GROUP = 'entities';
 
-/** The most entities of one type: the definitions of more would be tens of megabytes. */
+/** Maximum entities of one type. Definitions of more entities would take tens of megabytes. */
 const MAX_ENTITIES = 10_000;
 const LONGEST_NAME = 200;
 const LONGEST_DEFINITION = 10_000;
-/** The most different lists of definitions that are kept: a type has one list for each provider of its data. */
+/** Maximum lists of definitions to remember. A type has one list for each provider of its data. */
 const MAX_REMEMBERED = 1_000;
 
 const definitionText = z.string().max(LONGEST_DEFINITION);
@@ -38,7 +38,7 @@ const monitoredEntity = entity.extend({
 
 const entityType = z.object({ domain: text, type: text, count });
 
-/** Reads all entities of a type, `DOMAIN-TYPE`; `unread` marks failed golden metrics that were never read. */
+/** Reads all entities of a type, `DOMAIN-TYPE`; `unread` is set if an entity's golden metrics were never readable. */
 export async function listEntities(
   account: NerdGraphAccount,
   type: string,
@@ -57,11 +57,11 @@ export async function listEntities(
     const listed: MonitoredEntity[] = [];
     await inSlices(found, ([guid, record]) => {
       const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
-      // Undefined: they failed, or have another shape, and are not known from earlier either. Null: it has none.
+      // Undefined: this search and all earlier searches failed to read the golden metrics. Null: the entity has none.
       const isUnread = goldenMetrics === undefined;
       if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
       const written = goldenMetrics?.metrics ?? [];
-      // Only lists that were parsed are kept, so one with the same text needs no parsing.
+      // The memory holds parsed lists only, so a list with the same text needs no parsing.
       const metrics =
         memory.goldenMetrics.get(JSON.stringify(written)) ??
         sharedMetrics(
@@ -87,7 +87,7 @@ function sharedMetrics({ goldenMetrics }: AccountMemory, metrics: readonly Golde
   return metrics;
 }
 
-/** The entity types of the account, sorted, with the number of entities of each. */
+/** Reads the entity types of the account, sorted, each with its number of entities. */
 export async function readEntityTypes(
   account: NerdGraphAccount,
   call: CallOptions,

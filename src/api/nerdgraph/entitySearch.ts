@@ -19,7 +19,7 @@ import type { CallOptions } from '../upstreamReader.ts';
 import type { Tag } from '../types.ts';
 import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
 
-/** REST's health status by severity of the open alerts. That the two are equal is our inference. */
+/** REST's health status by severity of the open alerts. The equivalence is inferred; no public page documents it. */
 const HEALTH = {
   CRITICAL: 'red',
   WARNING: 'orange',
@@ -31,7 +31,7 @@ const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED'
 
 const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
-/** An invalid tag is dropped alone, and so is a value that is not a text. */
+/** Drops invalid tags, and values that are not texts. */
 const tags = z.array(z.unknown()).transform((list): readonly Tag[] =>
   list.flatMap((each) => {
     const { data } = tag.safeParse(each);
@@ -45,7 +45,7 @@ export const entity = z.object({
   name: text,
   accountId: z.int().nullish(),
   tags: tags.nullish(),
-  /** Null counts as true, because an entity that stopped reporting says false. */
+  /** Null counts as true, because New Relic returns false for an entity that stopped reporting. */
   reporting: z
     .boolean()
     .nullish()
@@ -53,7 +53,7 @@ export const entity = z.object({
   alertSeverity: severity.nullish(),
 });
 
-/** The health status in the words of the REST interface; an entity that stopped reporting is gray. */
+/** Returns the health status in the words of the REST interface; gray for an entity that stopped reporting. */
 export function healthStatus(
   reporting: boolean,
   alerts: z.infer<typeof severity> | null | undefined,
@@ -66,9 +66,9 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid. Keeps the earlier record of an entity that cannot be read, and of
- * one that several pages lack while a look-up still finds it. Rejects with an UpstreamError when the search is incomplete, because
- * half a list is useless.
+ * Reads all valid entities of a search in the account, by guid. Keeps the earlier record of an entity that cannot be
+ * read. Also keeps a record that the pages lack but a look-up finds. Rejects with an UpstreamError if the search is
+ * incomplete.
  *
  * @returns `failure`: the last failure of a field of an entity
  *
@@ -81,7 +81,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
     readonly document: Document;
     readonly type: string;
     readonly schema: z.ZodType<T>;
-    /** For a document with a parameter for the size of pages, which is reduced where they are too big. */
+    /** Set for a document with a page size. The page size shrinks when pages are too big. */
     readonly maxEntities?: number;
   },
   call: CallOptions,
@@ -92,20 +92,21 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   const { transport } = account;
   const { document, type, schema, maxEntities } = search;
   const list = account.memory.entityListOf(group, type);
-  // A field that fails keeps its earlier value.
+  // An entity with a failed field keeps the field's earlier value.
   const earlier = list.entities;
-  // Pages may become as small as one entity.
+  // A page may shrink to one entity.
   const maxPages = maxEntities === undefined ? MAX_PAGES : maxEntities + 1;
   const accountId = await account.resolveId(call);
   const [domain = '', ...rest] = type.split('-');
   const query = `domain = '${domain}' AND type = '${rest.join('-')}' AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
-  /** Members without a guid, which may be any entity, and guids whose record cannot be read. */
+  /** Members without a guid: each may be any entity. */
   let unknown = 0;
+  /** Guids of entities whose record cannot be read. */
   const unreadable = new Set<string>();
   let failure: UpstreamError | undefined;
-  // The number of entities may change between two pages: the smallest is the one that must be there.
+  // The count may change between two pages. The list must have at least the smallest count.
   let smallest = Infinity;
   let pages = 0;
   const refuse = (words: string, reason?: FailureReason): Error => transport.failure(group, words, reason);
@@ -127,13 +128,13 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       }
       const count = parent['count'];
       if (typeof count === 'number' && count > (maxEntities ?? Infinity)) {
-        const words = `New Relic counts ${count} entities, and at most ${maxEntities} are read: take the type out of "entities"`;
-        throw new CallFailure('too_large', `${type}: ${words}`);
+        const counts = `New Relic counts ${count} entities, and at most ${maxEntities} are read`;
+        throw new CallFailure('too_large', `${type}: ${counts}: take the type out of "entities"`);
       }
       if (typeof count === 'number') smallest = Math.min(smallest, count);
       pages = page;
       const before = guids.size;
-      // Failed fields are reported, but the list is used.
+      // Failed fields are reported, but do not make the list unusable.
       if (failed !== undefined) failure = transport.reportFailure(group, failed.failure);
       for (const [index, each] of entities.entries()) {
         const guid = hasMembers(each) ? each['guid'] : undefined;
@@ -143,7 +144,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
           continue;
         }
         if (guids.has(guid)) continue;
-        // It counts as found even if the rest cannot be read.
+        // The entity counts as listed even if its record cannot be read.
         guids.add(guid);
         const fields = failed?.fields.get(index);
         const written = fields === undefined ? each : fillFromEarlier(each, fields, earlier);
@@ -171,7 +172,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       return { fresh: guids.size - before, next: undefined };
     }),
   );
-  // With a member of unknown guid, none that is missing is gone.
+  // A member without a guid may be any missing entity, so no missing entity is gone for certain.
   const doubtful = unknown > 0 ? new Map<string, number>() : findDoubtful(list, guids, pages);
   const existing = await lookUp(account, group, [...doubtful.keys()], call);
   const hidden = unknown > 0 ? [...earlier.keys()].filter((guid) => !guids.has(guid)) : [];
@@ -179,7 +180,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
     const { data } = schema.safeParse(earlier.get(guid));
     if (data !== undefined) found.set(guid, data);
   }
-  // An entity that was left out because New Relic had no data of it is requested again once it reports.
+  // Ends the omission of an entity without data once the entity reports.
   for (const [guid, { reporting, applicationId }] of found) {
     if (reporting && earlier.get(guid)?.['reporting'] !== true) account.memory.omissions.readmit(applicationId ?? guid);
   }
@@ -197,10 +198,10 @@ function reportLongTags(list: readonly unknown[], discarded: Discarded): void {
   }
 }
 
-/** A field that is not used in part: a golden metric without its condition is another metric. */
+/** A field that is useless in part: a golden metric without its condition is another metric. */
 const WHOLE = 'goldenMetrics';
 
-/** The entity with the earlier values of fields that failed, also in part: null would mean that there is nothing. */
+/** Fills the failed fields of an entity with their earlier values: null would mean that the entity has no value. */
 function fillFromEarlier(written: Json, failed: ReadonlySet<string>, earlier: ReadonlyMap<string, Json>): Json {
   const fields = earlier.get(String(written['guid']));
   const known = [...failed].map((name) => {
@@ -210,8 +211,8 @@ function fillFromEarlier(written: Json, failed: ReadonlySet<string>, earlier: Re
 }
 
 /**
- * Reads a page, with half the entities where it is too big or times out. A smaller size is remembered once a page was read with
- * it: during an outage pages of every size time out.
+ * Reads a page, and halves its size while it is too big or times out. Remembers a smaller size only after a success,
+ * because during an outage pages of every size time out.
  */
 async function readFitting(
   pages: Pick<EntityList, 'limit'>,

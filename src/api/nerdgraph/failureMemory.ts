@@ -1,58 +1,58 @@
 import type { UpstreamError } from '../upstreamError.ts';
 
-/** The subject of a read: an application by its id, a key transaction or an entity by its guid. */
+/** Id of a subject: the number of an application, or the guid of a key transaction or an entity. */
 export type SubjectId = number | string;
 
-/** What is read apart from all others: a subject of a read, one host of it, or a column of golden metrics. */
+/** Key of a subject, host or column of golden metrics that may be apart: read alone, because it failed alone. */
 export interface ApartKey {
   readonly read: string;
   readonly id: SubjectId;
   readonly host?: string | undefined;
 }
 
-/** Limits for the calls of a minute: of one subject alone, and, as a share of the budget, of all of them. */
+/** Limits for calls per minute that read subjects alone: for one subject, and for all as a share of the budget. */
 const CALLS_OF_SUBJECT = 4;
 const SHARE_OF_BUDGET = 0.1;
 const CALLS_MS = 60_000;
-/** The good reads after which a subject is back; more where it broke a batch in the last hour, too. */
+/** Good reads before a subject rejoins batches; more if it was apart in the last hour, too. */
 const GOOD_READS = 1;
 const GOOD_READS_AGAIN = 3;
-/** A subject that is back, or was not read, is remembered for this long. */
+/** Records without a change are forgotten after this time. */
 const REMEMBERED_MS = 3_600_000;
-/** A batch is read in parts after it ended in a passing failure this often in a row. */
+/** A batch is divided after this many consecutive passing failures. */
 const PASSING_FAILURES = 2;
 
 interface Apart {
-  /** The good reads in a row after which it is back, and those so far. */
+  /** Consecutive good reads before the subject rejoins batches. */
   readonly needed: number;
   goodReads: number;
   error: UpstreamError;
   askedAt: number;
-  /** When it was last set apart, read, or came back. */
+  /** Time of the last change: the subject was set apart, a call for it began, or a read was good. */
   changedAt: number;
   /** Columns of golden metrics that fail even when they are read alone. */
   badColumns: ReadonlySet<string>;
 }
 
 /**
- * What failed before, which decides how batches are planned and divided (docs/nerdgraph.md, "What breaks a batch"). A reload hands
- * it to the next reader. Times are of the monotonic clock.
+ * Remembers failures, which decide how batches are planned and divided (docs/nerdgraph.md, "What breaks a batch"). A
+ * reload passes the memory to the next reader. Times are of the monotonic clock.
  */
 export class FailureMemory {
   readonly #monotonic: () => number;
   readonly #apart = new Map<string, Apart>();
-  /** The passing failures in a row of a subject's batch, and the time of the last. */
+  /** Consecutive passing failures of a subject's batch, and the time of the last failure. */
   readonly #passing = new Map<string, { readonly times: number; readonly changedAt: number }>();
-  /** Subjects that the last division of their batch did not reach, with its time. */
+  /** Subjects that the last division of their batch did not reach, with the time of that division. */
   readonly #unread = new Map<string, number>();
-  /** The calls of the last minute for subjects alone, oldest first. */
+  /** Calls of the last minute that read subjects alone, oldest first. */
   #calls: readonly { readonly id: SubjectId; readonly startedAt: number }[] = [];
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
 
-  /** True when nothing is apart: a quick check before many subjects are compared. */
+  /** True if the memory has no subject that is or was apart. Check this before iterating over subjects. */
   get isEmpty(): boolean {
     return this.#apart.size === 0;
   }
@@ -63,16 +63,16 @@ export class FailureMemory {
     return apart !== undefined && apart.goodReads < apart.needed;
   }
 
-  /** True when a query for a whole subject would include a host that is apart. */
+  /** True if a host of the subject is or was apart. */
   hasApartHost(read: string, id: SubjectId): boolean {
     const text = textOf({ read, id, host: '' });
     return this.#apart.size > 0 && [...this.#apart.keys()].some((key) => key.startsWith(text));
   }
 
   /**
-   * Sets a subject apart, which failed alone while others of its batch were answered.
+   * Sets a subject apart that failed alone while New Relic answered for other subjects of its batch.
    *
-   * @param badColumns the columns of golden metrics that failed when they were read alone
+   * @param badColumns columns of golden metrics that failed when they were read alone
    */
   setApart(key: ApartKey, error: UpstreamError, badColumns: readonly string[] = []): void {
     const text = textOf(key);
@@ -83,7 +83,7 @@ export class FailureMemory {
     this.#apart.set(text, apart);
   }
 
-  /** Records that everything of a subject that is apart was read. */
+  /** Records that all data of a subject that is apart were read. */
   recordGoodRead(key: ApartKey): void {
     const apart = this.#apart.get(textOf(key));
     if (apart === undefined || apart.goodReads >= apart.needed) return;
@@ -93,7 +93,7 @@ export class FailureMemory {
   }
 
   /**
-   * Begins a call for a subject alone; false when its limit, or that of all together, is reached.
+   * Begins a call that reads a subject alone; false if the limit for the subject, or for all subjects, is reached.
    *
    * @param perMinute the calls per minute of the account's budget
    */
@@ -116,12 +116,12 @@ export class FailureMemory {
     Object.assign(apart, { error, goodReads: 0, badColumns: new Set([...apart.badColumns, ...badColumns]) });
   }
 
-  /** The last failure of a subject that is apart, when it was last asked for, and the columns that fail alone. */
+  /** Returns the last failure of a subject that is apart, its last call, and its columns that fail alone. */
   lastOf(key: ApartKey): Pick<Apart, 'error' | 'askedAt' | 'badColumns'> | undefined {
     return this.#apart.get(textOf(key));
   }
 
-  /** True when the batch of any of these subjects ended in a passing failure twice running. */
+  /** True if the batch of any of these subjects ended in consecutive passing failures. */
   isPassingAgain(read: string, ids: readonly SubjectId[]): boolean {
     return (
       this.#passing.size > 0 &&
@@ -136,7 +136,7 @@ export class FailureMemory {
     }
   }
 
-  /** Records that a batch ended in any other way, or was divided. */
+  /** Forgets the passing failures of a batch, which ended in another way or is now divided. */
   clearPassing(read: string, ids: readonly SubjectId[]): void {
     if (this.#passing.size > 0) for (const id of ids) this.#passing.delete(textOf({ read, id }));
   }
@@ -145,12 +145,12 @@ export class FailureMemory {
     this.#unread.set(textOf({ read, id }), this.#monotonic());
   }
 
-  /** True for a subject that the last division did not reach; it then counts as reached. */
+  /** True if the last division did not reach the subject. Forgets that record. */
   takeUnread(read: string, id: SubjectId): boolean {
     return this.#unread.delete(textOf({ read, id }));
   }
 
-  /** Removes old records. Called with every list. */
+  /** Removes old records. Every application list and entity list calls this. */
   forgetOld(): void {
     const oldest = this.#monotonic() - REMEMBERED_MS;
     for (const records of [this.#apart, this.#passing]) {
@@ -160,7 +160,7 @@ export class FailureMemory {
   }
 }
 
-/** A key as text: equal for equal keys. */
+/** Writes a key as text. Equal keys have equal texts. */
 export function textOf({ read, id, host }: ApartKey): string {
   return host === undefined ? `${read} ${id}` : `${read} ${id} ${host}`;
 }

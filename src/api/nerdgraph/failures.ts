@@ -4,12 +4,12 @@ import { isList, hasMembers, type Json } from '../http/validation.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import { withoutQuotations } from '../../nrql/quotations.ts';
 
-/** The failures of errors by their meaning, the most serious first, which decides where a body has several errors. */
+/** Failures by the meaning of an error, most serious first. The most serious error of a body decides. */
 const MEANINGS = {
   auth: { reason: 'auth' },
   forbidden: { reason: 'forbidden', isAnswer: true },
   rate_limited: { reason: 'rate_limited', overload: { waitMs: undefined } },
-  /** The request or its result is too big: the caller requests less at a time. */
+  /** The request or its result is too big. The caller requests less at a time. */
   too_big: { reason: 'too_large', isTooBig: true, isAnswer: true },
   timeout: { reason: 'timeout', retriable: true },
   server: { reason: 'server', retriable: true },
@@ -23,10 +23,10 @@ const MEANINGS = {
 export type Meaning = keyof typeof MEANINGS;
 
 /**
- * The first row that fits an error decides its meaning. Codes are exact, so they come before words, and rows that fit many
- * errors come last. `database` is a code of the database behind NRQL, in `extensions` or in the message. A `classification`
- * alone says too little, so the message must match `and`. Of the message, only New Relic's own words are compared, without what
- * it quotes of a query. `source`: what shows New Relic returning the error.
+ * Meanings of errors. The first row that fits an error decides. Rows with exact codes come before words; rows that fit
+ * many errors come last. `database` is a code of the database behind NRQL, in `extensions` or in the message. A
+ * `classification` says too little, so the message must also match `and`. Quotations from a query are cut out of the
+ * message before `words` are compared. `source` names evidence that New Relic returns the error.
  */
 export const TABLE: readonly {
   readonly mark:
@@ -105,15 +105,15 @@ export const TABLE: readonly {
   { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
-/** The members of `extensions` that may contain a code, the most precise first. */
+/** Members of `extensions` that may contain a code, most precise first. */
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';
-/** Limits for the errors of a body, and for the characters of each: a hostile body must not take long to read. */
+/** Limits for the errors of a body, and for their length. A hostile body must not take long to read. */
 const MAX_ERRORS = 100;
 const LONGEST_WORDS = 1_000;
 const LONGEST_CODE = 60;
 
-/** The meaning and failure of the most serious error in a body with status 200; undefined for a good body. */
+/** Finds the most serious error in a body with status 200; undefined for a good body. */
 export function judge(
   body: Json,
   status: number,
@@ -123,7 +123,7 @@ export function judge(
   const missing = findMissing(body, root);
   const listPath = list === undefined ? root : [...root, ...list];
   const isPartial = list !== undefined && findMissing(body, listPath) === undefined;
-  // An error about the account counts at any path, another one not where it makes only a field of a list null.
+  // An error about the account counts at any path. Other errors below a readable list make only a field null.
   const isAccountError = (error: unknown): boolean => ['auth', 'rate_limited'].includes(meaningOf(error));
   const serious = errors.filter((error) => !isPartial || !isBelow(error, listPath) || isAccountError(error));
   const order = Object.keys(MEANINGS);
@@ -139,25 +139,25 @@ export function judge(
   };
 }
 
-/** GraphQL has `data` or errors in each response, so one with neither is not New Relic's. */
+/** Describes a missing member. A GraphQL response has `data` or errors; a body with neither is not from New Relic. */
 function describeMissing(body: Json, missing: string): string {
   const words = `the response has no "${missing}"`;
   return 'data' in body ? words : `${words}: ${NOT_OF_NEW_RELIC}`;
 }
 
-/** Failed fields of the records of a list: their null means unknown, not absent. */
+/** Failed fields of the records of a list. Null in a failed field means unknown, not absent. */
 export interface FailedFields {
   readonly failure: CallFailure;
-  /** The names of the fields, by the index of their record in the list. */
+  /** Names of the failed fields, by the index of their record in the list. */
   readonly fields: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
-/** The fields of the records at `listPath` for which a response reports an error; undefined without such an error. */
+/** Finds the fields of the records at `listPath` that a response reports as failed; undefined if none failed. */
 export function readFailedFields(body: Json, status: number, listPath: readonly string[]): FailedFields | undefined {
   const first = errorsOf(body).find((error) => isBelow(error, listPath));
   if (first === undefined) return undefined;
   const fields = new Map<number, Set<string>>();
-  // Every error is read here, not only the first ones, because each of thousands of records may lack one field.
+  // Reads beyond `MAX_ERRORS`, because each of thousands of records may lack a field.
   for (const error of isList(body['errors']) ? body['errors'] : []) {
     const [index, field] = isBelow(error, listPath) ? pathOf(error).slice(listPath.length) : [];
     if (isDeprecation(error) || typeof index !== 'number' || typeof field !== 'string') continue;
@@ -166,12 +166,12 @@ export function readFailedFields(body: Json, status: number, listPath: readonly 
   return { failure: makeVerdict(first, status).failure, fields };
 }
 
-/** False for a body that cannot report an overload: it has no member `error` or `errors`, not even with escapes in its name. */
+/** False for a body that cannot report an overload: no member `error` or `errors`, not even with an escaped name. */
 export function mayReportError(text: string): boolean {
   return text.includes('"error') || text.includes('\\u00');
 }
 
-/** The failure of a refused call whose body says that the key is invalid; undefined where the status decides, as 403 does. */
+/** Finds an invalid key in the body of a refused call. Undefined for status 403, which decides alone. */
 export function findBadKey(body: unknown, status: number): CallFailure | undefined {
   if (status === 403 || !hasMembers(body)) return undefined;
   const bad = errorsOf(body).find((error) => meaningOf(error) === 'auth');
@@ -180,7 +180,7 @@ export function findBadKey(body: unknown, status: number): CallFailure | undefin
 
 function makeVerdict(error: unknown, status: number): NonNullable<ReturnType<typeof judge>> {
   const meaning = meaningOf(error);
-  // A class such as TIMEOUT says more than the message beside it ("An error occurred").
+  // A code such as TIMEOUT says more than its message, "An error occurred".
   const [code] = codesOf(error);
   const parts = [code, titleOf({ errors: [error] })].filter((part) => part !== undefined);
   const words = `status ${status} with an error: ${parts.length === 0 ? 'it says nothing' : parts.join(': ')}`;
@@ -203,7 +203,7 @@ function meaningOf(error: unknown): Meaning {
   return row?.meaning ?? 'invalid_response';
 }
 
-/** The errors of a body, without deprecations, which accompany good data. A member `errors` that is no list is one error. */
+/** Returns the errors of a body, without deprecations of good data. `errors` that is no list is one error. */
 function errorsOf(body: Json): readonly unknown[] {
   const errors = body['errors'] ?? undefined;
   const list = isList(errors) ? errors.slice(0, MAX_ERRORS) : errors === undefined ? [] : [errors];
@@ -215,7 +215,7 @@ function isDeprecation(error: unknown): boolean {
   return wordsOf(error).startsWith(DEPRECATED);
 }
 
-/** The codes of one error, in the order of `CODES`, which begins with the most precise. */
+/** Returns the codes of an error, most precise first. */
 function codesOf(error: unknown): readonly string[] {
   const extensions = hasMembers(error) ? error['extensions'] : undefined;
   if (!hasMembers(extensions)) return [];
@@ -238,7 +238,7 @@ function pathOf(error: unknown): readonly unknown[] {
   return isList(path) ? path : [];
 }
 
-/** The first missing member on the path to the root. */
+/** Returns the first missing member on the path to the root. */
 function findMissing(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body['data'];
   if (!hasMembers(value)) return 'data';

@@ -16,10 +16,10 @@ import {
   type TimeRange,
 } from '../upstreamReader.ts';
 
-/** Reads golden metrics: one query for each source reads many entities of one type. */
+/** Reads golden metrics of many entities of one type, with one query for each source. */
 export function createGoldenMetricsRead(account: NerdGraphAccount): BatchRead<GoldenSubject, GoldenResult> {
   const kinds = new WeakMap<GoldenSource, QueryKind>();
-  // Entities with the same columns have the same list object, so they share one selector for each source.
+  // Entities with equal columns have the same list object, so they share one selector for each source.
   const shared = new WeakMap<GoldenSubject['columns'], readonly Pick<NeededPart, 'kind' | 'selector'>[]>();
 
   const makeColumnParts = (columns: GoldenSubject['columns']): readonly Pick<NeededPart, 'kind' | 'selector'>[] => {
@@ -59,7 +59,7 @@ export function createGoldenMetricsRead(account: NerdGraphAccount): BatchRead<Go
   };
 }
 
-/** The golden metrics of one entity; a missing row is no value. One bad definition hides no others: it fails where all fail. */
+/** Returns the golden metrics of an entity; no row means no values. Fails only if every golden metric failed. */
 function makeOutcome(
   found: ReadonlyMap<GoldenSource | undefined, FoundRows>,
   { guid, columns, unread }: GoldenSubject,
@@ -82,7 +82,7 @@ function makeOutcome(
     const hasPercentiles = members > 0 && (readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0) > 0;
     const { numbers, isBad } = numbersOf(written, 1, hasPercentiles);
     if (isBad) notNumbers.push(name);
-    // A single percentile, as of `percentile(x, 75)`, is published without the label `percentile`.
+    // A single percentile, such as `percentile(x, 75)`, has no label `percentile`.
     for (const [percentile, value] of numbers) {
       values.push({ metric: name, percentile: members === 1 ? undefined : percentile, value });
     }

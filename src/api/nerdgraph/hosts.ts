@@ -10,7 +10,7 @@ import type { Host } from '../types.ts';
 
 const KIND: QueryKind = { read: 'hosts', groupBy: 'host', columns: 'names', seconds: HOUR_S };
 
-/** Reads the hosts that reported in the hour before the end of the range, because the interface has no list of hosts. */
+/** Reads the hosts that reported in the hour before the end of the range. NerdGraph has no list of hosts. */
 export function createHostsRead(account: NerdGraphAccount): BatchRead<ApplicationSubject, readonly Host[]> {
   const { memory } = account;
   const selector = new MetricSelector([SIGN_OF_LIFE, METRIC.web]);
@@ -30,7 +30,7 @@ export function createHostsRead(account: NerdGraphAccount): BatchRead<Applicatio
         const error = rows?.failureOf(undefined);
         if (error !== undefined) return { error };
         const language = memory.applications.get(applicationId)?.language;
-        // Hosts have no id in this interface, so the name identifies them.
+        // A host has no id in NerdGraph, so the name identifies it.
         return { value: [...(rows?.rows.keys() ?? [])].sort().map((host) => ({ key: host, host, language })) };
       });
     },

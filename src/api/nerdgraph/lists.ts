@@ -11,8 +11,8 @@ import { trimPadding } from './rows.ts';
 import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 
 /**
- * Reads all applications of the account, and returns those with these ids: a search by them is not documented. Rejects when the
- * list is incomplete, or empty while the key lists no such account.
+ * Reads all applications of the account, and returns the ones with these ids: New Relic documents no search by id.
+ * Rejects if the list is incomplete, or if it is empty and the key does not list the account.
  */
 export async function listApplications(
   account: NerdGraphAccount,
@@ -34,7 +34,7 @@ export async function listApplications(
       language: fields.language?.toLowerCase(),
       healthStatus: healthStatus(reporting, fields.alertSeverity),
       reporting,
-      // New Relic's other figures have an unknown window and scale, so the rolling values are calculated from timeslices.
+      // Window and scale of New Relic's other figures are unknown, so rolling values are calculated from timeslices.
       summary: { apdexTarget: apdexThreshold, hostCount: hosts, instanceCount: instances },
       apdexThreshold,
       serverSideConfig: settings?.serverSideConfig ?? undefined,
@@ -81,7 +81,7 @@ const keyTransactionDetails = z
     applicationId: applicationIdOf(fields.application?.guid ?? undefined),
   }));
 
-/** The id in an application's guid, which is `account|APM|APPLICATION|id` in base64, perhaps without padding. */
+/** Returns the id in an application's guid: `account|APM|APPLICATION|id` in base64, with or without padding. */
 export function applicationIdOf(guid: string | undefined): number | undefined {
   if (guid === undefined) return undefined;
   return parseId(Buffer.from(guid, 'base64').toString('utf8').split('|').at(-1) ?? '');
@@ -95,8 +95,8 @@ function parseId(text: string): number | undefined {
 const GROUP = 'key_transactions';
 
 /**
- * Reads all key transactions, and their details where the remembered ones are too old; returns those with these ids, where `unread`
- * marks failed details. Rejects when the list is incomplete, or no details could be read.
+ * Reads all key transactions, and the details that are unknown or too old. Returns the key transactions with these ids;
+ * `unread` is set where the details failed. Rejects if the list is incomplete, or if no details could be read.
  */
 export async function listKeyTransactions(
   account: NerdGraphAccount,
@@ -138,7 +138,7 @@ export async function listKeyTransactions(
   return [...found.values()].filter(({ id }) => ids === undefined || wanted.has(id));
 }
 
-/** Reads the details that are due; returns failures by guid. Details that cannot be read again stay in use. */
+/** Reads the details that are due, and returns failures by guid. Keeps old details if a read fails. */
 async function refreshDetails(
   account: NerdGraphAccount,
   guids: ReadonlySet<string>,
@@ -154,12 +154,12 @@ async function refreshDetails(
   });
   return readByGuid(account, GROUP, KEY_TRANSACTION_DETAILS, due, call, async (requested, entities, failure) => {
     const missing = await takeDetails(account, requested, entities, readAt, failure);
-    // A required field that fails makes its whole entity null: the entity failed, it is not gone.
+    // A failed required field makes its whole entity null, so a missing entity is not gone.
     if (failure !== undefined && missing > 0) throw transport.reportFailure(GROUP, failure);
   });
 }
 
-/** Stores the details of these key transactions; returns the number of missing ones. */
+/** Stores the details of these key transactions, and returns how many lack details. */
 function takeDetails(
   { memory: { keyTransactionDetails: known }, transport }: NerdGraphAccount,
   guids: readonly string[],
@@ -170,7 +170,7 @@ function takeDetails(
   const open = new Map(guids.map((guid) => [trimPadding(guid), guid]));
   return transport.parseReporting(GROUP, (discarded) => {
     for (const entity of entities) {
-      // The caller reports this failure, so the entity is not counted as discarded.
+      // The caller reports the failure, so the entity does not count as discarded.
       if (entity === null && failure !== undefined) continue;
       const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
       const guid = open.get(trimPadding(details?.guid ?? ''));

@@ -19,10 +19,10 @@ export const BROWSER_METRICS: readonly string[] = [METRIC.endUser, METRIC.endUse
 
 type Scope = 'application' | 'host' | 'names';
 
-/** The selectors of queries for a selection of metrics, each made at its first use. */
+/** Selectors for a selection of metrics. The first use makes a selector. */
 const selectors = new WeakMap<MetricSelection, Partial<Record<Scope, MetricSelector>>>();
 
-/** @param scope `names`: the requested names alone; otherwise what the scope has, with datastores and the sign of life */
+/** @param scope `names`: the requested names only; otherwise also datastores and the sign of life */
 export function selectorOf(selection: MetricSelection, scope: Scope): MetricSelector {
   const byScope = selectors.get(selection) ?? {};
   selectors.set(selection, byScope);
@@ -36,13 +36,13 @@ export function selectorOf(selection: MetricSelection, scope: Scope): MetricSele
   return (byScope[scope] = new MetricSelector([...names.filter(isRead), SIGN_OF_LIFE], [], true, needsSquares));
 }
 
-/** The queries of metric data; those of series have the same rows, one for each bucket. */
+/** Queries of metric data. Series use them too, with a row for each bucket. */
 const METRIC_DATA = {
   application: { read: 'application_metrics', groupBy: 'application' },
   host: { read: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
-/** The part of a query for the metric data of a subject. */
+/** Makes the part of a query that reads the metric data of a subject. */
 export function makeMetricDataPart(
   { applicationId, hostKey, metrics }: MetricDataSubject,
   kinds: Readonly<Record<'application' | 'host', QueryKind>> = METRIC_DATA,
@@ -51,12 +51,12 @@ export function makeMetricDataPart(
   return { id: applicationId, hosts, selector: selectorOf(metrics, scope), kind: kinds[scope] };
 }
 
-/** The kinds of metric data, with a limit for the rows of a query. */
+/** Returns the queries of metric data with a limit for their rows. */
 export function limitMetricDataKinds(maxRows: number): Readonly<Record<'application' | 'host', QueryKind>> {
   return { application: { ...METRIC_DATA.application, maxRows }, host: { ...METRIC_DATA.host, maxRows } };
 }
 
-/** Reads summarized metric data of applications or of hosts, one query for many. */
+/** Reads summarized metric data of many applications or hosts with one query. */
 export function createMetricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
   return {
     take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {
@@ -81,8 +81,9 @@ export function createMetricDataRead(account: NerdGraphAccount): BatchRead<Metri
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
 
 /**
- * The metric data of an application or host over one window: the rows, with what families and custom metrics read of each. New Relic
- * returns no row where nothing happened, so three metrics without a row are 0 if there is any other row.
+ * Builds the metric data of an application or host over one window from its rows: the columns for families, and the
+ * values of custom metrics. New Relic returns no row for a metric without calls, so three metrics become 0 if any row
+ * exists.
  */
 export function buildMetricData(
   { names, values }: MetricSelection,

@@ -2,38 +2,38 @@ import { joinWithAnd, joinWithOr, whereIn, whereLike } from './nrql.ts';
 import { isApdex, isDatastore, METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 
-/** Metrics that are 0 for a reporting application or host when they have no row. */
+/** Metrics that are 0 without a row, if the application or host reports. */
 export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, METRIC.errors];
 
-/** Metrics of all transactions together, which agents never report for a single transaction. */
+/** Metrics that agents report for all transactions together, and never for a single transaction. */
 const ROLLUPS: ReadonlySet<string> = new Set([...Object.values(METRIC), SIGN_OF_LIFE]);
 
-/** The pattern for the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
+/** Pattern for the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
 const DATASTORES_LIKE = 'Datastore/%/allWeb';
 
 function isRollup(name: string): boolean {
   return ROLLUPS.has(name) || isDatastore(name);
 }
 
-/** True for times, counts and sizes, which cannot be below zero; false for the gauges that agents report. */
+/** True for times, counts and sizes, which cannot be negative; false for gauges of agents. */
 export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** Limit for the remembered names. When it is reached, names that matched a pattern are forgotten. */
+/** Limit for the remembered names. At the limit, names that matched a pattern are forgotten. */
 const MAX_FOUND = 10_000;
 
 /** The metrics that a query reads of an application or its hosts. */
 export class MetricSelector {
   readonly names: readonly string[];
-  /** Names that contain one of these texts are selected, too. */
+  /** Texts: the query also selects names that contain one of them. */
   readonly filters: readonly string[];
   readonly hasDatastores: boolean;
-  /** True if a value is calculated with the sum of squares. */
+  /** True if a value needs the sum of squares. */
   readonly needsSquares: boolean;
-  /** For the WHERE clause; empty without names and patterns, as for key transactions. Subjects with equal ones share it. */
+  /** Term of the WHERE clause; empty without names and patterns. Subjects with equal conditions share one term. */
   readonly condition: string;
-  /** The selected names, each with the text that all of its rows share. */
+  /** Selected names. The value is the text that all rows of a name share. */
   readonly #found = new Map<string, string>();
 
   constructor(names: readonly string[], filters: readonly string[] = [], hasDatastores = false, needsSquares = false) {
@@ -41,8 +41,8 @@ export class MetricSelector {
     this.filters = filters;
     this.hasDatastores = hasDatastores;
     this.needsSquares = needsSquares;
-    // Agents report some metrics for single transactions, too, in rows with the attribute `scope`, which a query may count
-    // again (not documented). Metrics that may have such rows are therefore read where the scope is null.
+    // Agents also report some metrics for each transaction, in rows with the attribute `scope`. A query may count such
+    // rows again (not documented), so metrics that may have them are read where the scope is null.
     const rollups = writeCondition(names.filter(isRollup), hasDatastores ? [DATASTORES_LIKE] : []);
     const others = writeCondition(
       names.filter((name) => !isRollup(name)),
@@ -52,7 +52,7 @@ export class MetricSelector {
     this.#rememberSelected();
   }
 
-  /** The name, if it is selected: New Relic ignores the case of patterns. Thousands of rows share the returned text. */
+  /** Returns a selected name as a text that its rows share. Compares the case, which New Relic ignores in patterns. */
   find(name: string): string | undefined {
     const known = this.#found.get(name);
     if (known !== undefined) return known;
@@ -63,7 +63,7 @@ export class MetricSelector {
     return name;
   }
 
-  /** Divides the names, or else the patterns, between two selectors; undefined for a single name or pattern. */
+  /** Halves the names, or else the patterns, into two selectors; undefined for a single name or pattern. */
   halve(): readonly [MetricSelector, MetricSelector] | undefined {
     const { names, filters, hasDatastores } = this;
     const hasPatterns = hasDatastores || filters.length > 0;

@@ -23,9 +23,9 @@ import type { Timeslice } from '../types.ts';
 import { HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 import { READS } from '../../reads/reads.ts';
 
-/** The most rows (buckets times facets) that a query is planned for: half of the most that a response may have. */
+/** Planned rows of a query, which are buckets times facets: half of New Relic's limit for a response. */
 const PLANNED_BUCKET_ROWS = 25_000;
-/** 360 minutes are the most whole hours, and 360 hours the most whole days, that fit into MAX_BUCKETS buckets. */
+/** `MAX_BUCKETS` buckets have room for 360 minutes, in whole hours, and for 360 hours, in whole days. */
 const LIMITS: SeriesLimits = {
   longestByMinute: 360 * MINUTE_S,
   longestByHour: 360 * HOUR_S,
@@ -60,7 +60,7 @@ export function createMetricSeriesRead(account: NerdGraphAccount): SeriesRead {
   };
 }
 
-/** The queries of a chunk, in as many ranges as their rows need, each with the same parts. */
+/** Makes the queries of a chunk. Divides the chunk into ranges whose rows fit into a query. */
 function makeRangeQueries(
   { memory }: NerdGraphAccount,
   parts: readonly NeededPart[],
@@ -72,7 +72,7 @@ function makeRangeQueries(
     const maxBuckets = Math.floor(PLANNED_BUCKET_ROWS / (Math.max(...rows) + 1));
     const buckets = Math.max(1, Math.min(MAX_BUCKETS, countBuckets(chunk), maxBuckets));
     const limits = { maxRows: limitFacets(buckets), bucketMinutes: granule / MINUTE_S };
-    // Whole steps, at least one.
+    // A range has whole steps, at least one.
     const step = stepOf(buckets * granule);
     const seconds = Math.max(step, Math.floor((buckets * granule) / step) * step);
     return Array.from({ length: Math.ceil((to - readFrom) / seconds) }, (_, index) => {
@@ -82,7 +82,7 @@ function makeRangeQueries(
   });
 }
 
-/** New Relic may return another window than requested; a missing part at either end is read in further queries. */
+/** Reads a range. New Relic may return a shorter window; further queries read the gaps at both ends. */
 async function readRange(account: NerdGraphAccount, query: TimesliceQuery, call: CallOptions): Promise<FoundRows> {
   const found = await readTimeslices(account, query, call);
   const { range } = query;
@@ -112,11 +112,11 @@ function summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range:
   const rows = [...timeslices].map(
     ([name, inside]) => [name, mergeColumns(inside.map(({ columns }) => columns))] as const,
   );
-  // The window is the requested range even where buckets are missing.
+  // The window is the requested range even if buckets are missing.
   return buildMetricData({ names: ZERO_WITHOUT_ROW }, new Map(rows), range);
 }
 
-/** The parts of the range outside the response's window; none where the window is unknown. */
+/** Finds the parts of the range outside the response's window; none if the window is unknown. */
 function findGaps(range: TimeRange, window: TimeRange | undefined): TimeRange[] {
   if (window === undefined) return [];
   const before = { from: range.from, to: Math.min(range.to, window.from) };
@@ -124,7 +124,7 @@ function findGaps(range: TimeRange, window: TimeRange | undefined): TimeRange[] 
   return [before, after].filter(({ from, to }) => from < to);
 }
 
-/** The most facets that a query with this number of buckets is planned for: both facets and rows are limited. */
+/** Returns the planned facets of a query with this number of buckets. New Relic limits both facets and rows. */
 function limitFacets(buckets: number): number {
   return Math.min(PLANNED_FACETS, Math.max(1, Math.floor(PLANNED_BUCKET_ROWS / buckets) - 1));
 }

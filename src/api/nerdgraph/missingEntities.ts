@@ -7,17 +7,17 @@ import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import type { Group } from '../../reads/reads.ts';
 
-/** The most entities that New Relic returns to one call of `entities(guids:)`. */
+/** New Relic's limit for the entities of one call of `entities(guids:)`. */
 const GUIDS_PER_CALL = 25;
 
-/** A cursor may be a position: then an entity that moves up while the pages are read is on none of them. */
+/** Lists without an entity until it is gone. A cursor may be a position, so a list can skip an entity that moves. */
 const LISTS_UNTIL_GONE = 3;
-/** The most missing entities that are looked up: more do not fall between pages. */
+/** Limit for look-ups of missing entities. More than this many do not fall between pages by chance. */
 const MAX_LOOKED_UP = 200;
 
 /**
- * The entities of the earlier list that may exist although a list of `pages` pages lacks them, with the number of lists running
- * that lack them. The other missing ones are gone.
+ * Finds entities of the earlier list that may still exist although a list of `pages` pages lacks them. Returns how many
+ * consecutive lists lack each entity. All other missing entities are gone.
  */
 export function findDoubtful(
   { entities, absences }: Pick<EntityList, 'entities' | 'absences'>,
@@ -31,7 +31,7 @@ export function findDoubtful(
   return new Map(counted.filter(([, lists]) => lists < LISTS_UNTIL_GONE));
 }
 
-/** Looks entities up by guid. Returns the ones that exist, or may: a look-up that fails says nothing of them. */
+/** Looks up entities by guid. Returns the guids that exist, or may exist because their look-up failed. */
 export async function lookUp(
   account: NerdGraphAccount,
   group: Group,
@@ -52,7 +52,7 @@ export async function lookUp(
 /**
  * Reads entities by guid, a few in each call. Returns the failures of calls, by guid.
  *
- * @param take takes the entities of a call, and the error that made fields of them null, if any; it may throw an UpstreamError
+ * @param take takes the entities of a call, and the error that made fields null; may throw an UpstreamError
  */
 export async function readByGuid(
   { transport }: NerdGraphAccount,
@@ -63,7 +63,7 @@ export async function readByGuid(
   take: (guids: readonly string[], entities: readonly unknown[], failure?: CallFailure) => void | Promise<void>,
 ): Promise<ReadonlyMap<string, UpstreamError>> {
   const failures = new Map<string, UpstreamError>();
-  // Entities are read through NerdGraph also where the account's own header is that of REST.
+  // An account with `api: rest` has REST's key header, but reads entities through NerdGraph.
   const options = group === 'entities' ? { keyHeader: 'Api-Key' } : {};
   const calls = Array.from({ length: Math.ceil(guids.length / GUIDS_PER_CALL) }, async (_, index) => {
     const some = guids.slice(index * GUIDS_PER_CALL, (index + 1) * GUIDS_PER_CALL);

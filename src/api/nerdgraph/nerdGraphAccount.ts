@@ -8,7 +8,7 @@ import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { id, isList, parseList, type Discarded, type Json } from '../http/validation.ts';
 import type { AccountListing, CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
 
-/** The id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
+/** Reads the id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
   const { found } = await transport.read('applications', USER, {}, call);
   const user = id.safeParse(found['id']).data;
@@ -16,7 +16,7 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
   return user;
 }
 
-/** The accounts that the key sees in the region of the address. Rejects when none of a list can be read. */
+/** Reads the accounts that the key sees in the region of the address. Rejects if no account of the list can be read. */
 export async function listAccounts(transport: Transport, call: CallOptions): Promise<AccountListing> {
   const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
   return transport.parseReporting('accounts', (discarded) => readAccounts(found, discarded));
@@ -33,13 +33,13 @@ async function readAccounts(found: Json, discarded: Discarded): Promise<AccountL
   return { accounts, unreadable: members - read.length, problem };
 }
 
-/** An account as its reads share it: its number, the transport and the memory. */
+/** Holds what all reads of an account share: its number, the transport and the memory. */
 export class NerdGraphAccount {
   readonly transport: Transport;
   readonly memory: AccountMemory;
   readonly options: NerdGraphReaderOptions;
   #pending: Promise<number> | undefined;
-  /** The last lookup for an empty application list: its time, and the reason why the key cannot read the account, if any. */
+  /** The last look-up for an empty application list. `words` say why the key cannot read the account. */
   #lookedUp: { readonly lookedUpAt: number; readonly words: string | undefined } | undefined;
 
   constructor(transport: Transport, memory: AccountMemory, options: NerdGraphReaderOptions) {
@@ -48,7 +48,7 @@ export class NerdGraphAccount {
     this.options = options;
   }
 
-  /** The configured account number, or that of the only account that the key sees, looked up once for each key. */
+  /** Returns the configured account number, or the only account that the key sees, looked up once for each key. */
   async resolveId(call: CallOptions): Promise<number> {
     const { accountId } = this.options;
     if (accountId !== undefined) return accountId;
@@ -63,10 +63,10 @@ export class NerdGraphAccount {
     return this.transport.parseReporting('applications', (discarded) => readAccounts(found, discarded));
   }
 
-  /** Looks up, once in `detailsMs`, why a list is empty; rejects where the key does not list the account. */
+  /** Looks up why a list is empty, once in `detailsMs`. Rejects if the key does not list the account. */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
     const { accountId: configured, isListed, monotonic, detailsMs } = this.options;
-    // In an organisation, an account that never had an application is not unusual.
+    // In an organisation, many accounts never have an application.
     const isUsual = isListed === true && !this.memory.hasListed;
     if (!isEmpty || isUsual || configured === undefined) {
       this.#lookedUp = undefined;
@@ -75,7 +75,7 @@ export class NerdGraphAccount {
     const now = monotonic();
     if (this.#lookedUp === undefined || now - this.#lookedUp.lookedUpAt >= detailsMs) {
       const { accounts, unreadable } = await this.listVisible(call);
-      // It may be one that cannot be read.
+      // An unreadable account may be the configured account.
       const isFound = unreadable > 0 || accounts.some(({ id: each }) => each === configured);
       const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${formatAccounts(accounts)}`;
       const words = `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
@@ -104,7 +104,7 @@ export class NerdGraphAccount {
     }
   }
 
-  /** The current key; undefined while it cannot be read: then the calls themselves fail. */
+  /** Returns the current key; undefined if it cannot be read. The calls then fail with the reason. */
   #currentKey(): string | undefined {
     try {
       return this.options.key();
@@ -114,10 +114,10 @@ export class NerdGraphAccount {
   }
 }
 
-/** Limit for the accounts that a message names: a key may see thousands. */
+/** Limit for the accounts in a message. A key may see thousands. */
 const MAX_SHOWN = 20;
 
-/** Ids with names, for a message: the names are cut and have no control characters. */
+/** Writes ids with names for a message. Cuts the names, and removes control characters. */
 function formatAccounts(accounts: readonly ListedAccount[]): string {
   const shown = accounts.slice(0, MAX_SHOWN).map(({ id: number, name }) => {
     const plain = name.slice(0, 60).replace(/\p{C}/gu, ' ').trim();
@@ -126,13 +126,10 @@ function formatAccounts(accounts: readonly ListedAccount[]): string {
   return shown.join(', ') + (accounts.length > MAX_SHOWN ? ` and ${accounts.length - MAX_SHOWN} more` : '');
 }
 
-/** Limit for the checked applications: a small query is enough to see whether there are any rows. */
+/** Limit for the applications to check. A small query shows whether any rows exist. */
 const MAX_CHECKED = 50;
 
-/**
- * Checks what the lists do not show: whether the key sees the account, and whether NRQL has any timeslice of the reporting
- * applications.
- */
+/** Checks what no list shows: that the key sees the account, and that NRQL has timeslices of reporting applications. */
 export async function diagnose(account: NerdGraphAccount, range: TimeRange, call: CallOptions): Promise<Diagnosis> {
   const { transport, memory } = account;
   const warnings: string[] = [];
@@ -155,7 +152,7 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   const rows = await transport.parseReporting('applications', () =>
     result === undefined ? [] : readResponse(result).rows,
   );
-  // Data that a key may not read can be hidden without an error, and not every region has timeslices in NRQL.
+  // New Relic may hide data from a key without an error, and not every region has timeslices in NRQL.
   if (rows.length === 0) {
     warnings.push(
       `NRQL has no timeslice of ${checked.length} reporting application${checked.length === 1 ? '' : 's'} in account ${id}: ` +

@@ -28,10 +28,10 @@ import { messagesIn } from '../../nrql/incompleteResult.ts';
 import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
 
 /**
- * The reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL (docs/nerdgraph.md).
+ * Creates the reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL (docs/nerdgraph.md).
  *
- * @param before the memory of the reader that the new one replaces at a reload
- * @throws Error when the base address or the address of the proxy is not a valid URL
+ * @param before the memory of the previous reader, which a reload replaces
+ * @throws Error if the base address or the address of the proxy is not a valid URL
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: object): UpstreamReader {
   const memory = before instanceof AccountMemory ? before : new AccountMemory(options.monotonic);
@@ -72,7 +72,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
   };
 }
 
-/** Runs a query of the configuration; accounts with `api: rest` run it here, too. */
+/** Runs a query of the configuration. Accounts with `api: rest` use this, too. */
 async function runQuery(
   account: NerdGraphAccount,
   subject: QuerySubject,
@@ -93,7 +93,7 @@ async function runQuery(
   return transport.parseReporting(group, () => readResult(result, rules, queried));
 }
 
-/** Throws a CallFailure for a response that cannot be used, or has rows missing. */
+/** Reads a response to a query of the configuration. Throws a CallFailure if it is unusable or lacks rows. */
 function readResult(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
   const fromNewRelic = readResponse(result);
   const { rows, facets } = fromNewRelic;

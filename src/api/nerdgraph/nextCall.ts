@@ -8,8 +8,8 @@ import { countQueries, readTimeslices } from './timeslices.ts';
 import type { CallOptions, NextBatch, TimeRange } from '../upstreamReader.ts';
 
 /**
- * The next call, to which subjects are added as long as one query of each kind can carry them. Further hosts of an application
- * add nothing, because the query reads all.
+ * Collects subjects for the next call, as long as one query of each kind has room for them. Further hosts of an
+ * application need no room, because the query reads all hosts.
  */
 export class NextCall<S> {
   readonly subjects: S[] = [];
@@ -17,10 +17,10 @@ export class NextCall<S> {
   readonly #memory: AccountMemory;
   readonly #kinds = new Set<QueryKind>();
   readonly #sizes = new Map<QueryKind, Size>();
-  /** The condition of each application, key transaction or entity. */
+  /** Condition by application, key transaction or entity. */
   readonly #conditions = new Map<SubjectId, string>();
   #key: unknown;
-  /** True for a call of what is set apart; undefined until it has a part. */
+  /** True if the call reads subjects that are apart; undefined while it has no part. */
   #isApart: boolean | undefined;
 
   constructor(memory: AccountMemory) {
@@ -28,18 +28,18 @@ export class NextCall<S> {
   }
 
   /**
-   * Adds a subject, unless it is left for another call, as what is set apart.
+   * Adds a subject. Skips it for another call if it is apart and the call's subjects are not, or the reverse.
    *
-   * @param parts its parts of queries, each of another kind; none: it needs no query
+   * @param parts parts of queries, each of another kind; none if the subject needs no query
    * @param key subjects with different keys share no call
-   * @returns false when the call takes no further subject
+   * @returns false if the call takes no further subject
    */
   add(subject: S, parts: readonly NeededPart[], key: unknown = parts[0]?.kind): boolean {
     if (this.#key !== undefined && key !== undefined && key !== this.#key) return false;
     this.#key ??= key;
     const [part] = parts;
     if (part !== undefined) {
-      // What is apart shares no call with others, which would wait for it.
+      // A subject that is apart would make all subjects of its call wait.
       const isApart = this.#isSetApart(part);
       if (this.#isApart !== undefined && this.#isApart !== isApart) return true;
       const before = this.#conditions.get(part.id);
@@ -56,9 +56,9 @@ export class NextCall<S> {
     return true;
   }
 
-  /** The subjects, and the calls of one query of each kind over this range. */
+  /** Returns the subjects, and the number of calls for one query of each kind over the range. */
   makeBatch(range: TimeRange): NextBatch<S> {
-    // Several subjects need one query of each kind, so that thousands are counted without making any.
+    // Several subjects fit into one query of each kind, so thousands of them need no planning to be counted.
     const isCounted = this.#conditions.size === 1 || !this.#memory.failures.isEmpty;
     return this.makeBatchWithCalls(
       isCounted ? countQueries(this.#memory, makeQueries(this.parts, range)) : this.#kinds.size,
@@ -70,7 +70,7 @@ export class NextCall<S> {
     return { subjects: this.subjects, calls: Math.max(1, calls) };
   }
 
-  /** False where the queries would be too large; a subject that is too large for one query stays alone. */
+  /** False if a query would be too large. A subject that is too large for a query gets a call of its own. */
   #fits(parts: readonly NeededPart[]): boolean {
     let fits = true;
     for (const part of parts) {
@@ -88,7 +88,7 @@ export class NextCall<S> {
   }
 }
 
-/** One query for the parts of each kind. */
+/** Makes one query for the parts of each kind. */
 export function makeQueries(parts: readonly NeededPart[], range: TimeRange): TimesliceQuery[] {
   return Array.from(new Set(parts.map(({ kind }) => kind)), (kind) => {
     const alike = joinHosts(parts.filter((part) => part.kind === kind));
@@ -109,7 +109,7 @@ export function makeQuery(kind: QueryKind, parts: readonly QueryPart[], range: T
   };
 }
 
-/** One part for each application and each set of metrics, with all the requested hosts. */
+/** Joins parts of one application and one set of metrics into one part with all requested hosts. */
 function joinHosts(subjects: readonly QueryPart[]): QueryPart[] {
   const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
   for (const part of subjects) {
@@ -124,7 +124,7 @@ function joinHosts(subjects: readonly QueryPart[]): QueryPart[] {
     .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
 }
 
-/** The rows of all queries, by subject. */
+/** Reads the rows of all queries, by subject. */
 export async function readQueries(
   account: NerdGraphAccount,
   queries: readonly TimesliceQuery[],
@@ -133,7 +133,7 @@ export async function readQueries(
   return joinRows(await Promise.all(queries.map((query) => readTimeslices(account, query, call))));
 }
 
-/** The rows of several queries; those of later ones are appended. */
+/** Joins the rows of several queries. Appends rows of later queries. */
 export function joinRows([first = new Map(), ...others]: readonly FoundRows[]): FoundRows {
   if (others.length === 0) return first;
   const joined = new Map(first);

@@ -6,16 +6,16 @@ import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResu
 import type { TimeRange } from '../upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
-/** One stored timeslice record; its members are read as `newrelic.timeslice.value['total']`. */
+/** The attribute of a stored timeslice. A query reads its members as `newrelic.timeslice.value['total']`. */
 export const TIMESLICE = 'newrelic.timeslice.value';
 
-/** The attributes of conditions and facets; `newrelic.timeslice.value` is never a facet. */
+/** Attributes for conditions and facets. `newrelic.timeslice.value` is never a facet. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
 /**
- * A query in NRQL, in the few forms that the exporter uses. Every FACET has a limit, because the default is 10.
+ * Writes an NRQL query, in the few forms that the exporter uses. Every FACET has a LIMIT, because the default is 10.
  *
- * @param parts.where made by the functions below, which escape all values
+ * @param parts.where a condition from the functions below, which escape all values
  * @param parts.range Unix seconds in whole minutes; `to` is exclusive
  * @param parts.bucketMinutes minutes per bucket; undefined: one row over the whole range
  */
@@ -42,55 +42,55 @@ export function writeNrql({
   return parts.join(' ');
 }
 
-/** @param values at least one; numbers are ids */
+/** @param values at least one value; numbers are ids */
 export function whereIn(attribute: Attribute, values: readonly (string | number)[]): string {
   const literals = values.map((value) => (typeof value === 'string' ? literal(value) : String(value)));
   return literals.length === 1 ? `${attribute} = ${literals.join('')}` : `${attribute} IN (${literals.join(',')})`;
 }
 
-/** `%` stands for any characters; New Relic ignores case, so callers match the returned names again. */
+/** Writes a pattern; `%` matches any characters. New Relic ignores case, so callers match the returned names again. */
 export function whereLike(attribute: Attribute, pattern: string): string {
   return `${attribute} LIKE ${literal(pattern)}`;
 }
 
-/** The conditions together; an empty one is left out. */
+/** Joins conditions with AND. Skips empty conditions. */
 export function joinWithAnd(conditions: readonly string[]): string {
   return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
-/** Any of the conditions, ready to be a part of `all`; an empty one is left out. */
+/** Joins conditions with OR, in brackets for use in `joinWithAnd`. Skips empty conditions. */
 export function joinWithOr(conditions: readonly string[]): string {
   const some = conditions.filter((condition) => condition !== '');
   if (some.length < 2) return some.join('');
   return `(${some.map((each) => (each.includes(' AND ') ? `(${each})` : each)).join(' OR ')})`;
 }
 
-/** The range moved back to whole steps, with the same length: New Relic may move any other (its page "Query time range"). */
+/** Moves a range back to whole steps. New Relic may move a range that is not on steps (its page "Query time range"). */
 export function alignRange({ from, to }: TimeRange): TimeRange {
   const step = stepOf(to - from);
   const end = Math.floor(to / step) * step;
   return { from: end - (to - from), to: end };
 }
 
-/** The step, in seconds, on which both ends of a range of this length have to be. */
+/** Returns the step in seconds that both ends of a range of this length are multiples of. */
 export function stepOf(seconds: number): number {
   if (seconds < HOUR_S) return 60;
   return seconds < DAY_S ? 300 : 600;
 }
 
-/** The most rows of a query with buckets; facets have a limit of their own. */
+/** New Relic's limit for the rows of a query with buckets. Facets have another limit. */
 const MAX_BUCKET_ROWS = 50_000;
-/** Limits for the length of a response's window, in shares of the requested length: New Relic may move both ends to steps. */
+/** Limits for a window's length, as shares of the requested length. New Relic may move both ends to steps. */
 const MIN_SHARE = 0.8;
 const MAX_SHARE = 1.25;
-/** The most seconds that a response to a short range may end before the requested time. */
+/** Seconds by which a response to a short range may end early. */
 const MAX_LAG = 300;
 const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
-/** Why a query has no result that can be used as it is, so that it is read in parts. */
+/** Says why the result of a query is incomplete. Its batch is then divided. */
 export class Incomplete {
   readonly why: string;
-  /** False where New Relic says something else of the data, so that a smaller query need not help. */
+  /** False if New Relic reports another problem with the data, where a smaller query may not help. */
   readonly isTooLarge: boolean;
 
   constructor(why: string, isTooLarge: boolean) {
@@ -102,8 +102,8 @@ export class Incomplete {
 export const FULL = new Incomplete(`it has ${MAX_FACETS} rows, the most of New Relic, or more`, true);
 
 /**
- * The rows of a response; why not where rows or data are missing: there are as many rows as New Relic's limit allows,
- * `otherResult` has data, or a message says that the result is not whole.
+ * Reads the rows of a response. Returns an Incomplete if the rows reach New Relic's limit, `otherResult` has data, or a
+ * message says that the result is not whole.
  */
 export function readCompleteRows(
   result: Json,
@@ -124,12 +124,12 @@ export function readCompleteRows(
   return aboutRows === undefined ? response : new Incomplete(notWhole(aboutRows), true);
 }
 
-/** The rows of a response, even if some are missing. Throws a CallFailure where there is no list of rows. */
+/** Reads the rows of a response, also of an incomplete response. Throws a CallFailure if it has no list of rows. */
 export function readResponse(response: Json): {
   readonly rows: unknown[];
-  /** Unix seconds, whole minutes: the range of the response; undefined where it does not say it. */
+  /** Range of the response in Unix seconds, in whole minutes; undefined if the response does not say it. */
   readonly window: TimeRange | undefined;
-  /** The attributes that `facet` lists, in its order. */
+  /** The attributes whose values a row's `facet` lists, in its order. */
   readonly facets: readonly string[];
 } {
   const rows = response['results'];
@@ -137,7 +137,7 @@ export function readResponse(response: Json): {
   const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
   const facets = isList(metadata['facets']) ? metadata['facets'] : [];
   const { begin, end } = hasMembers(metadata['timeWindow']) ? metadata['timeWindow'] : {};
-  // Rounded to whole minutes, because the end may be the last millisecond of the window.
+  // The end may be the last millisecond of the window, so both ends are rounded to minutes.
   const [from = NaN, to = NaN] = [begin, end].map((time) =>
     typeof time === 'number' ? Math.round(time / 1000 / MINUTE_S) * MINUTE_S : NaN,
   );
@@ -145,12 +145,12 @@ export function readResponse(response: Json): {
   return {
     rows,
     window: isWindow ? { from, to } : undefined,
-    // A facet whose name is no text loses only its name.
+    // An unreadable name of a facet must not move the other names.
     facets: facets.map((name) => (typeof name === 'string' ? name : '')),
   };
 }
 
-/** The window of a response, which may end a step of its length earlier than requested, at least 5 minutes, and not later. */
+/** Checks the window of a response. It may end early by one step of its length or `MAX_LAG`, but not late. */
 export function checkWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
   if (window === undefined) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   const maxLag = Math.max(MAX_LAG, stepOf(to - from));
@@ -161,7 +161,7 @@ export function checkWindow(window: TimeRange | undefined, { from, to }: TimeRan
   return window;
 }
 
-/** The number of different facets in rows of buckets; or the number of rows, where that is below the limit of facets. */
+/** Counts different facets in rows of buckets. Returns the number of rows if even that is below the limit of facets. */
 function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
   if (rows.length < MAX_FACETS) return rows.length;
   const different = new Set<string>();

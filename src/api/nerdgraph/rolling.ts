@@ -13,7 +13,7 @@ import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 import { UpstreamError } from '../upstreamError.ts';
 
-/** The lengths of the windows of rolling values, in seconds: of key transactions, and of applications and hosts. */
+/** Windows of rolling values in seconds: for key transactions, and for applications and hosts. */
 const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
@@ -34,8 +34,8 @@ const SELECTORS = {
 };
 
 /**
- * Reads rolling values from timeslices, and those of key transactions from the data of their own entities and applications: no
- * public page documents the window and scale of New Relic's own figures.
+ * Reads rolling values from timeslices. Key transactions use data of their entities and applications instead. No public
+ * page documents window and scale of the figures that New Relic calculates.
  */
 export function createRollingRead(account: NerdGraphAccount): BatchRead<RollingSubject, RollingValues> {
   const { memory } = account;
@@ -64,7 +64,7 @@ export function createRollingRead(account: NerdGraphAccount): BatchRead<RollingS
   };
 }
 
-/** None for a key transaction that cannot be read, because its entity is unknown. */
+/** Makes the parts of a subject; none for a key transaction whose entity is unknown. */
 function makeParts(
   { memory }: NerdGraphAccount,
   { applicationId: id = 0, hostKey, keyTransactionId }: RollingSubject,
@@ -81,14 +81,14 @@ function makeParts(
   return [{ id: guid, selector: SELECTORS.keyTransaction, displayName, keyTransaction, kind: ROLLING.keyTransaction }];
 }
 
-/** The queries of the parts; key transactions need one of their applications, too. */
+/** Makes the queries of the parts. Key transactions also need a query of their applications. */
 function makeQueriesWithOwners(parts: readonly NeededPart[], range: TimeRange): readonly TimesliceQuery[] {
   const queries = makeQueries(parts, range);
   if (parts[0]?.kind !== ROLLING.keyTransaction) return queries;
   return [...queries, makeQuery(ROLLING.owners, makeOwnerParts(parts), range)];
 }
 
-/** The applications of key transactions, with the metrics to read: signs that it reports, and the Apdex. */
+/** Makes parts for the applications of key transactions: the Apdex, and metrics that show that it reports. */
 function makeOwnerParts(parts: readonly QueryPart[]): QueryPart[] {
   const names = new Map<number, Set<string>>();
   for (const { keyTransaction } of parts) {
@@ -100,7 +100,7 @@ function makeOwnerParts(parts: readonly QueryPart[]): QueryPart[] {
   return [...names].map(([id, list]) => ({ id, selector: new MetricSelector([...list]) }));
 }
 
-/** @param part as it was when the query was made; undefined: the subject had none */
+/** @param part the part that was queried; undefined if the subject had none */
 function makeOutcome(
   account: NerdGraphAccount,
   found: FoundRows,
@@ -123,7 +123,7 @@ function makeOutcome(
   const { applicationId } = part.keyTransaction;
   const owner = applicationId === undefined ? undefined : found.get(applicationId);
   const ownerError = owner?.failureOf(undefined);
-  // Without permission for an application outside the list, the data of the key transaction's own entity are used alone.
+  // If the key may not read an unlisted application, the data of the key transaction's entity are enough.
   const isListed = applicationId !== undefined && account.memory.applications.has(applicationId);
   if (ownerError !== undefined && (ownerError.failure.reason !== 'forbidden' || isListed)) return { error: ownerError };
   const metrics = owner?.rows.get(ITSELF);
@@ -134,7 +134,7 @@ function makeOutcome(
 
 const WEB_TRANSACTION = 'WebTransaction/';
 
-/** The application's Apdex metric for the transaction; this name is inferred, no page of New Relic has it. */
+/** Returns the application's Apdex metric for the transaction. The name is inferred; no page of New Relic has it. */
 function apdexName({ transactionName = '' }: KeyTransactionDetails): string | undefined {
   if (transactionName === '') return undefined;
   const isWeb = transactionName.startsWith(WEB_TRANSACTION);
@@ -142,8 +142,8 @@ function apdexName({ transactionName = '' }: KeyTransactionDetails): string | un
 }
 
 /**
- * The rolling values of an application or a host from its rows over the last minutes. A value is absent without rows, or
- * where its denominator is 0. The Apdex target of an application comes with the list.
+ * Calculates the rolling values of an application or host from its rows. A value is undefined without rows, or if its
+ * denominator is 0. The Apdex target of an application comes with the list.
  */
 export function calculateRolling(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
   const reports = rows.size > 0;
@@ -171,7 +171,7 @@ export function calculateRolling(rows: ReadonlyMap<string, Columns>, seconds: nu
 }
 
 /**
- * The rolling values of a key transaction, from its entity and from the Apdex metric of its transaction.
+ * Calculates the rolling values of a key transaction from its entity and the Apdex metric of its transaction.
  *
  * @param reports true if the owning application has rows, so that a missing `row` means no requests
  */
@@ -191,7 +191,7 @@ export function calculateKeyTransaction(
   return { summary };
 }
 
-/** Undefined without data, for a whole that is not positive, and for a result that is not finite. */
+/** Divides; undefined without data, for a whole that is not positive, and for a result that is not finite. */
 function ratio(part = NaN, whole = NaN): number | undefined {
   return whole > 0 ? known(part / whole) : undefined;
 }

@@ -22,21 +22,21 @@ import { Facets } from '../../nrql/facets.ts';
 import { goldenQuery, isCanonicalInteger, recordId, type GoldenSource } from '../../nrql/goldenMetric.ts';
 import { READS } from '../../reads/reads.ts';
 
-/** The key in place of a host name for a subject without hosts, and of a metric name for a row without a metric. */
+/** Key in place of a host for a subject without hosts, and in place of a metric for a row without a metric. */
 export const ITSELF = '';
 
-/** The rows that were read for one application, key transaction or entity. */
+/** Holds the rows of one application, key transaction or entity. */
 export class SubjectRows {
   /** Rows by host, or `ITSELF`, and metric. */
   readonly rows = new Map<string, Map<string, Columns>>();
-  /** Rows of buckets by host and metric, in any order. */
+  /** Buckets by host, or `ITSELF`, and metric, in any order. */
   readonly buckets = new Map<string, Map<string, Timeslice[]>>();
-  /** Values of an entity's golden metrics as in the response, by the text of their column. */
+  /** Golden metrics of an entity as in the response, by the text of their column. */
   readonly columns = new Map<string, unknown>();
-  /** Failures by host, and by the text of a column that fails even when it is read alone. */
+  /** Failures by host, or by the text of a column of golden metrics. */
   readonly failures = new Map<string, UpstreamError>();
   failure: UpstreamError | undefined;
-  /** The window of all responses; for buckets, the time that they share. */
+  /** Window of all responses; for buckets, the time that all responses share. */
   window: TimeRange | undefined;
 
   /** Adds the rows of another response, with other metrics or a later range. */
@@ -58,20 +58,20 @@ export class SubjectRows {
     }
   }
 
-  /** Records the window of a response; false: it differs from the earlier one. */
+  /** Records the window of a response; false if it differs from the earlier window. */
   recordWindow(window: TimeRange, isBucketed: boolean): boolean {
     const before = this.window ?? window;
-    // Buckets have times of their own, so their responses may differ.
+    // Each bucket says its time, so responses with buckets may differ.
     this.window = isBucketed ? sharedRange(before, window) : before;
     return isBucketed || (before.from === window.from && before.to === window.to);
   }
 
-  /** The failure of the whole subject; otherwise that of the host, or without a host the first of any host. */
+  /** Returns the failure of the whole subject or of the host; without a host, the first failure of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
   }
 
-  /** The number of datastore metrics of the host with the most, or of `ITSELF`; undefined where nothing was read. */
+  /** Counts datastore metrics of the host with the most, or of `ITSELF`; undefined if nothing was read. */
   countDatastores(): number | undefined {
     const hosts = [...this.rows.values(), ...this.buckets.values()];
     if (this.failure !== undefined || hosts.length === 0) return undefined;
@@ -85,16 +85,16 @@ export class SubjectRows {
 
 export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 
-/** Parts that are read in as few queries as possible. */
+/** Parts to read in as few queries as possible. */
 export interface TimesliceQuery extends QueryKind {
   readonly parts: readonly QueryPart[];
   readonly range: TimeRange;
 }
 
-/** How the query of a batch ended. */
+/** The end of the query of a batch: its result, or why it has none. */
 export type BatchEnd = Exclude<NrqlEnd, 'too_big'> | Incomplete;
 
-/** A read of batches; the rows of its queries are stored in `found`. */
+/** A read of batches, which stores rows in `found`. */
 export interface RowsRead {
   readonly account: NerdGraphAccount;
   readonly accountId: number;
@@ -103,7 +103,7 @@ export interface RowsRead {
   readonly call: CallOptions;
 }
 
-/** The count is the first function, because New Relic ranks the returned facets by the first function. */
+/** The count comes first, because New Relic ranks facets by the first function. */
 const COUNT = `count(${TIMESLICE}) AS c`;
 const SUMS = `${COUNT}, sum(${TIMESLICE}) AS t, sum(${TIMESLICE}['totalExclusive']) AS x`;
 const VALUES = `${SUMS}, min(${TIMESLICE}) AS mn, max(${TIMESLICE}) AS mx`;
@@ -123,7 +123,7 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
   key_transaction: ['entity.guid'],
 };
 
-/** How messages name the subject of a row, before its name or id. */
+/** The words of messages before the name or id of a subject. */
 const SUBJECTS = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
 
 export function describeSubject({ displayName, id }: QueryPart, groupBy: QueryKind['groupBy']): string {
@@ -131,10 +131,10 @@ export function describeSubject({ displayName, id }: QueryPart, groupBy: QueryKi
 }
 
 /**
- * Runs the query of a batch, and stores its rows; an Incomplete also if rows are missing. Rejects only with the reason of the
- * signal.
+ * Runs the query of a batch, and stores its rows. Returns an Incomplete if rows are missing. Rejects only with the
+ * reason of the signal.
  *
- * @param isAlone true: its failure says nothing of how ids may be written
+ * @param isAlone true for a subject that is apart: its failure does not show how New Relic accepts ids
  */
 export async function queryBatch(
   read: RowsRead,
@@ -147,12 +147,12 @@ export async function queryBatch(
   if (golden !== undefined) return queryGolden(read, batch, golden, retries, isAlone);
   if (groupBy === 'entity') throw new RangeError('a query of golden metrics needs their source');
   const condition = writeCondition(batch, groupBy);
-  // Data other than timeslices may have an application's id, too.
+  // Other metric data may have an application's id, too.
   const where = joinWithAnd([condition, columns === 'names' ? `${TIMESLICE} IS NOT NULL` : '']);
   const select = groupBy === 'key_transaction' ? KEY_TRANSACTION_COLUMNS : COLUMNS[columns];
   const facet = FACETS[groupBy];
   const query = writeNrql({ select, where, facet, range, bucketMinutes });
-  // Reads of counters have few rows, so that other work need not wait for a response of the size that backfill may have.
+  // Counters have few rows. A lower bound keeps other work from waiting for a response as large as a backfill's.
   const bounds = bucketMinutes === undefined || group === 'counters' ? BOUNDS.query : BOUNDS.series;
   return runBatchQuery(read, batch, { group, account: read.accountId, query, retries, bounds }, facet);
 }
@@ -179,7 +179,7 @@ async function queryGolden(
   if (!hasNumbers || memory.idListForm !== undefined) return end;
   const isFailed = typeof end === 'string' || end instanceof UpstreamError || end instanceof Incomplete;
   if (!isFailed) memory.idListForm = 'mixed';
-  // New Relic may refuse a list with numbers and texts (not documented), so two lists are tried.
+  // New Relic may refuse a list of numbers and texts (not documented). The query then runs again with two lists.
   if (isAlone || !(end instanceof UpstreamError) || end.failure.reason !== 'other') return end;
   const again = await runWithForm('separate');
   if (!(again instanceof UpstreamError)) memory.idListForm = 'separate';
@@ -212,27 +212,27 @@ interface RowsTarget {
   readonly part: QueryPart;
   readonly hosts: ReadonlySet<string> | undefined;
   readonly rows: SubjectRows;
-  /** Hosts with an unreadable count or sum, or two rows of one metric. */
+  /** Hosts with an unreadable count or sum, or with two rows for one metric. */
   readonly bad: Set<string>;
 }
 
-/** A response whose rows are being stored. */
+/** A response, with the subjects that its rows go to. */
 interface RowsResponse {
   readonly query: TimesliceQuery;
-  /** Targets by the id in a row's first facet, a guid without its padding; undefined for an id of several entities. */
+  /** Subjects by the id in a row's first facet, without padding of guids; undefined for an id of several entities. */
   readonly targets: ReadonlyMap<string, RowsTarget | undefined>;
   readonly facets: Facets;
-  /** The columns of golden metrics that the query selects, with their keys in a row. */
+  /** Columns of golden metrics, with their keys in a row. */
   readonly columns: readonly (readonly [column: string, key: string])[];
   readonly window: TimeRange | undefined;
   readonly discarded: Discarded;
 }
 
-/** The columns of a row whose name alone is used, or of one that cannot be read. */
+/** Columns of an unreadable row, or of a row that counts by its name only. */
 const NO_COLUMNS: Columns = Object.freeze({});
 const NO_SUBJECT = 'a row does not say what it is about';
 
-/** Stores the rows of a response; returns why not where rows are missing. Throws a CallFailure where they cannot be read. */
+/** Stores the rows of a response; an Incomplete if rows are missing. Throws a CallFailure for unreadable rows. */
 function takeRows(
   { account, query, found }: RowsRead,
   attributes: readonly string[],
@@ -263,7 +263,7 @@ function takeRows(
   });
   const columns = columnsOf(batch, query).map((column, index) => [column, `m${index}`] as const);
   const stored = { query, targets, facets: new Facets(response.facets, attributes), columns, window, discarded };
-  // Promises of the call keep its response until a full garbage collection: without its rows it is small.
+  // Promises of the call keep its response until a full garbage collection. Without rows, the response is small.
   for (const row of response.rows.splice(0)) takeRow(stored, row);
   for (const { part, bad, rows: subjectRows } of allTargets) {
     const rows = found.get(part.id);
@@ -287,7 +287,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
   if (!hasMembers(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
   const [id = ''] = keys;
-  // How New Relic writes a number among several facets is not documented: `7.0` means 7.
+  // New Relic does not document how it writes a number among several facets: `7.0` means 7.
   const target = targets.get(trimPadding(id)) ?? targets.get(String(Number(id)));
   if (target === undefined) {
     const isSubject = groupBy === 'key_transaction' || groupBy === 'entity' || /^\d{1,16}$/.test(id.slice(0, 20));
@@ -313,7 +313,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
   const isNames = query.columns === 'names';
   const read = isNames ? NO_COLUMNS : readColumns(row, name, discarded);
   const metrics = getOrAdd(target.rows.rows, host, () => new Map<string, Columns>());
-  // A second row for the same key makes both unreliable.
+  // Two rows for one key are both unreliable.
   if (read === undefined || (metrics.has(name) && !isNames)) target.bad.add(host);
   else metrics.set(name, read);
 }
@@ -332,13 +332,13 @@ function takeBucket(
   const covered = sharedRange(query.range, window ?? query.range);
   if (query.keepsUnreadable === true && !isAbout(covered, { from, to })) return;
   const isOutside = window !== undefined && (from < window.from || to > window.to);
-  // Only wanted buckets must have the full length: the first one of a longer response may be incomplete.
+  // Only requested buckets must have the full length. The first bucket of a longer response may be shorter.
   const isWanted = from >= query.range.from && to <= query.range.to;
   if (isOutside || (isWanted && to - from !== 60 * (query.bucketMinutes ?? 0))) {
     throw new CallFailure('invalid_response', 'a row is for another bucket than requested');
   }
   if (!isWanted) return;
-  // Empty buckets are returned as zeros; columns without a value may be null.
+  // New Relic returns zeros for empty buckets, and null for columns without a value.
   const { c: count, t: sum, x: exclusive } = row;
   if (count === 0 && (sum === 0 || sum === null) && (exclusive === 0 || exclusive === null)) return;
   const read = readColumns(row, name, discarded);
@@ -349,7 +349,7 @@ function takeBucket(
   else target.bad.add(host);
 }
 
-/** The columns of a row; undefined where its count or its sum cannot be read. */
+/** Reads the columns of a row; undefined if its count or sum is unreadable. */
 function readColumns(row: Json, name: string, discarded: Discarded): Columns | undefined {
   const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
   const count = readAmount(row['c'], false);
@@ -365,21 +365,21 @@ function readColumns(row: Json, name: string, discarded: Discarded): Columns | u
   };
 }
 
-/** @param discarded what counts an unreadable value as left out */
+/** @param discarded counts an unreadable value as left out */
 function readAmount(value: unknown, mayBeNegative: boolean, discarded?: Discarded): number | undefined {
   if (typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative)) return value;
   if (value !== undefined) discarded?.add('value', 'results');
   return undefined;
 }
 
-/** The value of a key; a missing value is made by `make`, and stored. */
+/** Returns the value of a key. Makes and stores a missing value. */
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));
   return value;
 }
 
-/** Guids are base64, with its padding or without. */
+/** Removes the padding of a guid. Guids are base64, with or without padding. */
 export function trimPadding(guid: string): string {
   let end = guid.length;
   while (guid[end - 1] === '=') end -= 1;

@@ -19,10 +19,10 @@ import { textOf, type ApartKey } from './failureMemory.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { UpstreamError } from '../upstreamError.ts';
 
-/** Where more subjects than these are apart, they are also read together, once in each interval. */
+/** If more subjects than this are apart, one read of each interval first tries them together. */
 const READ_TOGETHER_ABOVE = 10;
 
-/** The number of calls of these queries when nothing fails. */
+/** Counts the calls of these queries if nothing fails. */
 export function countQueries(memory: AccountMemory, queries: readonly TimesliceQuery[]): number {
   return queries.reduce((sum, query) => {
     const { batches, apart } = planQueries(query.parts, memory, query);
@@ -30,7 +30,7 @@ export function countQueries(memory: AccountMemory, queries: readonly TimesliceQ
   }, 0);
 }
 
-/** Reads the rows of a query, by subject; rejects only with the reason of the signal. */
+/** Reads the rows of a query, by subject. Rejects only with the reason of the signal. */
 export async function readTimeslices(
   account: NerdGraphAccount,
   query: TimesliceQuery,
@@ -53,7 +53,7 @@ export async function readTimeslices(
   return found;
 }
 
-/** Reads one planned batch, and its parts where its end says so. */
+/** Reads one planned batch, and divides it if its query breaks. */
 async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
   const { account, query, call } = read;
   const { memory, transport } = account;
@@ -68,7 +68,7 @@ async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
   else failures.clearPassing(query.read, ids);
   if (end !== undefined && recordIfDone(read, batch, end)) return;
   if (isDivided(batch, query, ending) && !transport.http.isFailing(call)) {
-    // One batch of an account is divided at a time.
+    // An account divides one batch at a time.
     const division = memory.lastDivision.then(() => new Division(read, batch).run(end));
     memory.lastDivision = division.catch(() => undefined);
     const apart = await division;
@@ -78,7 +78,7 @@ async function readBatch(read: RowsRead, batch: Batch): Promise<void> {
   }
 }
 
-/** Reads the golden metrics of an entity that was set apart because of others of its golden metrics. */
+/** Reads golden metrics that a division did not read, because other golden metrics set their entity apart. */
 async function readOtherColumns(read: RowsRead, batch: Batch, key: ApartKey): Promise<void> {
   const { query, found, account } = read;
   const isBad = account.memory.failures.lastOf(key)?.badColumns;
@@ -89,13 +89,13 @@ async function readOtherColumns(read: RowsRead, batch: Batch, key: ApartKey): Pr
   if (open.length > 0) await readAlone(read, { key, batch: selectColumns(part, open) });
 }
 
-/** @param ending undefined: the batch ended in a passing failure twice running, and was not read again */
+/** @param ending undefined: the query did not run, because the batch ended in consecutive passing failures */
 function isDivided(batch: Batch, query: QueryKind, ending: Ending | undefined): boolean {
   if (ending === 'passing' || ending === 'account') return false;
   return ending === 'too_big' || isShared(batch) || (ending === 'refused' && columnsOf(batch, query).length > 1);
 }
 
-/** Reads what is apart: where it is much, first together and undivided, then what failed alone, the longest unread first. */
+/** Reads subjects that are apart: many first together and undivided, then each alone, longest unread first. */
 async function readApart(read: RowsRead, apart: readonly ApartBatch[]): Promise<void> {
   const { memory } = read.account;
   const { failures } = memory;
@@ -120,14 +120,14 @@ async function readApart(read: RowsRead, apart: readonly ApartBatch[]): Promise<
   await Promise.all(alone.toSorted((a, b) => askedAt(a) - askedAt(b)).map((each) => readAlone(read, each)));
 }
 
-/** Reads one subject, or column, that is apart: without a retry, and as far as its limit of calls allows. */
+/** Reads one subject or column that is apart, without a retry, within its limit of calls. */
 async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<void> {
   const { account, query } = read;
   const { failures } = account.memory;
   const columns = columnsOf(batch, query);
   const bad = failures.lastOf(key)?.badColumns ?? new Set<string>();
   const isBad = (column: string): boolean => bad.has(column);
-  // Columns that fail alone would break the query of the others.
+  // Columns that fail alone would break the query of the other columns.
   const parts =
     bad.size === 0
       ? [batch]
@@ -158,7 +158,7 @@ async function readAlone(read: RowsRead, { key, batch }: ApartBatch): Promise<vo
   else failures.recordFailureAlone(key, failure, found);
 }
 
-/** Stores the sizes found, from which the size of the next response is expected. */
+/** Stores the sizes found. They predict the size of the next response. */
 function recordFoundSizes(
   memory: AccountMemory,
   { id, selector, hosts }: QueryPart,
@@ -166,7 +166,7 @@ function recordFoundSizes(
   rows: SubjectRows | undefined,
 ): void {
   const datastores = selector.hasDatastores ? rows?.countDatastores() : undefined;
-  // A series is read in several ranges, and datastores may be missing in one of them, so their number does not fall.
+  // A range of a series may lack datastores, so a series never lowers their number.
   const least = query.bucketMinutes === undefined ? 0 : memory.sizesOf(id).datastores;
   if (datastores !== undefined) memory.recordSizes(id, { datastores: Math.max(least, datastores) });
   if (rows === undefined || rows.failureOf(undefined) !== undefined) return;

@@ -9,7 +9,7 @@ import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
 
-/** What a call is counted by: its group, or the list of accounts, which is in no group. */
+/** The group that a call counts for, or the list of accounts, which has no group. */
 type CallGroup = Group | 'accounts';
 
 /** Limits for the timeout of a query in New Relic, in seconds. */
@@ -20,30 +20,30 @@ export interface NrqlRead {
   readonly group: CallGroup;
   readonly account: number;
   readonly query: string;
-  /** Failures to retry; by default `all`. */
+  /** Failures to retry; `all` by default. */
   readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
-  /** Name of the key's header, where it differs from that of the account. */
+  /** Name of the key's header, if it differs from the account's. */
   readonly keyHeader?: string;
 }
 
-/** A result; `too_big`: the query or its result is too big; `unmatched`: no application of the query has data; or a failure. */
+/** A result or a failure. `too_big`: query or result are too big. `unmatched`: no application of the query has data. */
 export type NrqlEnd = Json | 'too_big' | 'unmatched' | UpstreamError;
 
 export interface NerdGraphReaderOptions extends ClientOptions {
   /** The complete address, which ends in `/graphql`. */
   readonly baseUrl: string;
-  /** The account to read; undefined: the only one that the key sees. */
+  /** The account to read; undefined: the only account that the key sees. */
   readonly accountId: number | undefined;
-  /** True for an account that was made from the key's list, so that its number needs no look-up. */
+  /** True for an account from the key's list: its number needs no look-up. */
   readonly isListed?: boolean;
-  /** Milliseconds for which details of key transactions, and other occasional lookups, are kept (`intervals.metric_names`). */
+  /** Milliseconds to cache details of key transactions, and other occasional look-ups (`intervals.metric_names`). */
   readonly detailsMs: number;
-  /** The calls per minute of the account's budget; a part of it is for subjects that are read alone. */
+  /** Calls per minute of the account's budget. Reads of single subjects get a share. */
   readonly requestsPerMinute: number;
 }
 
-/** Makes the calls of the interface, each one a POST of a document with its variables. */
+/** Makes the calls of NerdGraph. Each call is a POST of a document with its variables. */
 export class Transport {
   readonly http: Client;
   readonly #address: Address;
@@ -74,8 +74,8 @@ export class Transport {
   }
 
   /**
-   * Makes a call. Returns the document's root object, the meaning of an error that is no failure, and the failed fields of the
-   * records of its list: an error above them fails the call.
+   * Makes a call. Returns the document's root object, the meaning of an error that does not fail the call, and the
+   * failed fields of list records. An error above the records fails the call.
    */
   async read(
     group: CallGroup,
@@ -99,8 +99,7 @@ export class Transport {
         const verdict = judge(parsed, status, document);
         meaning = verdict?.meaning;
         if (list !== undefined) failed = readFailedFields(parsed, status, [...root, ...list]);
-        // For a query, a size error or the report that nothing matched is not a failure, because each tells the caller how to
-        // continue.
+        // `too_big` and `unmatched` fail no query, because they tell the caller how to continue.
         const isResult = document === NRQL && (meaning === 'too_big' || meaning === 'unmatched');
         return isResult ? undefined : verdict?.failure;
       },
@@ -114,7 +113,7 @@ export class Transport {
     return { found: hasMembers(value) ? value : {}, meaning, failed };
   }
 
-  /** Runs a query that cannot be read in parts; undefined where no application of the query has data. */
+  /** Runs a query that cannot be divided; undefined if no application of the query has data. */
   async runWhole(read: NrqlRead, call: CallOptions): Promise<Json | undefined> {
     const end = await this.runNrql(read, call);
     if (end instanceof UpstreamError) throw end;
@@ -123,7 +122,7 @@ export class Transport {
     return end === 'unmatched' ? undefined : end;
   }
 
-  /** Reports a failure of our own, and returns it. */
+  /** Reports and returns a failure that the reader itself found. */
   failure(
     group: CallGroup,
     words: string,
@@ -137,7 +136,7 @@ export class Transport {
     return this.http.reportFailure(endpointOf(group), failure);
   }
 
-  /** Reads a response, and reports the parts that were left out, or that it cannot be used. */
+  /** Reads a response. Reports parts that were left out, or that the response is unusable. */
   parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     return this.http.parseReporting(endpointOf(group), read);
   }
