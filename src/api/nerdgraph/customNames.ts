@@ -77,11 +77,7 @@ async function readUniqueNames(
     open.push(...more);
     const isTooLong = open.length > 0 && queries >= MAX_QUERIES;
     if (isTooLong || (isFull && more.length === 0)) {
-      throw transport.failure(
-        group,
-        `${about}: there are more metric names than can be listed: ${remedy}`,
-        'too_large',
-      );
+      throw transport.failure(group, `${about}: too many metric names for one list: ${remedy}`, 'too_large');
     }
   }
   return [...names].sort();
@@ -133,7 +129,7 @@ function readNames(
   const found: string[] = [];
   for (const name of names) {
     if (typeof name !== 'string' || name === '') {
-      throw new CallFailure('invalid_response', 'the list of names holds something else');
+      throw new CallFailure('invalid_response', 'the list of names has a member that is not a name');
     }
     if (name.length <= LONGEST_TEXT) found.push(name);
     else discarded.addTooLong('record', 'names', { name }, [], LONGEST_TEXT);

@@ -128,7 +128,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       }
       const count = parent['count'];
       if (typeof count === 'number' && count > (maxEntities ?? Infinity)) {
-        const counts = `New Relic counts ${count} entities, and at most ${maxEntities} are read`;
+        const counts = `New Relic counts ${count} entities, above the limit of ${maxEntities}`;
         throw new CallFailure('too_large', `${type}: ${counts}: take the type out of "entities"`);
       }
       if (typeof count === 'number') smallest = Math.min(smallest, count);
@@ -161,7 +161,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
         if (isList(written['tags'])) reportLongTags(written['tags'], discarded);
       }
       const next = results['nextCursor'] ?? '';
-      if (typeof next !== 'string') throw makeFailure('its next page has no cursor');
+      if (typeof next !== 'string') throw makeFailure('"nextCursor" is not a text');
       if (next !== '') return { fresh: guids.size - before, next };
       if (typeof count !== 'number') throw makeFailure('the response has no "count"');
       const members = guids.size + unknown;

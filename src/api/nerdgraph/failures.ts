@@ -183,7 +183,7 @@ function makeVerdict(error: unknown, status: number): NonNullable<ReturnType<typ
   // A code such as TIMEOUT says more than its message, "An error occurred".
   const [code] = codesOf(error);
   const parts = [code, titleOf({ errors: [error] })].filter((part) => part !== undefined);
-  const words = `status ${status} with an error: ${parts.length === 0 ? 'it says nothing' : parts.join(': ')}`;
+  const words = `status ${status} with an error: ${parts.length === 0 ? 'it has no message' : parts.join(': ')}`;
   const { reason, ...circumstances } = MEANINGS[meaning];
   return { meaning, failure: new CallFailure(reason, words, { ...circumstances, status, code }) };
 }

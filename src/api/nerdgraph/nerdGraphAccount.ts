@@ -78,7 +78,9 @@ export class NerdGraphAccount {
       // An unreadable account may be the configured account.
       const isFound = unreadable > 0 || accounts.some(({ id: each }) => each === configured);
       const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${formatAccounts(accounts)}`;
-      const words = `the key does not list account ${configured} (account_id), ${listed}: correct account_id, or give the key's user access to it`;
+      const words =
+        `the key does not list account ${configured} (account_id), ${listed}: ` +
+        `correct account_id, or give the key's user access to it`;
       this.#lookedUp = { lookedUpAt: now, words: isFound ? undefined : words };
     }
     const { words } = this.#lookedUp;
@@ -97,7 +99,8 @@ export class NerdGraphAccount {
       const words =
         first === undefined
           ? 'the key sees no account: give its user a role in the account'
-          : `the key sees ${seen} accounts, set account_id to one of them, or write "api: rest": ${formatAccounts(accounts)}`;
+          : `the key sees ${seen} accounts, set account_id to one of them, or write "api: rest": ` +
+            formatAccounts(accounts);
       throw this.transport.failure('applications', words, 'other');
     } finally {
       this.#pending = undefined;

@@ -88,7 +88,7 @@ async function runQuery(
   const read = { group, account: await account.resolveId(call), query, keyHeader: 'Api-Key' } as const;
   const result = await explainTooLarge('narrow the query, or set "limit"', transport.runWhole(read, call));
   if (result === undefined) {
-    throw transport.failure(group, 'New Relic has no data of any application that the query names', 'other');
+    throw transport.failure(group, 'New Relic has no data for any application in the query', 'other');
   }
   return transport.parseReporting(group, () => readResult(result, rules, queried));
 }

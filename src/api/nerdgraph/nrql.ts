@@ -99,7 +99,7 @@ export class Incomplete {
   }
 }
 
-export const FULL = new Incomplete(`it has ${MAX_FACETS} rows, the most of New Relic, or more`, true);
+export const FULL = new Incomplete(`the result reaches New Relic's limit of ${MAX_FACETS} rows`, true);
 
 /**
  * Reads the rows of a response. Returns an Incomplete if the rows reach New Relic's limit, `otherResult` has data, or a
@@ -152,7 +152,7 @@ export function readResponse(response: Json): {
 
 /** Checks the window of a response. It may end early by one step of its length or `MAX_LAG`, but not late. */
 export function checkWindow(window: TimeRange | undefined, { from, to }: TimeRange): TimeRange {
-  if (window === undefined) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
+  if (window === undefined) throw new CallFailure('invalid_response', 'the response has no time window');
   const maxLag = Math.max(MAX_LAG, stepOf(to - from));
   const share = (window.to - window.from) / (to - from);
   if (to - window.to > maxLag || window.to > to || share < MIN_SHARE || share > MAX_SHARE) {

@@ -195,7 +195,7 @@ async function runBatchQuery(
 ): Promise<BatchEnd> {
   const { transport } = read.account;
   const end = await transport.runNrql(query, read.call);
-  if (end === 'too_big') return new Incomplete('New Relic says that it is too big', true);
+  if (end === 'too_big') return new Incomplete('New Relic says that the query or its result is too big', true);
   if (typeof end === 'string' || end instanceof UpstreamError) return end;
   try {
     const incomplete = await transport.parseReporting(query.group, (discarded) =>
@@ -230,7 +230,7 @@ interface RowsResponse {
 
 /** Columns of an unreadable row, or of a row that counts by its name only. */
 const NO_COLUMNS: Columns = Object.freeze({});
-const NO_SUBJECT = 'a row does not say what it is about';
+const NO_SUBJECT = 'a row names no subject';
 
 /** Stores the rows of a response; an Incomplete if rows are missing. Throws a CallFailure for unreadable rows. */
 function takeRows(
@@ -246,7 +246,7 @@ function takeRows(
   if (response instanceof Incomplete) return response;
   const window = isBucketed || isNames ? response.window : checkWindow(response.window, query.range);
   if (window === undefined && !isNames) {
-    throw new CallFailure('invalid_response', 'the response does not say which time it is for');
+    throw new CallFailure('invalid_response', 'the response has no time window');
   }
   const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.failure(READS[query.read].group, words);
@@ -268,14 +268,15 @@ function takeRows(
   for (const { part, bad, rows: subjectRows } of allTargets) {
     const rows = found.get(part.id);
     if (rows === undefined) continue;
-    if (golden !== undefined && bad.size > 0) subjectRows.failure ??= failPart(part, 'two rows are about one entity');
+    if (golden !== undefined && bad.size > 0)
+      subjectRows.failure ??= failPart(part, 'the response has two rows for one entity');
     else if (bad.size > 0) {
       const failure = failPart(part, 'a count or a sum cannot be read');
       for (const host of bad) subjectRows.failures.set(host, failure);
     }
     rows.append(subjectRows);
     if (!isNames && window !== undefined && !rows.recordWindow(window, isBucketed) && golden === undefined) {
-      rows.failure = failPart(part, 'two responses are for different times');
+      rows.failure = failPart(part, 'two responses cover different time ranges');
     }
   }
   return undefined;
@@ -327,7 +328,7 @@ function takeBucket(
 ): void {
   const { beginTimeSeconds: from, endTimeSeconds: to } = row;
   if (typeof from !== 'number' || typeof to !== 'number') {
-    throw new CallFailure('invalid_response', 'a row does not say which bucket it is for');
+    throw new CallFailure('invalid_response', 'a row has no times of its bucket');
   }
   const covered = sharedRange(query.range, window ?? query.range);
   if (query.keepsUnreadable === true && !isAbout(covered, { from, to })) return;

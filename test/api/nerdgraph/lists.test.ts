@@ -186,7 +186,7 @@ describe('the list of applications', () => {
       (search) => (search.results = { nextCursor: 'again', entities: search.results?.entities ?? [] }),
       /its next page has been read before/,
     ],
-    ['a cursor is a number', (search) => (search.results!.nextCursor = 7), /its next page has no cursor/],
+    ['a cursor is a number', (search) => (search.results!.nextCursor = 7), /"nextCursor" is not a text/],
     [
       'no record can be read',
       ({ results }) => results!.entities.forEach((each) => delete each!['applicationId']),

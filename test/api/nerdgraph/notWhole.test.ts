@@ -64,7 +64,7 @@ describe('a message that is said of every result, so that no part of a batch is 
         expect(failure).toContain(`says New Relic: ${message.slice(0, 25)}`);
         expect(failure).toContain('(reason too_large)');
         expect(failure).not.toMatch(
-          /too large for one query|exclude|leave it out|fewer|hosts: false|the most of New Relic/,
+          /too large for one query|exclude|leave it out|fewer|hosts: false|New Relic's limit of/,
         );
         expect(failure).not.toContain(DEMO_API_KEY.slice(0, 12));
         expect(failure.length).toBeLessThan(350);
@@ -86,6 +86,8 @@ it('a query that New Relic calls too big fails with that, not with a number of r
   between.fault = say('that query is a little too big');
   for (const outcome of await READS['metric data']!(between)) {
     const failure = 'error' in outcome ? outcome.error.message : 'no failure';
-    expect(failure).toContain('leave it out (applications.exclude); New Relic says that it is too big');
+    expect(failure).toContain(
+      'leave it out (applications.exclude); New Relic says that the query or its result is too big',
+    );
   }
 });
