@@ -140,7 +140,7 @@ export class Division {
       failBatch(this.#read, batch, error);
       return;
     }
-    // Only one half was refused, so an entity of that half is the cause.
+    // At most one half was refused. The cause is in the entities of that half.
     await this.#afterQuery(halves[0], first, isRefused(first));
     await this.#afterQuery(halves[1], second, isRefused(second));
   }
