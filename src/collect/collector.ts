@@ -6,16 +6,16 @@ import type { AccountCollector } from './accounts/accountCollector.ts';
 import { Accounts, type AccountsDependencies } from './accounts/accounts.ts';
 import { AccountSnapshot } from './serve/accountSnapshot.ts';
 import {
-  applicationViews,
+  listApplications,
   entryStatus,
-  statusOf,
-  summaryOf,
+  describeAccount,
+  summarize,
   taskStatus,
   type AccountStatus,
   type EntryStatus,
   type TaskStatus,
 } from './serve/accountStatus.ts';
-import { logNew, noticesOf, noticesOfEntry } from './serve/accountWarnings.ts';
+import { findEntryNotices, findNotices, logNew } from './serve/accountWarnings.ts';
 import { probeResult, type ProbeResult } from './serve/probeResult.ts';
 import type { Scope } from './schedule/demand.ts';
 
@@ -24,13 +24,16 @@ const TICK = 10_000;
 
 export type Snapshot = Awaited<ReturnType<Collector['snapshot']>>;
 
-/** Collects all accounts of a configuration. Each has its own budget and is independent of the others. */
+/** Collects all accounts of a configuration. Each account has its own budget and does not wait for other accounts. */
 export class Collector {
   readonly #accounts: Accounts;
   readonly #dependencies: AccountsDependencies;
   #config: Config;
   #isReady = false;
-  /** Start of the newest refresh, in milliseconds of the monotonic clock; background mode judges freshness at this time. */
+  /**
+   * Start of the newest refresh, in milliseconds of the monotonic clock. Background mode judges freshness at this
+   * time.
+   */
   #lastRefresh: number | undefined;
 
   constructor(config: Config, dependencies: AccountsDependencies) {
@@ -40,8 +43,8 @@ export class Collector {
   }
 
   /**
-   * Takes over a validated configuration. An account of the same name, interface, account id and address keeps its data and its
-   * spent budget; removed accounts are stopped. Throws, and changes nothing, when a reader cannot be opened.
+   * Applies a validated configuration. An account with the same name, interface, account id and address keeps its
+   * data and its spent budget. Stops removed accounts. Throws, and changes nothing, when a reader cannot be opened.
    */
   reconfigure(config: Config): void {
     const { isReady } = this;
@@ -51,8 +54,8 @@ export class Collector {
   }
 
   /**
-   * As `AccountCollector.refresh`, of all accounts of the scope. In background mode, where the timer refreshes, only a call with
-   * `always` does. Never rejects.
+   * Refreshes all accounts of the scope, as `AccountCollector.refresh`. In background mode, does nothing without
+   * `always`, because the timer refreshes. Never rejects.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal, always = false): Promise<void> {
     if (this.#config.collection.background && !always) return;
@@ -60,9 +63,9 @@ export class Collector {
     const deadline = clock.monotonic() + waitMs;
     this.#lastRefresh = clock.monotonic();
     const accounts = this.#accountsOf(scope);
-    for (const account of this.#accounts.all()) account.noticeKey();
+    for (const account of this.#accounts.all()) account.checkKey();
     this.#accounts.share();
-    if (scope.groups.size > 0) this.#accounts.concurrency.learn(clock.monotonic());
+    if (scope.groups.size > 0) this.#accounts.concurrency.requestUsers(clock.monotonic());
     const added = this.#accounts.readLists(waitMs, signal).then(() =>
       this.#refresh(
         this.#accountsOf(scope).filter((account) => !accounts.includes(account)),
@@ -78,24 +81,25 @@ export class Collector {
     await Promise.all(accounts.map((account) => account.refresh(scope, waitMs, signal)));
     for (const account of accounts) {
       const { to } = account.schedule.window;
-      // Once per window, because most data behind them are read once per window.
-      if (account.noticedFor === to) continue;
-      account.noticedFor = to;
-      account.noticed = logNew(account.context.logger, noticesOf(account), account.noticed);
+      // Warnings change at most once per window, because tasks read most of their data once per window.
+      if (account.warningsCheckedFor === to) continue;
+      account.warningsCheckedFor = to;
+      account.loggedWarnings = logNew(account.context.logger, findNotices(account), account.loggedWarnings);
     }
     for (const entry of this.#accounts.entries()) {
-      entry.list.noticed = logNew(entry.list.context.logger, noticesOfEntry(entry), entry.list.noticed);
+      const { list } = entry;
+      list.loggedWarnings = logNew(list.context.logger, findEntryNotices(entry), list.loggedWarnings);
     }
   }
 
-  /** As `Accounts.readLists`, unless the timer does it (`collection.background`). */
+  /** As `Accounts.readLists`. In background mode, does nothing, because the timer reads the lists. */
   async readLists(waitMs: number, signal?: AbortSignal): Promise<void> {
     if (!this.#config.collection.background) await this.#accounts.readLists(waitMs, signal);
   }
 
   /**
-   * Refreshes at once and then on a timer (`collection.background`). A tick does not wait for the previous refresh: tasks that
-   * still wait are read for the newer window.
+   * Refreshes at once and then on a timer (`collection.background`). A tick does not wait for the previous refresh.
+   * Tasks that are still queued then read the newer window.
    *
    * @returns a function that stops the timer
    */
@@ -114,19 +118,20 @@ export class Collector {
   }
 
   /**
-   * The samples that are served now. `asOf`, milliseconds of the monotonic clock, is the start of the scrape, at which freshness is
-   * judged; in background mode it is that of the newest refresh. Rejects only with the reason of the signal, which ends the work.
+   * Returns the samples to serve now. Judges freshness at `asOf`, the start of the scrape in milliseconds of the
+   * monotonic clock; in background mode, at the start of the newest refresh. Rejects only with the reason of the
+   * signal, which ends the work.
    */
   async snapshot(scope: Scope, asOf?: number, signal?: AbortSignal) {
-    return this.#snapshot(scope, asOf, summaryOf, signal);
+    return this.#snapshot(scope, asOf, summarize, signal);
   }
 
-  /** The same with the whole state of the accounts, for the pages. */
+  /** As `snapshot`, with the whole state of the accounts, for the pages. */
   async overview(scope: Scope, signal?: AbortSignal) {
-    const describe = async (...[account, snapshot, time]: Parameters<typeof summaryOf>) => {
+    const describe = async (...[account, snapshot, time]: Parameters<typeof summarize>) => {
       const tasks: TaskStatus[] = [];
       await inSlices(account.inventory.tasks(), (task) => tasks.push(taskStatus(account, task, time)), signal);
-      return statusOf(account, snapshot, time, tasks);
+      return describeAccount(account, snapshot, time, tasks);
     };
     return this.#snapshot(scope, undefined, describe, signal);
   }
@@ -134,7 +139,7 @@ export class Collector {
   async #snapshot<State>(
     scope: Scope,
     asOf: number | undefined,
-    describe: (...account: Parameters<typeof summaryOf>) => State | Promise<State>,
+    describe: (...account: Parameters<typeof summarize>) => State | Promise<State>,
     signal?: AbortSignal,
   ) {
     const time = this.#time(asOf);
@@ -152,7 +157,7 @@ export class Collector {
       complete: snapshots.every(({ complete }) => complete),
       cut: snapshots.flatMap(({ cut }) => cut),
       entries: this.entries(),
-      /** The state is of the same moment as the series: a task without series never counts as fresh. */
+      /** The state belongs to the same moment as the series, so a task without series never counts as fresh. */
       accounts,
     };
   }
@@ -161,16 +166,16 @@ export class Collector {
     const time = this.#time();
     return this.#accountsOf().map((account) => {
       account.schedule.updateAtOnce();
-      // A scope without groups gives the same state, and collects no samples.
+      // A scope without groups gives the state without collecting samples.
       const snapshot = AccountSnapshot.atOnce(account, { groups: new Set() }, time);
       const tasks = account.inventory.tasks().map((task) => taskStatus(account, task, time));
-      return statusOf(account, snapshot, time, tasks);
+      return describeAccount(account, snapshot, time, tasks);
     });
   }
 
   /**
-   * The served applications of each account that reads applications, and `listed`, the length of its list before the filters.
-   * Both are undefined when the list was never read or is too old to be served.
+   * Returns the served applications of each account that reads applications. `listed` is the length of its list
+   * before the filters. Both are undefined before the first read of the list, and when the list is too old to serve.
    */
   applicationLists() {
     const time = this.#time();
@@ -180,12 +185,12 @@ export class Collector {
       const isServed = schedule.stateOf(inventory.applicationList, time) !== 'missing';
       return {
         account: context.account.name,
-        /** True when it need not have applications: its key lists it, and it never listed one, but was tried. */
+        /** True for an account of an entry that has tried its list and never listed an application. */
         isOptional: isWithoutApplications && inventory.applicationList.tried,
         listed: isServed ? inventory.listedApplications?.length : undefined,
-        /** Made when it is asked for. */
+        /** A getter, because some callers do not need it. */
         get applications() {
-          return isServed ? applicationViews(account) : undefined;
+          return isServed ? listApplications(account) : undefined;
         },
       };
     });
@@ -196,13 +201,14 @@ export class Collector {
   }
 
   /**
-   * Refreshes one application and gives its result; waits at most `waitMs` milliseconds, or until the signal. Never rejects.
+   * Refreshes one application and returns its result. Waits at most `waitMs` milliseconds, or until the signal
+   * aborts. Never rejects.
    */
   async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     if (this.#accountsOf({ account: accountName }).length === 0) await this.readLists(waitMs, signal);
     const [account] = this.#accountsOf({ account: accountName });
     if (account === undefined) {
-      // While the accounts of an entry are not known, it may be one of them.
+      // An entry whose accounts are still unknown may have this account.
       const unread = this.entries().filter(({ exported }) => exported === undefined || exported === 0);
       if (!this.isIncomplete) return { kind: 'unknown_account', known: this.accounts.map(({ name }) => name) };
       const notes = unread.map(
@@ -220,7 +226,7 @@ export class Collector {
     return this.#accounts.configs;
   }
 
-  /** True while an entry has no account yet: it is not known which accounts there are. */
+  /** True while an entry has not exported an account yet, so that some accounts may be unknown. */
   get isIncomplete(): boolean {
     return this.#accounts.lists.some(({ hasExported }) => !hasExported);
   }
@@ -230,7 +236,7 @@ export class Collector {
     return this.#accounts.entries().map((entry) => entryStatus(entry, time));
   }
 
-  /** True once a scrape can be served: in background mode after every known task was tried once. */
+  /** True once scrapes can be served. Background mode tries every known task once before. */
   get isReady(): boolean {
     return (this.#isReady ||=
       !this.#config.collection.background ||
@@ -241,7 +247,7 @@ export class Collector {
     return this.#accountsOf().every((account) => account.progressing());
   }
 
-  /** Stops all calls to New Relic for good; never rejects, even with calls in flight. */
+  /** Stops all calls to New Relic for good. Never rejects, even with calls in flight. */
   async stop(): Promise<void> {
     await this.#accounts.stop();
   }

@@ -6,7 +6,7 @@ import { UpstreamError, type FailureReason, REMEDIES } from '../api/upstreamErro
 import type { Diagnosis } from '../api/upstreamReader.ts';
 import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/serve/accountStatus.ts';
 import type { AccountCollector } from '../collect/accounts/accountCollector.ts';
-import { unmatchedExclusions } from '../collect/serve/accountWarnings.ts';
+import { findUnmatchedExclusions } from '../collect/serve/accountWarnings.ts';
 import { groupFailures, type FailureGroup } from '../collect/serve/failureGroups.ts';
 import { describeEnd, type AccountConfig, type CollectionConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
@@ -95,7 +95,7 @@ function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[
     problem === undefined
       ? `${counted(listed, 'account')} visible, ${exported} exported`
       : `the list of accounts cannot be read: ${problem}`;
-  const warnings = warningLines([...status.warnings, ...unmatchedExclusions(ofEntry)], missingMetrics);
+  const warnings = warningLines([...status.warnings, ...findUnmatchedExclusions(ofEntry)], missingMetrics);
   const failed = problem !== undefined || missingMetrics.length > 0;
   return reported(`entry ${entry}`, verdict, [...hintLine(reason), ...warnings], failed);
 }
@@ -119,7 +119,7 @@ async function report(
   const { name, region, base_url } = account;
   const heading = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
   const warnings = warningLines(
-    [...status.warnings, ...(collector.list === undefined ? unmatchedExclusions([collector]) : [])],
+    [...status.warnings, ...(collector.list === undefined ? findUnmatchedExclusions([collector]) : [])],
     status.entities.flatMap(({ missingMetrics }) => missingMetrics),
   );
   const { plan } = status;

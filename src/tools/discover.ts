@@ -19,7 +19,7 @@ import { errorText } from '../log/logger.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { listedDocument, type Expansion } from '../collect/accounts/expandAccounts.ts';
+import { describeListed, type Expansion } from '../collect/accounts/expandAccounts.ts';
 
 /** The flags of `discover`. */
 interface DiscoverOptions extends CommonOptions {
@@ -253,7 +253,7 @@ async function discoverAccounts(options: DiscoverOptions): Promise<void> {
 type FoundEntry = Expansion['entries'] extends ReadonlyMap<infer Name, infer Entry> ? readonly [Name, Entry] : never;
 
 function entryJson([entry, { verdicts, warnings }]: FoundEntry): object {
-  return { entry, warnings, accounts: verdicts.map(listedDocument) };
+  return { entry, warnings, accounts: verdicts.map(describeListed) };
 }
 
 function entryTable([entry, { verdicts, warnings }]: FoundEntry): string {

@@ -173,7 +173,7 @@ export function expectedSeries(account: AccountCollector): number {
 function seriesOfData({ selections }: AccountContext, data: ApplicationData): number {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const seriesOf = (scope: FamilyScope, count: number): number =>
-    count * builtIn(scope, components) + sumOf(selections.of(data, scope).custom.matches, ({ series }) => series);
+    count * builtIn(scope, components) + sumOf(selections.select(data, scope).custom.matches, ({ series }) => series);
   const counters = data.tasks.counters === undefined ? 0 : COUNTED.length;
   return seriesOf('application', 1) + counters + seriesOf('host', data.hosts.size);
 }

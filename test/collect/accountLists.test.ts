@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ListedAccount } from '../../src/api/upstreamReader.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
-import { unmatchedExclusions } from '../../src/collect/serve/accountWarnings.ts';
+import { findUnmatchedExclusions } from '../../src/collect/serve/accountWarnings.ts';
 import { application } from './support/bodies.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import type { FakeReader } from './support/fakeReader.ts';
@@ -173,7 +173,7 @@ describe('an entry with account_ids', () => {
     expect(world.collector.status().map(({ up, refused }) => [up, refused !== undefined])).toEqual(
       Array(4).fill([false, true]),
     );
-    expect(world.lines.filter(({ msg }) => msg.startsWith('The key is refused'))).toHaveLength(1);
+    expect(world.lines.filter(({ msg }) => msg.startsWith('New Relic refuses the key'))).toHaveLength(1);
     for (const reader of [world.reader, ...readers]) reader.fault = () => undefined;
     await world.scrapeFor(400, 30);
     expect(world.collector.status().map(({ up, refused }) => [up, refused])).toEqual(Array(4).fill([true, undefined]));
@@ -216,7 +216,7 @@ describe('an entry with account_ids', () => {
     await world.scrapeFor(130, 60);
     expect(world.collector.status().flatMap(({ warnings }) => warnings)).toEqual([]);
     expect(entryOf(world)?.warnings).toEqual([expect.stringContaining('no application has the name "gone"')]);
-    expect(unmatchedExclusions(world.collector.collectors())).toEqual([
+    expect(findUnmatchedExclusions(world.collector.collectors())).toEqual([
       expect.stringContaining('no application has the name "none"'),
     ]);
   });

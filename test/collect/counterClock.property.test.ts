@@ -121,7 +121,7 @@ class Counting {
       if (count > 0) minutes.set(seconds(minute), web(count));
     }
     const now = { wall: seconds(to + 2), running: 60 * this.trueNow };
-    const booking = this.ledger.take(range, { from: seconds(received.from), to: seconds(to) }, minutes, now);
+    const booking = this.ledger.add(range, { from: seconds(received.from), to: seconds(to) }, minutes, now);
     this.lost += booking.lost;
     this.late += booking.late;
     this.oracle.take(requested, received, this.trueNow, this.error, this.#service);

@@ -8,7 +8,7 @@ const at = (minute: number): number => START + 60 * minute;
 const range = (from: number, to: number) => ({ from: at(from), to: at(to) });
 /** A minute with this many web transactions, one of them with an error, in half a second each. */
 const web = (count: number): number[] => [count, 0, Math.min(count, 1), count / 2, count, 0, 0];
-type Booking = ReturnType<CounterLedger['take']>;
+type Booking = ReturnType<CounterLedger['add']>;
 const NOTHING: Booking = { late: 0, lost: 0, broken: undefined };
 
 interface Reading {
@@ -29,7 +29,7 @@ function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo =
   const requested = ledger.nextRange(at(to));
   const from = batchFrom === undefined ? requested.from : at(batchFrom);
   const byStart = new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values]));
-  return ledger.take(requested, { from, to: at(answeredTo) }, byStart, moment(to, running));
+  return ledger.add(requested, { from, to: at(answeredTo) }, byStart, moment(to, running));
 }
 
 /** A ledger whose first reading ended at minute 0. */
@@ -81,9 +81,9 @@ describe('a reading', () => {
 describe('a pause', () => {
   it('in which the application did not report loses nothing', () => {
     const ledger = started();
-    ledger.reports(false, at(1));
-    ledger.reports(false, at(2));
-    ledger.reports(true, at(200));
+    ledger.recordReporting(false, at(1));
+    ledger.recordReporting(false, at(2));
+    ledger.recordReporting(true, at(200));
     expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual(NOTHING);
     expect(webTotal(ledger)).toBe(3);
   });
@@ -91,22 +91,22 @@ describe('a pause', () => {
   it('in which it did not report loses nothing of the failed reading before it either', () => {
     const ledger = started();
     expect(read(ledger, { to: 2, minutes: { 1: 'broken' } })).toEqual({ ...NOTHING, broken: at(1) });
-    ledger.reports(false, at(10));
-    ledger.reports(true, at(200));
+    ledger.recordReporting(false, at(10));
+    ledger.recordReporting(true, at(200));
     expect(read(ledger, { to: 201 })).toEqual(NOTHING);
   });
 
   it('before it stopped reporting is lost, but for the 10 minutes after which New Relic says so', () => {
     const ledger = started();
-    ledger.reports(false, at(30));
-    ledger.reports(true, at(300));
+    ledger.recordReporting(false, at(30));
+    ledger.recordReporting(true, at(300));
     expect(read(ledger, { to: 301 }).lost).toBe(60 * 20);
   });
 
   it('in which it did not report at first, and was not read later, loses what came later', () => {
     const ledger = started();
-    ledger.reports(false, at(0));
-    ledger.reports(true, at(30));
+    ledger.recordReporting(false, at(0));
+    ledger.recordReporting(true, at(30));
     expect(read(ledger, { to: 100 }).lost).toBe(60 * (50 - 30));
   });
 
@@ -250,7 +250,7 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
           const received = range(Math.max((requested.from - START) / 60 - longer, now - 50), now - shorter);
           const given = new Map(Object.entries(minutes).map(([ago, values]) => [at(now - Number(ago)), values]));
           const time = moment(now, running);
-          oracle.take(requested, received, given, ledger.take(requested, received, given, time), time);
+          oracle.take(requested, received, given, ledger.add(requested, received, given, time), time);
           const after = [...ledger.totals];
           for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
           before = after;

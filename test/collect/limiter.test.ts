@@ -190,7 +190,7 @@ describe('a limiter', () => {
     const release = await limiter.acquire(forEver());
     expect([limiter.startRead(), limiter.startRead()]).toEqual([true, false]);
     // It ended without a call.
-    limiter.readEnded();
+    limiter.endRead();
     expect(limiter.startRead()).toBe(true);
     await limiter.acquire(forEver());
     expect(limiter.startRead()).toBe(false);
@@ -213,7 +213,7 @@ describe('a limiter', () => {
     expect(starts).toBe(2);
     release(true);
     expect(starts).toBe(3);
-    limiter.readEnded();
+    limiter.endRead();
     expect(starts).toBe(4);
   });
 

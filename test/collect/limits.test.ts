@@ -287,7 +287,7 @@ describe('the log', () => {
       world.reader.fault = ({ kind }) =>
         isRefused && kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined;
       await world.scrapeFor(600);
-      return [/^The account is refused/, /^Works again/].map(
+      return [/^New Relic refuses the account/, /^Works again/].map(
         (sentence) => world.lines.filter(({ msg }) => sentence.test(msg)).length,
       );
     };
@@ -309,7 +309,7 @@ describe('the log', () => {
     await world.scrapeFor(600);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(600);
-    expect(world.lines.filter(({ msg }) => msg.startsWith('The account is refused'))).toHaveLength(2);
+    expect(world.lines.filter(({ msg }) => msg.startsWith('New Relic refuses the account'))).toHaveLength(2);
   });
 });
 

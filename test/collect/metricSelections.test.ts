@@ -11,7 +11,8 @@ const application = (datastores: readonly string[], customNames: readonly string
 
 describe('the requests for metric data', () => {
   const selections = new MetricSelections(customMetrics([DEPTH]));
-  const of = (...input: Parameters<typeof application>) => selections.of(application(...input), 'application').metrics;
+  const of = (...input: Parameters<typeof application>) =>
+    selections.select(application(...input), 'application').metrics;
 
   it('are one object where applications request the same', () => {
     const named = [['Datastore/MySQL/allWeb'], ['Custom/Depth/a', 'Custom/Depth/b']] as const;
@@ -31,10 +32,10 @@ describe('the requests for metric data', () => {
 
   it('are made once for an application, until what decides them changes', () => {
     const data = application([], []);
-    const before = selections.of(data, 'application');
+    const before = selections.select(data, 'application');
     data.customNames = ['Custom/Depth/a'];
-    expect(selections.of(data, 'application')).toBe(before);
+    expect(selections.select(data, 'application')).toBe(before);
     data.selected = {};
-    expect(selections.of(data, 'application').metrics.names).toContain('Custom/Depth/a');
+    expect(selections.select(data, 'application').metrics.names).toContain('Custom/Depth/a');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { REMEDIES } from '../../src/api/upstreamError.ts';
-import { unmatchedExclusions } from '../../src/collect/serve/accountWarnings.ts';
+import { findUnmatchedExclusions } from '../../src/collect/serve/accountWarnings.ts';
 import { application, TRAFFIC } from './support/bodies.ts';
 import { accountConfig, config, customMetric } from './support/config.ts';
 import { World } from './support/world.ts';
@@ -122,7 +122,7 @@ describe('what matches nothing', () => {
     expect(world.status.warnings).toEqual([
       'applications.settings: no application has the name "legacy-*": correct the entry or remove it',
     ]);
-    expect(unmatchedExclusions(world.collector.collectors())).toEqual([
+    expect(findUnmatchedExclusions(world.collector.collectors())).toEqual([
       'applications.exclude: no application has the name "old-*": correct the entry or remove it',
     ]);
   });
@@ -140,11 +140,11 @@ describe('a pause that New Relic asks for', () => {
     let refusing = true;
     world.reader.fault = () => (refusing ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined);
     await world.scrapeFor(30, 10);
-    expect(warned(world, 'New Relic asked us to stop calling')).toBe(1);
-    expect(world.lines.find(({ msg }) => msg.includes('asked us to stop'))?.['seconds']).toBe(40);
+    expect(warned(world, 'Rate limited by New Relic')).toBe(1);
+    expect(world.lines.find(({ msg }) => msg.startsWith('Rate limited'))?.['seconds']).toBe(40);
     refusing = false;
     await world.scrapeFor(120, 10);
-    expect(warned(world, 'New Relic asked us to stop calling')).toBe(1);
+    expect(warned(world, 'Rate limited by New Relic')).toBe(1);
   });
 });
 

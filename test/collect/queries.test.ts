@@ -260,7 +260,7 @@ describe('a probe of an application', () => {
     const result = await world.probe();
     expect(result).toMatchObject({
       kind: 'result',
-      notes: expect.arrayContaining(['queries are left out: /metrics has them']) as string[],
+      notes: expect.arrayContaining(['/probe leaves out queries: /metrics has them']) as string[],
     });
     expect(asked(world)).toEqual([]);
   });
@@ -268,7 +268,7 @@ describe('a probe of an application', () => {
   it('says so, too, where the account reads no applications', async () => {
     const world = worldWith([ORDERS], { applications: { read: false } });
     const result = await world.probe();
-    const notes = ['applications are not read (applications: false)', 'queries are left out: /metrics has them'];
+    const notes = ['applications are not read (applications: false)', '/probe leaves out queries: /metrics has them'];
     expect(result).toEqual({ kind: 'unreadable', notes });
   });
 });

@@ -276,8 +276,8 @@ describe('failures and changes of the inventory', () => {
         reason: 'too_large',
         problem: expect.stringMatching(
           group === 'hosts'
-            ? /^application 1 .* has 10001 hosts, .* \(applications\.settings: hosts: false\)$/
-            : /^application 1 .* has 10001 instances, .* \(instances: false\)$/,
+            ? /^application 1 .* has 10001 hosts; .* \(applications\.settings: hosts: false\)$/
+            : /^application 1 .* has 10001 instances; .* \(instances: false\)$/,
         ) as string,
       });
       for (const count of [9_999, 10_000]) {
@@ -484,7 +484,7 @@ describe('a probe', () => {
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     const probed = await world.probed();
     expect(probed.success).toBe(false);
-    expect(probed.notes.find((note) => note.startsWith('database types: '))).toMatch(/; what counts: not decided$/);
+    expect(probed.notes.find((note) => note.startsWith('database types: '))).toMatch(/; chosen: not decided$/);
     expect(probed.notes.join()).toContain('; failed once: ');
   });
 
@@ -503,7 +503,7 @@ describe('a probe', () => {
     expect(absent).toContain('newrelic_host_queue_time_seconds');
     const noteOf = (name: string) => probed.notes.find((note) => note.startsWith(`${name} is absent: `)) ?? '';
     expect(noteOf('newrelic_application_queue_time_seconds')).toContain(
-      'New Relic answered no WebFrontend/QueueTime; it comes from',
+      'New Relic returned no WebFrontend/QueueTime; it comes from',
     );
     const without = World.of(1, 1, [accountConfig({ hosts: false })]);
     const { notes } = await without.probed();

@@ -8,7 +8,7 @@ import {
   selects,
   unmatched,
 } from '../../src/collect/inventory/selection.ts';
-import { neededGroups } from '../../src/collect/schedule/demand.ts';
+import { findNeededGroups } from '../../src/collect/schedule/demand.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
 import { GROUPS, type Group } from '../../src/reads/reads.ts';
 import { application, keyTransaction } from './support/bodies.ts';
@@ -86,7 +86,7 @@ describe('the choice of key transactions', () => {
 
 describe('a scope', () => {
   const needs = (groups: readonly Group[], account = accountConfig(), of = reader) =>
-    neededGroups({ groups: new Set(groups) }, account, enabledGroups(account, of));
+    findNeededGroups({ groups: new Set(groups) }, account, enabledGroups(account, of));
 
   it('needs the lists that its groups come from, and once what decides how they are read', () => {
     expect(needs([]).always).toEqual(new Set());

@@ -240,7 +240,7 @@ describe('check --live', () => {
       0,
       [
         'of 600 calls per minute, which does not fit',
-        /warning: limits\.max_concurrent_requests: .* and 1 at once carry [1-5]\d while one takes \d\.\d s/,
+        /warning: limits\.max_concurrent_requests: .* and 1 at once allow [1-5]\d while one takes \d\.\d s/,
       ],
     ],
     [

@@ -206,7 +206,7 @@ describe('check --live', () => {
     const { status, stdout } = await checkLive(settings);
     expect(stdout.match(/(?<=warning: ).*/g)).toEqual([
       'applications.tags: no application has the tag "tean": correct the entry or remove it',
-      'entities: account 1234567 has no entity of INFRA-HOTS: look whether both are right; the command discover --entities lists the types',
+      'entities: account 1234567 has no entity of INFRA-HOTS: check account and type; the command discover --entities lists the types',
       'entities.include: no entity of EXT-SERVICE has the name "nix-*": correct the entry or remove it',
       'entities.include: no entity of EXT-SERVICE has the tag "team" with a value "nobody": correct the entry or remove it',
       'entities.tags: no entity of EXT-SERVICE has the tag "tean": correct the entry or remove it',

@@ -16,38 +16,45 @@ import { dueAt } from '../schedule/due.ts';
 import { Schedule, type CurrentWindow } from '../schedule/schedule.ts';
 import { Report } from '../schedule/report.ts';
 
-/** An account makes no progress when no call starts or ends for this time, in milliseconds, plus two request timeouts. */
+/** An account is stuck when no call starts or ends for this time plus two request timeouts; milliseconds. */
 const STUCK_AFTER = 120_000;
 
-/** No scrape waits for an account whose intervals are longer than this, as a multiple of the configured ones. */
-const MOST_SLOWED = 1.25;
+/** Scrapes do not wait for an account with a larger slowdown. */
+const MAX_AWAITED_SLOWDOWN = 1.25;
 
 /** Collects one account. Times are milliseconds of the monotonic clock. */
 export class AccountCollector {
   context: AccountContext;
-  /** The list that the account was made from; undefined for an account that stands in the file. */
+  /** The list that the account comes from; undefined for an account that the file names. */
   list: AccountList | undefined;
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
   readonly report: Report;
   keyMark: string;
-  /** The warnings that were last logged, and the end of the window at that time, Unix seconds. */
-  noticed: ReadonlySet<string> = new Set();
-  noticedFor: number | undefined;
-  /** The reason why New Relic refuses the account itself, in words. */
+  /** The warnings of the last check, and the end of the window at that check in Unix seconds. */
+  loggedWarnings: ReadonlySet<string> = new Set();
+  warningsCheckedFor: number | undefined;
+  /** Why New Relic refuses this account, in words. */
   #refused: string | undefined;
   readonly #reads: TaskReads;
   readonly #demand: Demand;
   readonly #queue: Queue;
-  /** Ends the reads when the account is stopped. */
   readonly #stopping = new AbortController();
-  /** Requests that are still queueing tasks. No call starts before they finish, so that batches are full. */
+  /**
+   * The number of requests that are still queueing tasks. Calls start after all requests finish, so that batches are
+   * full.
+   */
   #queueing = 0;
   #pumping = false;
-  /** True when no call of the last read of the application list was answered; without a list, of any last read. */
+  /**
+   * True when New Relic answered no call of the last read of the application list; without a list, of the last read.
+   */
   #isListUnanswered = false;
-  /** When New Relic began to refuse the account, or to accept it again; earlier calls change nothing. */
+  /**
+   * When New Relic last began to refuse or to accept the account. Results of calls that started earlier do not change
+   * this.
+   */
   #refusalDecidedAt = -Infinity;
 
   constructor(context: AccountContext, limiter: AccountLimiter) {
@@ -64,31 +71,31 @@ export class AccountCollector {
     limiter.changed = () => this.#pump();
   }
 
-  /** The reason why New Relic refuses the account, or the key of its entry, in words; undefined when it does not. */
+  /** Why New Relic refuses the account or the key of its entry, in words; undefined while New Relic accepts both. */
   get refused(): string | undefined {
     return this.list?.refused ?? this.#refused;
   }
 
   /**
-   * True when the last read of the application list succeeded completely; for an account without applications, when that of a query
-   * or of entities did (`newrelic_up`).
+   * The value of `newrelic_up`: true when the last read of the application list succeeded completely. Without
+   * applications, one query or entity read must have succeeded.
    */
   get up(): boolean {
-    // While the key of its entry is refused, its own list is not tried.
+    // While New Relic refuses the key of the entry, the account does not read its own list.
     if (this.list?.refused !== undefined) return false;
     const { inventory, context } = this;
     const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
     return tasks.some(({ lastRead, failures }) => lastRead !== undefined && failures === 0);
   }
 
-  /** True for an account of an entry that never listed an application: in an organisation that is not unusual. */
+  /** True for an account of an entry that never listed an application. Organisations often have such accounts. */
   get isWithoutApplications(): boolean {
     return this.list !== undefined && !this.inventory.hasListed;
   }
 
   /**
-   * Starts all due tasks of the scope, and continues them in any case. Resolves when they have ended, after `waitMs` milliseconds, as
-   * soon as the account is held up, or when the signal is aborted.
+   * Starts all due tasks of the scope. Resolves when these tasks have ended, after `waitMs` milliseconds, when the
+   * account is held up, or when the signal aborts. Tasks continue after an early return.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
@@ -100,14 +107,16 @@ export class AccountCollector {
     if (signal?.aborted !== true) await this.schedule.update();
   }
 
-  /** True for an account for which no scrape waits: it pauses, is refused, fails, or is slowed by more than a quarter. */
+  /**
+   * True while scrapes do not wait for the account: it is paused, refused, failing or slowed by more than a quarter.
+   */
   get #isHeldUp(): boolean {
     const isPaused = this.limiter.budget.lastPauseEnd > this.context.clock.monotonic();
-    const isSlowed = this.schedule.plan.slowdown > MOST_SLOWED;
+    const isSlowed = this.schedule.plan.slowdown > MAX_AWAITED_SLOWDOWN;
     return isPaused || isSlowed || this.refused !== undefined || this.limiter.health.isFailing;
   }
 
-  /** Takes over a changed configuration; the last read values, the spent budget and the retry delays stay. */
+  /** Applies a changed configuration. Keeps the last values, the spent budget and the retry delays. */
   reconfigure(next: AccountContext): void {
     this.context = next;
     this.report.logger = next.logger;
@@ -116,15 +125,15 @@ export class AccountCollector {
     this.limiter.reconfigure(next.account.limits);
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
-    for (const group of GROUPS) if (!next.enabled.has(group)) this.report.groupDisabled(group);
-    this.noticeKey();
+    for (const group of GROUPS) if (!next.enabled.has(group)) this.report.disableGroup(group);
+    this.checkKey();
     this.#forgetRemoved();
     this.#demand.notify(this.#isHeldUp);
     this.#pump();
   }
 
-  /** After a change of the key, every failed task is tried again with the next refresh. */
-  noticeKey(): void {
+  /** Makes every failed task due for a retry if the key has changed. */
+  checkKey(): void {
     const keyMark = this.context.keyMark();
     if (keyMark === this.keyMark) return;
     this.keyMark = keyMark;
@@ -134,32 +143,36 @@ export class AccountCollector {
     this.#setRefused(undefined);
   }
 
-  /** True once every known task that can be read was tried once, with or without success. */
+  /** True once the exporter has tried every known task that it may read. */
   get isExplored(): boolean {
     return this.inventory.tasks().every((task) => task.tried || !this.#accepts(task));
   }
 
-  /** False when work could continue and has not for minutes. A pause, a spent budget and an outage do not count. */
+  /**
+   * False when work has stood still for minutes without a reason. A pause, a spent budget and an outage are reasons.
+   */
   progressing(): boolean {
     if (this.#queueing > 0 || this.#queue.running + this.#queue.size === 0) return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
-  /** Stops the account for good: no further call starts, calls in flight are aborted, and waiting scrapes are released. */
+  /** Stops the account for good: starts no more calls, aborts calls in flight and releases waiting scrapes. */
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this account'));
     this.#demand.stop();
   }
 
   /**
-   * Requests those of the tasks that the refresh covers, and queues the due ones. A running request for all tasks of the scope is
-   * shared by those for the same window and waiters.
+   * Marks the tasks that the refresh covers as requested, and queues the due ones. Returns at once when a request for
+   * the whole scope and the same window is running.
+   *
+   * @param unlocked the tasks to consider; undefined for all tasks of the scope
    */
   async #request(refresh: Refresh, unlocked?: Iterable<Task>): Promise<void> {
-    const { requestedAt, requestingAllOf, scope } = refresh;
+    const { requestedAt, requestingAllFor, scope } = refresh;
     const { to } = this.schedule.window;
-    if (unlocked === undefined && requestingAllOf === to) return;
-    if (unlocked === undefined) refresh.requestingAllOf = to;
+    if (unlocked === undefined && requestingAllFor === to) return;
+    if (unlocked === undefined) refresh.requestingAllFor = to;
     const tasks = unlocked ?? this.inventory.tasks(scope.applicationId);
     const requested: Task[] = [];
     let counted = 0;
@@ -170,7 +183,7 @@ export class AccountCollector {
         this.schedule.request(task, requestedAt);
         requested.push(task);
       });
-      // The plan decides what is due, so it is updated after all tasks are in demand.
+      // The plan decides which tasks are due. It counts tasks in demand, so all tasks must be requested first.
       await this.schedule.update();
       await inSlices(requested, (task) => {
         if (!this.#join(refresh, task) || counted > 0) return;
@@ -180,16 +193,16 @@ export class AccountCollector {
     } finally {
       this.#queueing -= counted;
       refresh.requesting -= 1;
-      if (unlocked === undefined) refresh.requestingAllOf = undefined;
+      if (unlocked === undefined) refresh.requestingAllFor = undefined;
       this.#pump();
       this.#demand.notify(this.#isHeldUp, [refresh]);
     }
   }
 
   /**
-   * Makes a refresh wait for a due task, and queues the task unless it is queued or running already.
+   * Makes a refresh wait for a due task. Queues the task unless it is queued or running.
    *
-   * @returns true when it was queued
+   * @returns true if this call queued the task
    */
   #join(refresh: Refresh, task: Task): boolean {
     const { requestedAt } = refresh;
@@ -201,18 +214,18 @@ export class AccountCollector {
     if (task.retryAt > requestedAt || !this.#reads.isReady(task)) return false;
     const { lastRead } = task;
     const { plan, window } = this.schedule;
-    // In a slowed plan, a task that will be due before the next window uses budget that would be left: no scrape waits for it.
+    // A slowed plan spends spare budget on tasks that become due before the next window. Scrapes do not wait for
+    // these tasks.
     const isEarly = plan.slowdown > 1 && lastRead !== undefined && lastRead.dueAt < window.readableAt + MINUTE_MS;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
     else if (!isEarly) return false;
     this.#queue.add(task);
-    this.report.queued(task, window.to);
+    this.report.recordQueued(task, window.to);
     return true;
   }
 
   /**
-   * True for tasks that may be read: while New Relic refuses the account, only the application list; while it refuses the key of
-   * the entry, none.
+   * True for a task that may be read. A refused account reads only its application list; with a refused key, nothing.
    */
   #accepts(task: Task): boolean {
     if (this.list?.refused !== undefined) return false;
@@ -223,17 +236,20 @@ export class AccountCollector {
     if (this.#pumping || this.#stopping.signal.aborted) return;
     this.#pumping = true;
     while (this.#queueing === 0) {
-      // Another account of the entry may have learned that the key is refused.
+      // Another account of the entry may have found that New Relic refuses the key.
       if (this.list?.refused !== undefined) this.#dropQueue();
-      const planned = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#fillers(kind));
-      if (planned === undefined) break;
-      this.#detach(this.#read(planned));
+      const batch = this.#queue.take(this.context.clock.monotonic(), (kind) => this.#findFillers(kind));
+      if (batch === undefined) break;
+      this.#detach(this.#read(batch));
     }
     this.#pumping = false;
   }
 
-  /** Due tasks of a kind that are not queued, for calls of NerdGraph while a probe waits: its scope is only one application. */
-  #fillers(kind: Kind): readonly Task[] {
+  /**
+   * Finds due tasks that are not queued, to fill NerdGraph batches while a probe waits. A probe queues the tasks of
+   * only one application.
+   */
+  #findFillers(kind: Kind): readonly Task[] {
     if (this.context.reader.api === 'rest') return [];
     const refreshes = [...this.#demand.refreshes.values()];
     const isProbing = refreshes.some(({ waiters, scope }) => waiters.size > 0 && scope.applicationId !== undefined);
@@ -248,36 +264,37 @@ export class AccountCollector {
     return found;
   }
 
-  /** Reads tasks of one kind with one call. They all end in one step, after the results were taken over. */
+  /** Reads a batch and stores its results. Then ends all tasks of the batch in one step. */
   async #read(batch: TaskBatch): Promise<void> {
     const tasks = batch.subjects.map(({ task }) => task);
     const { window } = this.schedule;
     const startedAt = this.context.clock.monotonic();
     for (const task of tasks) {
-      if (task.state === 'idle') this.report.queued(task, window.to);
+      if (task.state === 'idle') this.report.recordQueued(task, window.to);
       task.begin(startedAt);
     }
     const { answers } = this.limiter.health;
     const isRepeat = tasks.some((task) => this.#reads.repeatsFailure(task));
     const outcomes = await this.#reads.read(batch, { signal: this.#stopping.signal, isRepeat });
-    this.#queue.readEnded();
-    this.#noteHealth(tasks, this.limiter.health.answers > answers, isRepeat);
+    this.#queue.endRead();
+    this.#recordHealth(tasks, this.limiter.health.answers > answers, isRepeat);
     if (this.#stopping.signal.aborted) return;
     this.#end(tasks, outcomes, window);
   }
 
   /**
-   * Counts a read of which no call was answered. One that repeats a failed read counts only while the application list is unanswered,
-   * too (without a list: the read of anything else), because one bad entity is no failure of the account.
+   * Counts a read without any answer from New Relic. A repeat counts only while the last list read was unanswered,
+   * too, because one bad entity does not mean that the account fails. Without an application list, the last read of
+   * anything decides.
    */
-  #noteHealth(tasks: readonly Task[], isAnswered: boolean, isRepeat: boolean): void {
+  #recordHealth(tasks: readonly Task[], isAnswered: boolean, isRepeat: boolean): void {
     const { applicationList } = this.inventory;
     const readsList = this.context.enabled.has('applications');
     if (!isAnswered && (!isRepeat || this.#isListUnanswered)) this.limiter.health.recordUnansweredRead();
     if (!readsList || tasks.includes(applicationList)) this.#isListUnanswered = !isAnswered;
   }
 
-  /** Ends tasks together: all tasks that they unlock are queued in one step, so that the next calls are full. */
+  /** Ends tasks together and queues all tasks that they unlock in one step, so that the next batches are full. */
   #end(tasks: readonly Task[], outcomes: readonly Outcome<number>[], window: CurrentWindow): void {
     const lists = new Set<Task>();
     for (const [index, outcome] of outcomes.entries()) {
@@ -287,7 +304,7 @@ export class AccountCollector {
       if ('value' in outcome) this.#succeed(task, outcome.value, window);
       else this.#fail(task, { ...outcome.error.failure, text: outcome.error.message }, window);
       if (task.gone) continue;
-      if (error !== undefined) this.#noteRefusal(task, error);
+      if (error !== undefined) this.#recordRefusal(task, error);
       else if (task === this.inventory.applicationList) {
         this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
         if (task.startedAt >= this.#refusalDecidedAt) this.#setRefused(undefined);
@@ -295,7 +312,7 @@ export class AccountCollector {
       const isUnknown = error?.failure.reason === 'not_found';
       const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
       if (list !== undefined) lists.add(list);
-      this.#ended(task, error !== undefined || task.partial !== undefined);
+      this.#recordEnd(task, error !== undefined || task.partial !== undefined);
     }
     this.#forgetRemoved();
     for (const refresh of [...this.#demand.refreshes.values()]) {
@@ -304,11 +321,11 @@ export class AccountCollector {
         this.#detach(this.#request(refresh));
         continue;
       }
-      // The lists are read in the same refresh, so that a removed entity also disappears from this refresh's exposition.
+      // The same refresh reads these lists, so that its exposition no longer shows subjects that New Relic removed.
       const unlocked = new Set<Task>(lists);
       for (const task of tasks) {
         if (task.gone || !refresh.covers(task, false)) continue;
-        for (const each of this.#reads.unlockedBy(task, refresh.scope.applicationId)) {
+        for (const each of this.#reads.findUnlocked(task, refresh.scope.applicationId)) {
           if (each !== task || this.schedule.isDue(each, refresh.requestedAt)) unlocked.add(each);
         }
       }
@@ -335,7 +352,7 @@ export class AccountCollector {
       interval: schedule.effectiveIntervalOf(task),
     });
     if (task.kind !== 'entities' || partial === undefined) return;
-    // A list is served as far as it could be read, and read again as after a failure.
+    // The exporter serves the readable part of a list, and retries the read as after a failure.
     task.failures = failures;
     task.overdue = true;
     this.#fail(task, partial, window);
@@ -347,32 +364,32 @@ export class AccountCollector {
     window: CurrentWindow,
   ): void {
     task.fail(reason, text, this.context.clock.monotonic());
-    this.report.attemptFailed(task);
-    this.report.paused(this.limiter.budget.lastPauseEnd);
-    // While the account is refused, its application list is tried once per interval, after any kind of failure.
+    this.report.logFailure(task);
+    this.report.logPause(this.limiter.budget.lastPauseEnd);
+    // A refused account tries its application list once per interval, after any kind of failure.
     const isRefused = this.refused !== undefined && task === this.inventory.applicationList;
-    // New Relic would leave out rows of an earlier attempt, too.
+    // An earlier attempt would get a cut result, too.
     const isCut = reason === 'too_large' && task.kind === 'queries';
     task.retryAt = this.schedule.nextAttempt(task, isRefused || isCut || isSetApart ? undefined : window);
   }
 
-  #ended(task: Task, failed: boolean): void {
-    this.report.ended(task, failed);
-    this.#demand.ended(task);
+  #recordEnd(task: Task, failed: boolean): void {
+    this.report.recordEnd(task, failed);
+    this.#demand.recordEnd(task);
   }
 
   #forgetRemoved(): void {
     for (const task of this.inventory.store.takeRemoved()) {
       this.#queue.remove(task);
-      this.#ended(task, false);
+      this.#recordEnd(task, false);
     }
   }
 
   /**
-   * A 401 through the account's own interface, and a 403 on the application list, stop the account until that list is read; a 401 of
-   * an account from a list stops all accounts of that list.
+   * Stops the account after a 401 through its own interface, or a 403 on the application list, until a list read
+   * succeeds. For an account of an entry, a 401 stops all accounts of the entry.
    */
-  #noteRefusal({ kind, startedAt }: Task, { failure: { reason }, message }: UpstreamError): void {
+  #recordRefusal({ kind, startedAt }: Task, { failure: { reason }, message }: UpstreamError): void {
     const { context, list } = this;
     const { applicationList } = this.inventory;
     if (list !== undefined && reason === 'auth') {
@@ -380,11 +397,11 @@ export class AccountCollector {
       this.#dropQueue();
       return;
     }
-    // An account without applications has no list that would show when New Relic accepts the account again.
+    // Without an application list, no read could show that New Relic accepts the account again.
     if (!context.account.applications.read || startedAt < this.#refusalDecidedAt) return;
-    // The other interface may refuse the same key.
-    const isOwn = READS[kind].isNerdGraphOnly !== true || context.reader.api === 'nerdgraph';
-    if (reason === 'auth' ? !isOwn : reason !== 'forbidden' || kind !== 'applications') return;
+    // NerdGraph may refuse a key that the REST API accepts.
+    const isOwnInterface = READS[kind].isNerdGraphOnly !== true || context.reader.api === 'nerdgraph';
+    if (reason === 'auth' ? !isOwnInterface : reason !== 'forbidden' || kind !== 'applications') return;
     this.#setRefused(message, reason);
     applicationList.retryAt = Math.max(applicationList.retryAt, this.schedule.nextAttempt(applicationList));
     this.#dropQueue();
@@ -395,10 +412,10 @@ export class AccountCollector {
     for (const waiting of this.#queue.clear()) {
       if (this.#accepts(waiting)) {
         this.#queue.add(waiting);
-        this.report.queued(waiting, this.schedule.window.to);
+        this.report.recordQueued(waiting, this.schedule.window.to);
       } else {
         waiting.state = 'idle';
-        this.#ended(waiting, true);
+        this.#recordEnd(waiting, true);
       }
     }
     this.#demand.notify(this.#isHeldUp);
@@ -410,11 +427,11 @@ export class AccountCollector {
     this.#refused = words;
     if (isRefused === wasRefused) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
-    if (reason !== undefined) this.report.refused(reason);
+    if (reason !== undefined) this.report.logRefusal(reason);
   }
 
   #detach(work: Promise<unknown>): void {
-    const text = 'Work on an account was ended by a fault of the exporter: please report it';
+    const text = 'A bug of the exporter ended work on an account: please report it';
     work.catch((error: unknown) => this.context.logger.error({ err: error }, text));
   }
 }

@@ -8,37 +8,39 @@ import type { AccountLimiter } from '../schedule/limiter.ts';
 const NOTHING: AccountListing = { accounts: [], unreadable: 0, problem: undefined };
 
 /**
- * The list of accounts that the key of an entry sees. It is read when it is due, with one call, and no account's budget pays for
- * it. A list that fails, or is suddenly empty, changes nothing; one that cannot be read whole only adds accounts. An account
- * goes when two good lists in a row lack it.
+ * The list of accounts that the key of an entry can see. Reads the list with one call when it is due; no budget of an
+ * account pays for the call. A failed or suddenly empty list changes nothing. A partly readable list only adds
+ * accounts. Two complete lists in a row must lack an account before the exporter removes the account.
  */
 export class AccountList {
   context: AccountContext;
   keyMark: string;
   readonly limiter: AccountLimiter;
-  /** Why New Relic refuses the key: no account of the entry is read then, only this list. */
+  /** Why New Relic refuses the key. The exporter then reads only this list, and no account of the entry. */
   refused: string | undefined;
   /**
-   * Why the list could not be read last, or not whole; `since` is in milliseconds of the monotonic clock. Undefined before the first attempt,
-   * and while the last one succeeded.
+   * Why the last attempt did not read the whole list; undefined after a success and before the first attempt. `since`
+   * is in milliseconds of the monotonic clock.
    */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   tried = false;
-  /** True once one of its accounts was exported. */
+  /** True once the exporter has exported an account of the list. */
   hasExported = false;
-  noticed: ReadonlySet<string> = new Set();
-  /** Changes with every good list. */
+  loggedWarnings: ReadonlySet<string> = new Set();
+  /** Changes with every successful read. */
   version = 0;
   listed: number | undefined;
-  /** The members of the last list that cannot be read. */
+  /** The number of unreadable members in the last list. */
   unreadable = 0;
-  /** The accounts of the last good list, and accounts that only this list lacked. */
+  /** The accounts of the last successful list, and the accounts that only this list lacked. */
   #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
-  /** Failures of the list, and refusals of its key, since two reads in a row succeeded. */
+  /**
+   * The number of failed reads and refusals in a row. A success resets the number, unless the success ends a refusal.
+   */
   #failures = 0;
   #dueAt = -Infinity;
   #reading: Promise<void> | undefined;
-  /** The start of the last successful read: refusals of calls that began earlier change nothing. */
+  /** When New Relic last answered with a list. Refusals of calls that started earlier do not count. */
   #acceptedAt = -Infinity;
   readonly #stopping = new AbortController();
 
@@ -56,9 +58,9 @@ export class AccountList {
     return this.#accounts === undefined ? undefined : [...this.#accounts.values()];
   }
 
-  /** Reads the list if it is due; callers that meet share the read. Never rejects. */
+  /** Reads the list if it is due. Concurrent callers share one read. Never rejects. */
   read(): Promise<void> {
-    this.noticeKey();
+    this.checkKey();
     const now = this.context.clock.monotonic();
     if (this.#reading === undefined && now >= this.#dueAt) {
       this.#reading = this.#read(now).finally(() => (this.#reading = undefined));
@@ -66,18 +68,18 @@ export class AccountList {
     return this.#reading ?? Promise.resolve();
   }
 
-  /** Takes over a changed configuration: the list stays, also when the key is another one. */
+  /** Applies a changed configuration. Keeps the list even if the key has changed. */
   reconfigure(context: AccountContext): void {
     const { accounts: before } = this.context.collection.intervals;
     const { accounts: interval } = context.collection.intervals;
     this.context = context;
     this.limiter.reconfigure(context.account.limits);
-    // A shorter interval makes it due earlier.
+    // A shorter interval makes the list due earlier.
     this.#dueAt = Math.min(this.#dueAt, Math.max(context.clock.monotonic(), this.#dueAt - before + interval));
-    this.noticeKey();
+    this.checkKey();
   }
 
-  /** Records that New Relic refuses the key for an account of the entry, by a call that began at `startedAt`. */
+  /** Records that New Relic refused the key in a call of an account of the entry; the call started at `startedAt`. */
   refuse(words: string, startedAt: number): void {
     if (startedAt < this.#acceptedAt || this.refused !== undefined) return;
     this.refused = words;
@@ -90,7 +92,7 @@ export class AccountList {
     this.#stopping.abort(new Error('the exporter no longer reads this list'));
   }
 
-  noticeKey(): void {
+  checkKey(): void {
     const keyMark = this.context.keyMark();
     if (keyMark === this.keyMark) return;
     this.keyMark = keyMark;
@@ -104,14 +106,14 @@ export class AccountList {
     const { keyMark } = this;
     try {
       const listing = (await reader.listAccounts?.({ signal: this.#stopping.signal })) ?? NOTHING;
-      this.#take(listing);
+      this.#applyListing(listing);
       this.#acceptedAt = clock.monotonic();
       if (listing.problem !== undefined) {
         this.refused = undefined;
         throw new UpstreamError(listing.problem, { reason: 'invalid_response' });
       }
       const wasRefused = this.refused !== undefined;
-      if (this.problem !== undefined || wasRefused) this.context.logger.info('The list of accounts is read again');
+      if (this.problem !== undefined || wasRefused) this.context.logger.info('The list of accounts works again');
       if (!wasRefused) this.#failures = 0;
       this.problem = undefined;
       this.refused = undefined;
@@ -123,7 +125,7 @@ export class AccountList {
       if (reason === 'auth' && this.refused === undefined) this.#logRefusal(text);
       else if (reason !== this.problem?.reason) {
         const about = { reason, problem: text };
-        this.context.logger.warn(about, 'The list of accounts could not be read: no account goes');
+        this.context.logger.warn(about, 'Cannot read the list of accounts: keeping all accounts');
       }
       this.problem = { reason, text, since: this.problem?.since ?? clock.monotonic() };
       if (reason === 'auth') this.refused = text;
@@ -134,7 +136,7 @@ export class AccountList {
     }
   }
 
-  #take({ accounts: list, unreadable, problem }: AccountListing): void {
+  #applyListing({ accounts: list, unreadable, problem }: AccountListing): void {
     const before = this.#accounts ?? new Map<number, ListedAccount & { readonly isMissing: boolean }>();
     if (list.length === 0 && before.size > 0) {
       throw new UpstreamError(`the key lists no account now, and listed ${counted(before.size, 'account')} before`, {
@@ -143,7 +145,7 @@ export class AccountList {
     }
     const isWhole = problem === undefined;
     const read = list.map((account) => [account.id, { ...account, isMissing: false }] as const);
-    // A missing account may be one of the unreadable members, so such a list removes and renames nothing.
+    // A missing account may be an unreadable member, so a partly readable list removes and renames nothing.
     const accounts = new Map(isWhole ? read : [...read, ...before]);
     for (const [id, account] of before) {
       if (isWhole && !accounts.has(id) && !account.isMissing) accounts.set(id, { ...account, isMissing: true });
@@ -157,7 +159,7 @@ export class AccountList {
   #logRefusal(problem: string): void {
     this.context.logger.error(
       { problem },
-      `The key is refused: ${REMEDIES.auth}; meanwhile no account of the entry is read, only its list of accounts is tried`,
+      `New Relic refuses the key: ${REMEDIES.auth}; meanwhile the exporter reads only the list of accounts`,
     );
   }
 

@@ -14,11 +14,11 @@ import { MetricSelections } from '../inventory/selection.ts';
 
 const REQUEST_AGAIN_AFTER = 3_600_000;
 
-/** All accounts share while the user of some key is not known yet: it may be the user of any other key. */
+/** The shared name while the user of some key is unknown: any two keys may belong to one user. */
 const UNKNOWN = 'unknown';
 
-/** The new accounts of lists that are opened in one turn: each takes up to half a millisecond. */
-const OPENED_AT_ONCE = 5;
+/** The number of new accounts to open in one turn of the event loop. An account takes up to half a millisecond. */
+const OPENED_PER_TURN = 5;
 
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 
@@ -26,8 +26,8 @@ export interface AccountsDependencies {
   readonly clock: Clock;
   readonly log: Logger;
   /**
-   * Opens the reader of an account on its limiter, with the learned state of the reader that it replaces. Throws when it cannot be
-   * opened.
+   * Opens the reader of an account on its limiter. The new reader takes the learned state from the reader that it
+   * replaces. Throws when the reader cannot be opened.
    */
   readonly openReader: (
     account: AccountConfig,
@@ -35,19 +35,19 @@ export interface AccountsDependencies {
     limiter: AccountLimiter,
     before?: UpstreamReader,
   ) => AccountReader;
-  /** True: plans and states count all tasks, requested or not. */
+  /** True: plans and states count all tasks, not only tasks in demand. */
   readonly ignoreDemand?: boolean;
 }
 
-/** An entry with `account_ids`: its list, what became of the accounts in it, and the accounts that are read. */
+/** An entry with `account_ids`: its list, the verdict for each listed account, and the exported accounts. */
 export interface Entry {
   readonly list: AccountList;
-  /** Undefined before the first good list. */
+  /** Undefined before the first successful read of the list. */
   readonly expanded: ExpandedEntry | undefined;
   readonly accounts: readonly AccountCollector[];
 }
 
-/** What calls New Relic for itself: an account, or the list of an entry. */
+/** An account, or the account list of an entry. Each has a limiter and a reader. */
 type Caller = AccountCollector | AccountList;
 
 interface Opened<Each extends Caller> {
@@ -55,7 +55,7 @@ interface Opened<Each extends Caller> {
   readonly context: AccountContext;
 }
 
-/** Which accounts there are: those of the file, and in the places of its entries with `account_ids` the accounts of their lists. */
+/** The accounts of the file, in its order. The accounts of its list replace each entry with `account_ids`. */
 export class Accounts {
   readonly concurrency = new UserConcurrency();
   readonly #dependencies: AccountsDependencies;
@@ -63,7 +63,7 @@ export class Accounts {
   #byName: ReadonlyMap<string, AccountCollector> = new Map();
   #lists: ReadonlyMap<string, AccountList> = new Map();
   #expansion: Expansion = { accounts: [], entries: new Map() };
-  /** The versions of the lists that the expansion was made from. */
+  /** The versions of the lists that the current expansion uses. */
   #expandedFrom: string | undefined;
 
   constructor(config: Config, dependencies: AccountsDependencies) {
@@ -72,9 +72,9 @@ export class Accounts {
     this.reconfigure(config);
   }
 
-  /** Takes over a configuration. Throws, and changes nothing, when a reader cannot be opened. */
+  /** Applies a configuration. Throws, and changes nothing, when a reader cannot be opened. */
   reconfigure(config: Config): void {
-    this.#take(config, []);
+    this.#apply(config, []);
   }
 
   get configs(): readonly AccountConfig[] {
@@ -98,19 +98,19 @@ export class Accounts {
   }
 
   /**
-   * Reads the lists that are due. Resolves when all have been read, after `waitMs` milliseconds, or when the signal is aborted; a
-   * list that comes later is taken over then. Never rejects.
+   * Reads the due lists and applies them. Resolves when these reads end, after `waitMs` milliseconds, or when the
+   * signal aborts. Applies a late list when it arrives. Never rejects.
    */
   async readLists(waitMs: number, signal?: AbortSignal): Promise<void> {
     const { lists } = this;
     if (lists.length === 0) return;
-    // A list that failed is not waited for again while there is an earlier one.
+    // The caller does not wait for the retry of a failed list while an earlier list is there.
     const isAwaited = lists.map((list) => list.problem === undefined || list.accounts === undefined);
     const readings = lists.map((list) => list.read());
     const awaited = Promise.all(readings.filter((_, index) => isAwaited[index]));
     void Promise.all(readings).then(() => this.#expand());
     await withTimeout(awaited, waitMs, this.#dependencies.clock, signal);
-    // All are taken over together, so that names do not depend on which comes first.
+    // One step applies all lists, so that the names of accounts do not depend on the order of the responses.
     await this.#expand();
   }
 
@@ -122,15 +122,15 @@ export class Accounts {
   }
 
   /**
-   * Takes over what the lists have now; new accounts are opened in portions, so that other work gets a turn. When a reader cannot
-   * be opened, the accounts stay as they are. Never rejects.
+   * Applies the current lists. Opens new accounts in portions, so that other work gets a turn. Keeps the accounts as
+   * they are when a reader cannot be opened. Never rejects.
    */
   async #expand(): Promise<void> {
     while (this.#expandedFrom !== versionsOf(this.#lists) || this.#byName.size < this.#expansion.accounts.length) {
       try {
-        this.#take(this.#config, this.#expansion.accounts, OPENED_AT_ONCE);
+        this.#apply(this.#config, this.#expansion.accounts, OPENED_PER_TURN);
       } catch (error) {
-        const text = 'An account of a list cannot be read: the accounts stay as they were';
+        const text = 'Cannot open an account of a list: keeping the accounts as they are';
         this.#dependencies.log.error({ err: error }, text);
         return;
       }
@@ -140,20 +140,20 @@ export class Accounts {
 
   /**
    * @param before the accounts that keep their names, as in `expandAccounts`
-   * @param mostNew the most new accounts that are opened
+   * @param maxNew the maximum number of new accounts to open
    */
-  #take(config: Config, before: readonly AccountConfig[], mostNew = Infinity): void {
+  #apply(config: Config, before: readonly AccountConfig[], maxNew = Infinity): void {
     const { collection } = config;
     const { clock, log, openReader, ignoreDemand = false } = this.#dependencies;
     const readers: UpstreamReader[] = [];
-    const contextOf: ContextOf = (account, limiter, from) => {
-      if (from?.account === account && from.collection === collection) return from;
+    const openContext: OpenContext = (account, limiter, previous) => {
+      if (previous?.account === account && previous.collection === collection) return previous;
       const { name, account_ids, custom_metrics } = account;
-      const opened = openReader(account, config, limiter, from?.reader);
+      const opened = openReader(account, config, limiter, previous?.reader);
       readers.push(opened.reader);
-      // Custom metrics that are defined as before stay the same objects, so that the last read data are not calculated again.
-      const isSame = JSON.stringify(from?.account.custom_metrics) === JSON.stringify(custom_metrics);
-      const metrics = from !== undefined && isSame ? from.customMetrics : customMetrics(custom_metrics);
+      // Unchanged custom metrics stay the same objects, so that the inventory does not calculate the last data again.
+      const isSame = JSON.stringify(previous?.account.custom_metrics) === JSON.stringify(custom_metrics);
+      const metrics = previous !== undefined && isSame ? previous.customMetrics : customMetrics(custom_metrics);
       return {
         ...opened,
         account,
@@ -172,7 +172,7 @@ export class Accounts {
     let accounts: ReadonlyMap<string, Opened<AccountCollector>>;
     try {
       const entries = config.accounts.filter(({ account_ids }) => account_ids !== undefined);
-      lists = openAll(entries, this.lists, clock, contextOf, AccountList);
+      lists = openAll(entries, this.lists, clock, openContext, AccountList);
       if (config === this.#config && this.#expandedFrom === versionsOf(this.#lists)) expansion = this.#expansion;
       else {
         const listed = Array.from(lists, ([name, { caller }]) => [name, caller.accounts] as const);
@@ -180,9 +180,9 @@ export class Accounts {
       }
       const known = new Set(this.all().map(({ context }) => identityOf(context.account)));
       const fresh = expansion.accounts.filter((account) => !known.has(identityOf(account)));
-      const waiting = new Set(fresh.slice(mostNew));
-      const taken = expansion.accounts.filter((account) => !waiting.has(account));
-      accounts = openAll(taken, this.all(), clock, contextOf, AccountCollector);
+      const postponed = new Set(fresh.slice(maxNew));
+      const wanted = expansion.accounts.filter((account) => !postponed.has(account));
+      accounts = openAll(wanted, this.all(), clock, openContext, AccountCollector);
     } catch (error) {
       for (const reader of readers) void reader.close();
       throw error;
@@ -199,7 +199,7 @@ export class Accounts {
     this.share();
   }
 
-  /** Gives callers their new contexts, and stops the ones that are gone. */
+  /** Reconfigures callers that have a new context. Stops callers that the configuration no longer has. */
   #replace<Each extends Caller>(
     before: ReadonlyMap<string, Each>,
     opened: ReadonlyMap<string, Opened<Each>>,
@@ -208,7 +208,7 @@ export class Accounts {
     for (const { caller, context } of opened.values()) {
       gone.delete(caller);
       if (caller.context === context) continue;
-      // Reads in flight finish with the old reader, pages, retries and pauses included.
+      // The old reader finishes its reads in flight, including pages, retries and pauses.
       caller.context.reader.retire();
       caller.reconfigure(context);
     }
@@ -219,20 +219,22 @@ export class Accounts {
     return new Map(Array.from(opened, ([name, { caller }]) => [name, caller]));
   }
 
-  /** Shares the calls at once anew, after keys or accounts have changed. */
+  /** Assigns the accounts to users again, after a change of keys or accounts. */
   share(): void {
     this.concurrency.share([...this.#lists.values(), ...this.#byName.values()]);
   }
 }
 
-type ContextOf = (account: AccountConfig, limiter: AccountLimiter, before?: AccountContext) => AccountContext;
+type OpenContext = (account: AccountConfig, limiter: AccountLimiter, previous?: AccountContext) => AccountContext;
 
-/** The callers of these configurations by name: what has the same identity stays, and gets a context for a changed configuration. */
+/**
+ * Returns a caller and its context for each account, by name. Keeps the caller of an account with the same identity.
+ */
 function openAll<Each extends Caller>(
   accounts: readonly AccountConfig[],
   before: readonly Each[],
   clock: Clock,
-  contextOf: ContextOf,
+  openContext: OpenContext,
   Caller: new (context: AccountContext, limiter: AccountLimiter) => Each,
 ): ReadonlyMap<string, Opened<Each>> {
   const known = new Map(before.map((caller) => [identityOf(caller.context.account), caller]));
@@ -240,13 +242,13 @@ function openAll<Each extends Caller>(
     accounts.map((account) => {
       const same = known.get(identityOf(account));
       const limiter = same?.limiter ?? new AccountLimiter(account.limits, clock);
-      const context = contextOf(account, limiter, same?.context);
+      const context = openContext(account, limiter, same?.context);
       return [account.name, { caller: same ?? new Caller(context, limiter), context }];
     }),
   );
 }
 
-/** An account that is the same keeps its data: one of the file by its name, one of a list by its number. */
+/** An account with the same identity keeps its data after a reload. The account id identifies an account of a list. */
 function identityOf(account: AccountConfig): string {
   const { name, api, account_id, base_url, origin } = account;
   return origin === undefined ? JSON.stringify([name, api, account_id, base_url]) : originKey(account);
@@ -257,22 +259,22 @@ function versionsOf(lists: ReadonlyMap<string, AccountList>): string {
 }
 
 /**
- * Shares the concurrent calls that New Relic allows a user of NerdGraph among the accounts whose keys are of that user. If
- * there are several keys, the user of each key is requested once; a key with an unknown user shares only with accounts of the
- * same key.
+ * Shares the places of a NerdGraph user among the accounts whose keys belong to that user. With several keys,
+ * requests the user of each key once. If New Relic does not tell the user of a key, only the accounts of that key
+ * share places.
  */
 class UserConcurrency {
   readonly #stopping = new AbortController();
   /**
-   * By the mark of the key: the name under which its accounts share, and the time when its user may be requested again; while it
-   * is requested, the account that does so.
+   * The user of each key, by the mark of the key. `requestAt` is the time of the next request for an unknown user;
+   * `requestedBy` is the account whose request is in flight.
    */
   readonly #users = new Map<
     string,
-    { readonly by: string; readonly requestAt: number; readonly requestedBy?: Caller }
+    { readonly user: string; readonly requestAt: number; readonly requestedBy?: Caller }
   >();
   #accounts: readonly Caller[] = [];
-  /** A single key has no other key to share with, so its user does not matter. */
+  /** With a single key, all accounts share, so the user does not matter. */
   #hasOneKey = true;
 
   share(accounts: readonly Caller[]): void {
@@ -280,42 +282,42 @@ class UserConcurrency {
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
     );
     this.#hasOneKey = new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
-    // The request of an account that was removed may never end: another account of the key makes it again.
+    // The request of a removed account may never end, so another account with the key repeats it.
     for (const [keyMark, { requestedBy }] of this.#users) {
       if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
     }
     const users = this.#accounts.map(({ keyMark, context }) => {
-      return this.#users.get(keyMark)?.by ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
+      return this.#users.get(keyMark)?.user ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
     });
     const isUnknown = users.includes(UNKNOWN);
     const places = new Map<string, UserPlaces>();
     for (const { limiter } of accounts) limiter.share(undefined);
     for (const [index, { limiter, keyMark }] of this.#accounts.entries()) {
-      const by = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
-      const ofUser = places.get(by) ?? new UserPlaces();
-      places.set(by, ofUser);
-      limiter.share(ofUser);
+      const user = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
+      const userPlaces = places.get(user) ?? new UserPlaces();
+      places.set(user, userPlaces);
+      limiter.share(userPlaces);
     }
-    // Calls start only after all accounts have moved: earlier, calls in flight of accounts that move later would not count.
+    // The places count the calls in flight of all accounts only now, so no call may start before.
     for (const { limiter } of accounts) limiter.wake();
   }
 
-  /** Requests the unknown users, in the background. `now` is in milliseconds of the monotonic clock. */
-  learn(now: number): void {
+  /** Requests unknown users in the background. `now` is in milliseconds of the monotonic clock. */
+  requestUsers(now: number): void {
     if (this.#hasOneKey) return;
     for (const account of this.#accounts) {
       const { keyMark, context } = account;
       const known = this.#users.get(keyMark);
       const { user } = context.reader;
       if (user === undefined || (known !== undefined && now < known.requestAt)) continue;
-      this.#users.set(keyMark, { by: known?.by ?? UNKNOWN, requestAt: Infinity, requestedBy: account });
-      const learned = (by: string, requestAt: number): void => {
-        this.#users.set(keyMark, { by, requestAt });
+      this.#users.set(keyMark, { user: known?.user ?? UNKNOWN, requestAt: Infinity, requestedBy: account });
+      const store = (name: string, requestAt: number): void => {
+        this.#users.set(keyMark, { user: name, requestAt });
         this.share(this.#accounts);
       };
       void user({ signal: this.#stopping.signal }).then(
-        (id) => learned(`user ${id}`, Infinity),
-        () => learned(keyMark, now + REQUEST_AGAIN_AFTER),
+        (id) => store(`user ${id}`, Infinity),
+        () => store(keyMark, now + REQUEST_AGAIN_AFTER),
       );
     }
   }

@@ -2,12 +2,12 @@ import type { AccountConfig } from '../../config/config.ts';
 import type { ListedAccount } from '../../api/upstreamReader.ts';
 import { counted } from '../../text/wording.ts';
 import { shortened } from '../../metrics/writeSamples.ts';
-import { selects, unmatched, unmatchedWords } from '../inventory/selection.ts';
+import { selects, unmatched, describeUnmatched } from '../inventory/selection.ts';
 
-/** What became of an account that a key lists: the name under which it is exported, or why it is not. */
+/** The decision about a listed account: its exported name, or why it is left out. */
 export type Verdict = { readonly exportedAs: string } | { readonly leftOut: LeftOut; readonly why: string };
 
-/** `elsewhere`: another entry, or the file itself, reads it. */
+/** `elsewhere`: another entry, or an account of the file, reads the account. */
 type LeftOut = 'filter' | 'max_accounts' | 'elsewhere';
 
 export interface ExpandedEntry {
@@ -15,15 +15,15 @@ export interface ExpandedEntry {
   readonly warnings: readonly string[];
 }
 
-/** The accounts of a file, with those of its entries in their places, and what became of each listed one. */
+/** The accounts of a file, with the listed accounts in place of each entry. */
 export interface Expansion {
   readonly accounts: readonly AccountConfig[];
-  /** By the name of the entry; entries without a list are missing. */
+  /** By the name of the entry. An entry without a list is missing. */
   readonly entries: ReadonlyMap<string, ExpandedEntry>;
 }
 
-/** An account that a key lists, as `/api/status` and `discover --accounts` show it. */
-export function listedDocument({ id, name, verdict }: ExpandedEntry['verdicts'][number]) {
+/** Describes a listed account for `/api/status` and `discover --accounts`. */
+export function describeListed({ id, name, verdict }: ExpandedEntry['verdicts'][number]) {
   return {
     account_id: id,
     name,
@@ -32,19 +32,18 @@ export function listedDocument({ id, name, verdict }: ExpandedEntry['verdicts'][
   };
 }
 
-/** The identity by which an account of an entry keeps its data: a new name, entry or key does not change it. */
+/** Identifies an account of an entry. A new name, entry or key does not change this identity. */
 export function originKey({ base_url, account_id }: Pick<AccountConfig, 'base_url' | 'account_id'>): string {
   return `${base_url} ${account_id}`;
 }
 
 /**
- * The accounts of a file, where each entry with `account_ids` is replaced by the accounts of its list, by their numbers. Each is
- * an account like one that stands in the file, under New Relic's name; names that are empty or not unique get the number
- * behind them.
+ * Replaces each entry with `account_ids` by the accounts of its list, sorted by account id. Each account gets New
+ * Relic's name. Adds the account id to a name that is empty or not unique.
  *
- * @param lists the last good list of each entry, by the name of the entry; an entry that was not read yet has no accounts
- * @param before the accounts of the last expansion since the configuration was loaded: they keep their names while New Relic's
- * name stays, and their place where there are more than `max_accounts`. One that does not change is the same object
+ * @param lists the last successful list of each entry, by the name of the entry; undefined before the first one
+ * @param before the accounts of the last expansion, empty after a reload. An account keeps its name while New Relic's
+ * name stays, and comes first where `max_accounts` cuts. An unchanged account stays the same object.
  */
 export function expandAccounts(
   file: readonly AccountConfig[],
@@ -54,11 +53,11 @@ export function expandAccounts(
   const known = new Map(
     before.flatMap((account) => (account.origin === undefined ? [] : [[originKey(account), account]])),
   );
-  /** Who reads an account. */
+  /** The name of the entry or account that reads an account, by its identity. */
   const readers = new Map<string, string>();
   for (const account of file) {
-    const isOfFile = account.account_ids === undefined && account.account_id !== undefined;
-    if (isOfFile) readers.set(originKey(account), `account ${account.name} of the file`);
+    const isInFile = account.account_ids === undefined && account.account_id !== undefined;
+    if (isInFile) readers.set(originKey(account), `account ${account.name} of the file`);
   }
   const chosen = file.map((entry) => {
     const list = lists.get(entry.name);
@@ -68,7 +67,7 @@ export function expandAccounts(
     for (const { key, leftOut } of found) if (leftOut === undefined) readers.set(key, `entry ${entry.name}`);
     return found;
   });
-  const names = accountNames(file, chosen, known);
+  const names = nameAccounts(file, chosen, known);
   const entries = new Map<string, ExpandedEntry>();
   const accounts = file.flatMap((entry, index) => {
     if (entry.account_ids === undefined) return [entry];
@@ -77,9 +76,9 @@ export function expandAccounts(
     const verdicts = found.map(({ id, name, key, leftOut, why }) => {
       return { id, name, verdict: leftOut === undefined ? { exportedAs: names.get(key) ?? '' } : { leftOut, why } };
     });
-    entries.set(entry.name, { verdicts, warnings: warningsOf(entry, verdicts) });
+    entries.set(entry.name, { verdicts, warnings: findWarnings(entry, verdicts) });
     return found.flatMap((each) =>
-      each.leftOut === undefined ? [accountOf(entry, each, names.get(each.key) ?? '', known.get(each.key))] : [],
+      each.leftOut === undefined ? [makeAccount(entry, each, names.get(each.key) ?? '', known.get(each.key))] : [],
     );
   });
   return { accounts, entries };
@@ -109,19 +108,19 @@ function chooseAccounts(
     if (reader !== undefined) return { ...listed, leftOut: 'elsewhere', why: `read by ${reader}` };
     return { ...listed, why: '' };
   });
-  const left = found.filter(({ leftOut }) => leftOut === undefined);
+  const included = found.filter(({ leftOut }) => leftOut === undefined);
   const wasExported = ({ key }: Choice): boolean => known.get(key)?.origin?.entry === entry.name;
-  const kept = new Set([...left.filter(wasExported), ...left].map(({ id }) => id));
-  const placed = new Set([...kept].slice(0, max_accounts));
+  const byPriority = new Set([...included.filter(wasExported), ...included].map(({ id }) => id));
+  const exported = new Set([...byPriority].slice(0, max_accounts));
   return found.map((each) =>
-    each.leftOut === undefined && !placed.has(each.id)
+    each.leftOut === undefined && !exported.has(each.id)
       ? { ...each, leftOut: 'max_accounts', why: `beyond max_accounts (${max_accounts})` }
       : each,
   );
 }
 
-/** The account as if it stood in the file; the same object as before where nothing has changed. */
-function accountOf(
+/** Makes the configuration of a listed account. Returns the previous object if nothing has changed. */
+function makeAccount(
   entry: AccountConfig,
   { id, name }: ListedAccount,
   label: string,
@@ -132,8 +131,8 @@ function accountOf(
   return isSame ? before : { ...entry, name: label, account_id: id, account_ids: undefined, origin };
 }
 
-/** The names of all chosen accounts, by their keys. */
-function accountNames(
+/** Names all chosen accounts. Returns the names by the identities of the accounts. */
+function nameAccounts(
   file: readonly AccountConfig[],
   chosen: readonly (readonly Choice[] | undefined)[],
   known: Known,
@@ -148,17 +147,17 @@ function accountNames(
       if (before?.origin?.accountName === name) {
         names.set(key, before.name);
         taken.add(before.name);
-      } else fresh.push({ key, id, name: plainName(name) });
+      } else fresh.push({ key, id, name: cleanName(name) });
     }
   }
-  // A name with a number behind it may be New Relic's name of another account: that gets a number, too.
+  // A name with an id may equal New Relic's name of another account. Then the other account gets its id, too.
   while (fresh.length > 0) {
     const times = new Map<string, number>();
     for (const { name } of fresh) times.set(name, (times.get(name) ?? 0) + 1);
     const isUnique = ({ name }: { readonly name: string }): boolean =>
       name !== '' && !taken.has(name) && times.get(name) === 1;
     const isSettled = fresh.every(isUnique);
-    fresh = fresh.map((each) => (isUnique(each) ? each : { ...each, name: numbered(each) }));
+    fresh = fresh.map((each) => (isUnique(each) ? each : { ...each, name: addId(each) }));
     if (!isSettled) continue;
     for (const { key, name } of fresh) names.set(key, name);
     break;
@@ -166,17 +165,20 @@ function accountNames(
   return names;
 }
 
-function numbered({ name, id }: ListedAccount): string {
+function addId({ name, id }: ListedAccount): string {
   return name === '' ? `(${id})` : shortened(`${name} (${id})`);
 }
 
-/** A name as a label: control characters are spaces, and one of nothing but spaces is empty. */
-function plainName(name: string): string {
+/**
+ * Replaces control characters by spaces and shortens the name for a label. A name of nothing but spaces becomes
+ * empty.
+ */
+function cleanName(name: string): string {
   const plain = name.replace(/\p{Cc}/gu, ' ');
   return plain.trim() === '' ? '' : shortened(plain);
 }
 
-function warningsOf(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): readonly string[] {
+function findWarnings(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): readonly string[] {
   const { account_ids, max_accounts } = entry;
   const exported = verdicts.filter(({ verdict }) => 'exportedAs' in verdict).length;
   const leftOut = (why: LeftOut): typeof verdicts =>
@@ -191,7 +193,7 @@ function warningsOf(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): 
       (id) => `account_ids: the key does not list account ${id}: correct it, or give the key's user access to it`,
     ),
     ...(['include_accounts', 'exclude_accounts'] as const).flatMap((key) =>
-      unmatched(entry[key], verdicts).map((match) => `${key}: no account has ${unmatchedWords(match)}`),
+      unmatched(entry[key], verdicts).map((match) => `${key}: no account has ${describeUnmatched(match)}`),
     ),
   ];
   if (verdicts.length === 0) warnings.push('the key lists no account: give its user a role in the accounts to read');

@@ -7,21 +7,24 @@ import type { Query } from '../../metrics/queryFamilies.ts';
 import { GROUPS, type Group } from '../../reads/reads.ts';
 import type { MetricSelections } from './selection.ts';
 
-/** The configuration, reader and tools of an account, or of an entry with `account_ids`; a reload replaces them together. */
+/**
+ * The configuration, reader and tools of an account, or of an entry with `account_ids`. A reload replaces the whole
+ * context.
+ */
 export interface AccountContext {
   readonly account: AccountConfig;
   readonly collection: CollectionConfig;
   readonly reader: UpstreamReader;
-  /** Changes exactly when the key changes; it is only compared and never shown. */
+  /** Returns a mark that changes exactly when the key changes. The exporter compares marks and never shows them. */
   readonly keyMark: () => string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The groups that configuration and interface enable. */
+  /** The groups that the configuration enables and the interface can read. */
   readonly enabled: ReadonlySet<Group>;
   readonly customMetrics: readonly CustomMetric[];
   readonly selections: MetricSelections;
   readonly queries: readonly Query[];
-  /** True: plan and states count all tasks, requested or not. Commands that plan need this. */
+  /** True: plan and states count all tasks, not only tasks in demand. Commands that plan need this. */
   readonly ignoreDemand: boolean;
 }
 

@@ -33,7 +33,7 @@ import type { Subject, Task, TaskStore } from './task.ts';
 
 type Columns = GoldenSubject['columns'];
 
-/** The metrics that are read of entities with the same metric definitions, and those whose definition cannot be read. */
+/** The requested metrics of entities with the same definitions, and the definitions that cannot be read. */
 interface MetricPlan {
   readonly columns: Columns;
   readonly problems: readonly MetricProblem[];
@@ -41,21 +41,26 @@ interface MetricPlan {
 
 export interface EntityRecord {
   readonly entity: MonitoredEntity;
-  /** The labels of its series from the list, and of its golden metrics; perhaps those of an earlier list. */
+  /**
+   * The labels of its series from the list and of its golden metrics. They are of an earlier list until `isLabelled`.
+   */
   labels: { readonly listed: WrittenLabels; readonly golden: WrittenLabels } | undefined;
   isLabelled: boolean;
   /** The samples from the list; undefined until the next exposition writes them. */
   samples: PackedSamples | undefined;
-  /** The read of its golden metrics; undefined while it does not report, or has none that can be read. */
+  /** The read of its golden metrics; undefined for an entity that does not report or has no readable golden metric. */
   readonly subject: (GoldenSubject & { readonly task: Task }) | undefined;
   readonly columns: Columns;
-  /** The values of its golden metrics that are served, and as samples. */
+  /** The served values of its golden metrics. */
   values: GoldenResult['values'];
+  /** The samples of `values`. */
   golden: PackedSamples;
-  /** Golden metrics that failed in a read in which others succeeded. */
+  /** Golden metrics that failed although their read succeeded for other metrics. */
   failures: GoldenResult['failures'];
-  /** When the values of these that are still served were due, by metric; monotonic clock, milliseconds. */
-  kept: ReadonlyMap<string, number>;
+  /**
+   * The due times of the old values that failed metrics still serve, by metric; milliseconds of the monotonic clock.
+   */
+  oldValuesDueAt: ReadonlyMap<string, number>;
   notNumbers: readonly string[];
 }
 
@@ -65,15 +70,15 @@ export interface TypeRecord {
   /** The complete list as it was read; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
   chosen: ReturnType<typeof chooseEntities>;
-  /** By guid, in the order of their names. */
+  /** By guid, in the order of names. */
   entities: ReadonlyMap<string, EntityRecord>;
-  /** By definitions; made again when the families of the type change. */
+  /** By definitions. A change of the type's families replaces the plans. */
   plans: ReadonlyMap<readonly GoldenMetric[], MetricPlan>;
 }
 
 const NO_FAMILIES: ReadonlyMap<string, Family> = new Map();
 const NO_GOLDEN: GoldenFamilies = { byName: NO_FAMILIES, families: new Map(), leftOut: [] };
-const NONE_KEPT: EntityRecord['kept'] = new Map();
+const NO_OLD_VALUES: EntityRecord['oldValuesDueAt'] = new Map();
 
 const MAX_NAMED = 5;
 const MAX_KNOWN = 20;
@@ -82,9 +87,9 @@ export class EntityRecords {
   #context: AccountContext;
   readonly #store: TaskStore;
   types: ReadonlyMap<string, TypeRecord> = new Map();
-  /** The families: their HELP stays the same until a reload. */
+  /** The families of golden metrics. The HELP of a family stays the same until a reload. */
   #golden = NO_GOLDEN;
-  /** Equal sources are one object, so that entities share queries. */
+  /** One object for equal sources, so that entities share queries. */
   #sources = new Map<string, GoldenSource>();
   readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
 
@@ -98,7 +103,7 @@ export class EntityRecords {
     return entityType === undefined ? undefined : this.types.get(entityType);
   }
 
-  of(subject: Subject): EntityRecord | undefined {
+  find(subject: Subject): EntityRecord | undefined {
     const { entityGuid } = subject;
     return entityGuid === undefined ? undefined : this.typeOf(subject)?.entities.get(entityGuid);
   }
@@ -119,11 +124,11 @@ export class EntityRecords {
     }
   }
 
-  /** The golden metrics of a type that are not read, or not of all entities; each with a problem once. */
+  /** Finds the golden metrics of a type that have no values, at least for some entities. Returns each problem once. */
   findProblems(record: TypeRecord): readonly MetricProblem[] {
     const { selection, plans, entities } = record;
     const { type } = selection;
-    // What is missing in one account of an entry may exist in another one.
+    // A metric that is missing in one account of an entry may exist in another account.
     const missing = this.#context.account.origin === undefined ? findMissingMetrics([record]) : [];
     const leftOut = this.#golden.leftOut.filter((each) => each.type === type);
     const problems = [...missing, ...leftOut, ...[...plans.values()].flatMap((plan) => plan.problems)];
@@ -138,7 +143,7 @@ export class EntityRecords {
     return [...new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each])).values()];
   }
 
-  /** Applies the types of the configuration: the entities are selected again from lists that have been read. */
+  /** Applies the types of the configuration. Selects the entities again from the last lists. */
   configure(context: AccountContext): void {
     this.#context = context;
     const { account, reader } = context;
@@ -165,13 +170,13 @@ export class EntityRecords {
     for (const record of this.types.values()) this.#select(record);
   }
 
-  /** Reads the definitions of a list in slices, because there may be many. */
+  /** Parses the golden metric definitions of a list in slices, because a list may have many. */
   async readDefinitions(listed: readonly MonitoredEntity[]): Promise<readonly MonitoredEntity[]> {
     await inSlices(metricsOf(listed), (metric) => this.#definitionOf(metric));
     return listed;
   }
 
-  /** Stores a new list. Marks the list task partial if golden metrics could not be read. */
+  /** Stores a new list. Marks the list task partial if golden metric definitions could not be read. */
   applyList(subject: Subject, listed: readonly MonitoredEntity[]): void {
     const record = this.typeOf(subject);
     if (record === undefined) return;
@@ -180,7 +185,7 @@ export class EntityRecords {
     const before = this.#golden.families;
     this.#assignFamilies();
     for (const each of this.types.values()) {
-      // A name may have passed from one type, or metric, to another.
+      // The new list may move a family name from one type or metric to another.
       const isChanged = !isSame(before, this.#golden.families, each.selection.type);
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
@@ -192,35 +197,39 @@ export class EntityRecords {
   }
 
   subjectOf({ subject }: Task): NonNullable<EntityRecord['subject']> {
-    const found = this.of(subject)?.subject;
-    if (found === undefined) throw new Error('an entity that has left its list is not read');
+    const found = this.find(subject)?.subject;
+    if (found === undefined) throw new Error('cannot read an entity that is no longer in its list');
     return found;
   }
 
-  /** Stores golden metrics; a metric that failed alone keeps its last values. */
+  /** Stores golden metrics. A metric that failed alone keeps its last values. */
   applyResult(task: Task, { values, failures, notNumbers }: GoldenResult): void {
     const { subject } = task;
-    const record = this.of(subject);
+    const record = this.find(subject);
     if (record === undefined) return;
     const [[, error] = []] = failures;
     task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
-    const { kept } = record;
+    const { oldValuesDueAt } = record;
     const due = task.lastRead?.dueAt ?? -Infinity;
-    if (failures.length === 0) record.kept = NONE_KEPT;
-    else record.kept = new Map(failures.map(([metric]) => [metric, kept.get(metric) ?? due]));
+    if (failures.length === 0) record.oldValuesDueAt = NO_OLD_VALUES;
+    else record.oldValuesDueAt = new Map(failures.map(([metric]) => [metric, oldValuesDueAt.get(metric) ?? due]));
     record.failures = failures;
     record.notNumbers = notNumbers;
-    this.#serve(record, subject, [...values, ...record.values.filter(({ metric }) => record.kept.has(metric))]);
+    const oldValues = record.values.filter(({ metric }) => record.oldValuesDueAt.has(metric));
+    this.#serve(record, subject, [...values, ...oldValues]);
   }
 
-  /** Serves these values of golden metrics, in the families that the metrics have now. */
+  /** Replaces the served golden metrics of an entity, in the current families of the metrics. */
   #serve(record: EntityRecord, { entityType = '' }: Subject, values: EntityRecord['values']): void {
     const families = this.#golden.families.get(entityType) ?? NO_FAMILIES;
     record.values = values;
     record.golden = packSamples('golden_metrics', goldenSamples(families, values), record.golden);
   }
 
-  /** The labels of an entity, written when an exposition needs them: names may be too long to write those of a list at once. */
+  /**
+   * Returns the labels of an entity. Writes them on first use, because writing a whole list with long names takes too
+   * long.
+   */
   labelsOf({ selection: { type } }: TypeRecord, record: EntityRecord): NonNullable<EntityRecord['labels']> {
     const { labels: before, isLabelled, entity } = record;
     if (before !== undefined && isLabelled) return before;
@@ -236,13 +245,16 @@ export class EntityRecords {
     return (record.samples ??= packSamples('entities', monitoredSamples(record.entity, tags)));
   }
 
-  /** Removes the values of metrics that fail alone, `max_age` after they were due, also while later reads fail as a whole. */
+  /**
+   * Removes the values of metrics that failed alone, `max_age` after their due time. Does so even while whole reads
+   * fail.
+   */
   removeTooOld(record: EntityRecord): void {
     const { clock, collection } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
-    const tooOld = [...record.kept].flatMap(([metric, dueAt]) => (dueAt < oldest ? [metric] : []));
+    const tooOld = [...record.oldValuesDueAt].flatMap(([metric, dueAt]) => (dueAt < oldest ? [metric] : []));
     if (tooOld.length === 0 || record.subject === undefined) return;
-    record.kept = new Map([...record.kept].filter(([metric]) => !tooOld.includes(metric)));
+    record.oldValuesDueAt = new Map([...record.oldValuesDueAt].filter(([metric]) => !tooOld.includes(metric)));
     const others = record.values.filter(({ metric }) => !tooOld.includes(metric));
     this.#serve(record, record.subject.task.subject, others);
   }
@@ -254,48 +266,48 @@ export class EntityRecords {
     const { collection } = this.#context;
     const window = selection.window === undefined ? undefined : selection.window / 1000;
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
-    const recordOf = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
+    const makeRecord = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
       const { guid, metrics, reporting, unread } = entity;
-      const plan = plans.get(metrics) ?? known.get(metrics) ?? this.#plan(type, metrics);
+      const plan = plans.get(metrics) ?? known.get(metrics) ?? this.#makePlan(type, metrics);
       plans.set(metrics, plan);
       const { columns } = plan;
       const isRead = reporting && (columns.length > 0 || unread !== undefined);
       const earlier = before?.subject?.task;
       const task = this.#store.keep(isRead, earlier, 'golden_metrics', { entityType: type, entityGuid: guid });
-      // Values from before a silence would be too old when it reports again.
-      const kept = task !== undefined && earlier === task ? before : undefined;
+      // An entity that reports again after a silence starts without its old values.
+      const same = task !== undefined && earlier === task ? before : undefined;
       if (task !== undefined) task.setPace(selection, collection.delay);
-      // A failure for want of columns says nothing about these.
-      if (kept?.entity.unread !== undefined && unread === undefined && task !== undefined) task.retryAt = -Infinity;
-      const made: EntityRecord = {
+      // The task failed because its definitions were unreadable. With definitions, it need not wait for its retry.
+      if (same?.entity.unread !== undefined && unread === undefined && task !== undefined) task.retryAt = -Infinity;
+      const next: EntityRecord = {
         entity,
         subject: task && { task, type, guid, columns, unread, window, endsBefore: task.endsBefore },
         columns,
         labels: before?.labels,
         isLabelled: false,
         samples: undefined,
-        values: kept?.values ?? [],
-        golden: kept?.golden ?? NO_SAMPLES,
-        failures: kept?.failures ?? [],
-        kept: kept?.kept ?? NONE_KEPT,
-        notNumbers: kept?.notNumbers ?? [],
+        values: same?.values ?? [],
+        golden: same?.golden ?? NO_SAMPLES,
+        failures: same?.failures ?? [],
+        oldValuesDueAt: same?.oldValuesDueAt ?? NO_OLD_VALUES,
+        notNumbers: same?.notNumbers ?? [],
       };
-      if (task !== undefined && kept !== undefined && kept.columns !== columns) {
+      if (task !== undefined && same !== undefined && same.columns !== columns) {
         const names = new Set(columns.map(({ name }) => name));
         this.#serve(
-          made,
+          next,
           task.subject,
-          made.values.filter(({ metric }) => names.has(metric)),
+          next.values.filter(({ metric }) => names.has(metric)),
         );
       }
-      return made;
+      return next;
     };
     const { entities } = record;
-    record.entities = this.#store.sync(entities, chosen.entities, ({ guid }) => guid, recordOf, taskOf);
+    record.entities = this.#store.sync(entities, chosen.entities, ({ guid }) => guid, makeRecord, taskOf);
     record.plans = plans;
   }
 
-  #plan(type: string, metrics: readonly GoldenMetric[]): MetricPlan {
+  #makePlan(type: string, metrics: readonly GoldenMetric[]): MetricPlan {
     const families = this.#golden.families.get(type);
     const columns = new Map<string, Columns[number]>();
     const problems: MetricProblem[] = [];
@@ -305,18 +317,18 @@ export class EntityRecords {
       const read = this.#definitionOf(metric);
       if (read instanceof UnreadableDefinition)
         problems.push({ type, metric: name, problem: `never requested: its definition ${read.message}` });
-      else columns.set(name, { name, source: this.#sharedSource(read.source), select: read.select });
+      else columns.set(name, { name, source: this.#shareSource(read.source), select: read.select });
     }
     return { columns: [...columns.values()], problems };
   }
 
   #definitionOf(metric: GoldenMetric): GoldenColumn | UnreadableDefinition {
     let known = this.#definitions.get(metric);
-    if (known === undefined) this.#definitions.set(metric, (known = columnOf(metric)));
+    if (known === undefined) this.#definitions.set(metric, (known = parseDefinition(metric)));
     return known;
   }
 
-  #sharedSource(source: GoldenSource): GoldenSource {
+  #shareSource(source: GoldenSource): GoldenSource {
     const key = sourceKey(source);
     const known = this.#sources.get(key);
     if (known === undefined) this.#sources.set(key, source);
@@ -345,7 +357,7 @@ function taskOf({ subject }: EntityRecord): Task[] {
   return subject === undefined ? [] : [subject.task];
 }
 
-export function columnOf({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {
+export function parseDefinition({ definition }: GoldenMetric): GoldenColumn | UnreadableDefinition {
   try {
     return readDefinition(definition);
   } catch (error) {
@@ -359,30 +371,32 @@ function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] 
 }
 
 /**
- * The configured golden metrics that no entity of these lists has: of one type, in several accounts. None while the lists are
- * empty or were not read.
+ * Finds the configured golden metrics that no listed entity has.
+ *
+ * @param records the records of one type in one or more accounts; without any listed entity, no metric counts as
+ * missing
  */
-export function findMissingMetrics(ofType: readonly TypeRecord[]): readonly MetricProblem[] {
-  const { type = '', metrics = [] } = ofType[0]?.selection ?? {};
-  const listed = ofType.flatMap((record) => record.listed ?? []);
+export function findMissingMetrics(records: readonly TypeRecord[]): readonly MetricProblem[] {
+  const { type = '', metrics = [] } = records[0]?.selection ?? {};
+  const listed = records.flatMap((record) => record.listed ?? []);
   if (listed.length === 0) return [];
   const known = [...new Set(metricsOf(listed).map(({ name }) => name))].sort();
   const more = known.length > MAX_KNOWN ? ', ...' : '';
-  const theirs = known.length === 0 ? 'none' : `${known.slice(0, MAX_KNOWN).join(', ')}${more}`;
+  const existing = known.length === 0 ? 'none' : `${known.slice(0, MAX_KNOWN).join(', ')}${more}`;
   const missing = metrics.filter((name) => !known.includes(name));
   return missing.map((metric) => {
-    return { type, metric, problem: `no entity has it${suggest(metric, known) || `: they have ${theirs}`}` };
+    return { type, metric, problem: `no entity has it${suggest(metric, known) || `: they have ${existing}`}` };
   });
 }
 
-/** A sentence for each problem, about all metrics of one type that have it. */
-export function describeProblems(ofType: readonly MetricProblem[]): readonly string[] {
+/** Describes the problems of one type, with one sentence for all metrics that have the same problem. */
+export function describeProblems(problems: readonly MetricProblem[]): readonly string[] {
   const byProblem = new Map<string, string[]>();
-  for (const { metric, problem } of ofType) byProblem.set(problem, [...(byProblem.get(problem) ?? []), metric]);
+  for (const { metric, problem } of problems) byProblem.set(problem, [...(byProblem.get(problem) ?? []), metric]);
   return Array.from(byProblem, ([problem, metrics]) => {
     const shown = metrics.slice(0, MAX_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
     const more = metrics.length > MAX_NAMED ? ` and ${metrics.length - MAX_NAMED} more` : '';
-    return `entities: ${shown.join(', ')}${more} of ${ofType[0]?.type}: ${problem}`;
+    return `entities: ${shown.join(', ')}${more} of ${problems[0]?.type}: ${problem}`;
   });
 }
 

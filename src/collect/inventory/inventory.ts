@@ -9,10 +9,10 @@ import { windowAt } from './window.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
-  MOST_OF_APPLICATION,
+  MAX_PER_APPLICATION,
+  createSizeError,
   decideDatabase,
   tasksOf,
-  tooMany,
   recalculate,
   type ApplicationData,
   type ApplicationRecord,
@@ -23,9 +23,9 @@ import {
 import type { AccountContext } from './accountContext.ts';
 import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } from './selection.ts';
 
-const REMEMBERED = 3_600_000;
+const LIST_LENGTHS_KEPT_FOR = 3_600_000;
 
-/** What an account serves, each with its tasks. An entry that is missing in a completely read list is removed here. */
+/** The records of an account and their tasks. Removes the records that a new list no longer has. */
 export class Inventory {
   applicationList: Task;
   keyTransactionList: Task;
@@ -33,21 +33,24 @@ export class Inventory {
   readonly queries: QueryRecords;
   /** By id, in the order of the list. */
   applications: ReadonlyMap<number, ApplicationRecord> = new Map();
-  /** The lists as New Relic gave them, from which a reload selects and labels again; undefined before the first read. */
+  /**
+   * The last lists from New Relic; undefined before the first read. A reload selects and labels from these lists
+   * again.
+   */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
-  /** True once an application list was not empty. */
+  /** True once an application list had an entry. */
   hasListed = false;
-  /** The ids to which the application list was narrowed; empty for the whole list. */
+  /** The ids that the last application list was limited to; empty for the whole list. */
   #listedIds: readonly number[] = [];
   #context: AccountContext;
   #keyTransactions: ReadonlyMap<number, Listed<KeyTransaction>> = new Map();
   #otherOwners: readonly Application[] = [];
-  /** Records of new applications, for the list that is applied next. */
+  /** Records of new applications for the next `setApplications`. */
   #prepared: ReadonlyMap<Application, ApplicationRecord> = new Map();
-  /** Lengths of the application list with the requested ids (empty: all), each since the time of its first read; oldest first. */
-  #counts: { readonly listed: number; readonly of: string; readonly at: number }[] = [];
-  /** The seconds that the counters of the account missed, and the transactions that arrived late, since the start. */
+  /** Changes of the length of the application list, oldest first; `ids` are the requested ids, empty for all. */
+  #lengths: { readonly length: number; readonly ids: string; readonly since: number }[] = [];
+  /** The lost seconds and late transactions of the account's counters since the start. */
   readonly counterTotals = { lostSeconds: 0, lateTransactions: 0 };
   readonly store: TaskStore;
 
@@ -60,20 +63,21 @@ export class Inventory {
     this.queries = new QueryRecords(context, this.store);
   }
 
-  /** Empty before the application list has been tried, because application names are needed as labels. */
+  /** Empty before the first attempt to read the application list, because the labels need application names. */
   get keyTransactions(): ReadonlyMap<number, Listed<KeyTransaction>> {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
-  /** The highest number of applications listed within the last hour, for the same ids as the last list; forgets older ones. */
-  largestList(): number {
-    const since = this.#context.clock.monotonic() - REMEMBERED;
-    this.#counts = this.#counts.filter((_, index) => (this.#counts[index + 1]?.at ?? Infinity) > since);
-    const of = this.#counts.at(-1)?.of;
-    return Math.max(0, ...this.#counts.map((count) => (count.of === of ? count.listed : 0)));
+  /** Returns the largest length of the application list within the last hour, for the ids of the last list. */
+  findLargestList(): number {
+    const oldest = this.#context.clock.monotonic() - LIST_LENGTHS_KEPT_FOR;
+    // A length holds until the next change, so an old length counts while its successor is recent.
+    this.#lengths = this.#lengths.filter((_, index) => (this.#lengths[index + 1]?.since ?? Infinity) > oldest);
+    const ids = this.#lengths.at(-1)?.ids;
+    return Math.max(0, ...this.#lengths.map((each) => (each.ids === ids ? each.length : 0)));
   }
 
-  /** All tasks, or the tasks that matter to one application: lists first. */
+  /** Returns all tasks, or the tasks that concern one application. Lists come first. */
   tasks(applicationId?: number): readonly Task[] {
     const { applications, key_transactions } = this.#context.account;
     const found: Task[] = applications.read ? [this.applicationList] : [];
@@ -110,9 +114,10 @@ export class Inventory {
   }
 
   /**
-   * New Relic does not know the subject of a task: its list is made overdue, once.
+   * Makes the list of a task overdue, because New Relic does not know the subject of the task.
    *
-   * @returns that list; undefined when it was never read, or was read in this window or since the subject became unknown
+   * @returns the task of the list; undefined before the first read of the list, and after a read of the list in this
+   * window or since the subject became unknown
    */
   readListAgain(task: Task, windowEnd: number): Task | undefined {
     const since = (task.unknownSince ??= this.#context.clock.monotonic());
@@ -123,26 +128,30 @@ export class Inventory {
     return list;
   }
 
-  /** Makes the records of new applications in slices, because `setApplications` is one step and there may be thousands. */
+  /**
+   * Makes the records of new applications in slices, because `setApplications` is one step for thousands of
+   * applications.
+   */
   async makeRecords(list: readonly Application[]): Promise<readonly Application[]> {
     const prepared = (this.#prepared = new Map<Application, ApplicationRecord>());
     await inSlices(list, (application) => {
-      // After a reload they would be of the old configuration.
+      // After a reload, the records would have the old configuration.
       if (this.#prepared !== prepared || this.applications.has(application.id)) return;
       const isServed = selects(this.#context.account.applications, application);
-      if (isServed) prepared.set(application, this.#applicationRecord(application, undefined));
+      if (isServed) prepared.set(application, this.#makeApplication(application, undefined));
     });
     return list;
   }
 
-  /** @param ids the ids to which the list was narrowed; empty for the whole list */
+  /** @param ids the ids that the list was limited to; empty for the whole list */
   setApplications(list: readonly Application[], ids = this.#listedIds): void {
     this.listedApplications = list;
     this.hasListed ||= list.length > 0;
     this.#listedIds = ids;
-    const [last, of] = [this.#counts.at(-1), ids.toSorted((a, b) => a - b).join()];
-    if (last?.listed !== list.length || last.of !== of) {
-      this.#counts.push({ listed: list.length, of, at: this.#context.clock.monotonic() });
+    const last = this.#lengths.at(-1);
+    const sortedIds = ids.toSorted((a, b) => a - b).join();
+    if (last?.length !== list.length || last.ids !== sortedIds) {
+      this.#lengths.push({ length: list.length, ids: sortedIds, since: this.#context.clock.monotonic() });
     }
     const { applications } = this.#context.account;
     const served = list.filter((application) => selects(applications, application));
@@ -152,7 +161,7 @@ export class Inventory {
       ({ id }) => id,
       (application, before) => {
         const prepared = before === undefined ? this.#prepared.get(application) : undefined;
-        return prepared ?? this.#applicationRecord(application, before);
+        return prepared ?? this.#makeApplication(application, before);
       },
       tasksOf,
     );
@@ -164,7 +173,7 @@ export class Inventory {
     }
   }
 
-  /** @param otherOwners applications of these key transactions that are not in the application list */
+  /** @param otherOwners applications of these key transactions that the application list lacks */
   setKeyTransactions(list: readonly KeyTransaction[], otherOwners = this.#otherOwners): void {
     this.listedKeyTransactions = list;
     this.#otherOwners = otherOwners;
@@ -181,12 +190,13 @@ export class Inventory {
         const owner = applicationId === undefined ? undefined : names.get(applicationId);
         const labels = keyTransactionLabels(account, owner, keyTransaction);
         const subject = { keyTransactionId: id, applicationId };
-        // One that moved to another application gets a new task.
+        // A key transaction that moved to another application gets a new task.
         const isMoved = before !== undefined && before.entry.applicationId !== applicationId;
         if (isMoved) this.store.remove(tasksOf(before));
         const same = isMoved ? undefined : before;
-        return listed('key_transactions', keyTransaction, labels, before, {
-          // One that does not report is read, too: while its application reports, silence means no requests.
+        return makeRecord('key_transactions', keyTransaction, labels, before, {
+          // Key transactions that do not report are read, too. While the application reports, silence means no
+          // requests.
           rolling: this.store.keep(reader.rolling !== undefined, same?.rolling, 'key_transaction_rolling', subject),
           rollingValues: same?.rollingValues,
         });
@@ -195,14 +205,14 @@ export class Inventory {
     );
   }
 
-  /** Stores the hosts of an application; without a list, labels the known ones again. */
-  setHosts(of: ApplicationRecord | undefined, list?: readonly Host[]): void {
-    if (of?.data === undefined) return;
-    const { entry: application, data } = of;
+  /** Stores the hosts of an application. Without a list, labels the known hosts again. */
+  setHosts(owner: ApplicationRecord | undefined, list?: readonly Host[]): void {
+    if (owner?.data === undefined) return;
+    const { entry: application, data } = owner;
     const { account, reader } = this.#context;
     const hosts = list ?? Array.from(data.hosts.values(), ({ entry }) => entry);
-    if (hosts.length > MOST_OF_APPLICATION) throw tooMany(application, hosts.length, 'hosts');
-    // With too many series of a custom metric, the first hosts by key keep theirs, in any order of the list.
+    if (hosts.length > MAX_PER_APPLICATION) throw createSizeError(application, hosts.length, 'hosts');
+    // `max_series` keeps the series of the first hosts by key, so that the order of the list does not matter.
     const keys = hosts.map(({ key }) => key).sort();
     const ranks = new Map(keys.map((key, rank) => [key, rank]));
     const before = data.hosts.size;
@@ -212,7 +222,7 @@ export class Inventory {
       ({ key }) => key,
       (host, before) => {
         const subject = { applicationId: application.id, hostKey: host.key };
-        return listed('hosts', host, hostLabels(account, application, host), before, {
+        return makeRecord('hosts', host, hostLabels(account, application, host), before, {
           rolling: this.store.keep(reader.rolling !== undefined, before?.rolling, 'host_rolling', subject),
           rollingValues: before?.rollingValues,
           rank: ranks.get(host.key) ?? 0,
@@ -225,41 +235,42 @@ export class Inventory {
     if (data.hosts.size !== before) delete data.selected.host;
   }
 
-  setInstances(of: ApplicationRecord | undefined, list?: readonly Instance[]): void {
-    if (of?.data === undefined) return;
-    const { entry: application, data } = of;
+  setInstances(owner: ApplicationRecord | undefined, list?: readonly Instance[]): void {
+    if (owner?.data === undefined) return;
+    const { entry: application, data } = owner;
     const instances = list ?? Array.from(data.instances.values(), ({ entry }) => entry);
-    if (instances.length > MOST_OF_APPLICATION) throw tooMany(application, instances.length, 'instances');
+    if (instances.length > MAX_PER_APPLICATION) throw createSizeError(application, instances.length, 'instances');
     const { account } = this.#context;
     data.instances = this.store.sync(
       data.instances,
       instances,
       ({ id }) => id,
-      (instance, before) => listed('instances', instance, instanceLabels(account, application, instance), before, {}),
+      (instance, before) =>
+        makeRecord('instances', instance, instanceLabels(account, application, instance), before, {}),
       tasksOf,
     );
   }
 
   setRolling(subject: Subject, values: RollingValues): void {
     const { keyTransactionId, hostKey } = subject;
-    const other = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
-    const record = keyTransactionId === undefined ? other : this.#keyTransactions.get(keyTransactionId);
+    const hostOrApplication = hostKey === undefined ? this.recordOf(subject) : this.hostOf(subject);
+    const record = keyTransactionId === undefined ? hostOrApplication : this.#keyTransactions.get(keyTransactionId);
     if (record?.rolling === undefined) return;
     record.rollingValues = values;
     record.samples = undefined;
   }
 
-  /** Applies a changed configuration: selects and labels again, and requests lists whose requests have changed. */
+  /** Applies a changed configuration: selects and labels again. Makes a list overdue if its request has changed. */
   reconfigure(context: AccountContext): void {
     const { account: before, customMetrics } = this.#context;
     this.#context = context;
     this.#prepared = new Map();
     const { account } = context;
-    const otherApplications = !isEqual(before.applications.include, account.applications.include);
-    if (otherApplications) this.applicationList.overdue = true;
-    // The application names that come with the key transactions depend on both.
+    const includesOthers = !isEqual(before.applications.include, account.applications.include);
+    if (includesOthers) this.applicationList.overdue = true;
+    // The key transaction read requests the applications that `applications.include` leaves out.
     const isFiltered = typeof account.key_transactions !== 'boolean';
-    if (!isEqual(before.key_transactions, account.key_transactions) || (otherApplications && isFiltered)) {
+    if (!isEqual(before.key_transactions, account.key_transactions) || (includesOthers && isFiltered)) {
       this.keyTransactionList.overdue = true;
     }
     this.entities.configure(context);
@@ -271,11 +282,12 @@ export class Inventory {
       if (data.tasks.custom_names !== undefined) data.tasks.custom_names.overdue = true;
       recalculate(data, this.#context);
     }
-    // A list that is read again later is a new task: a result that still arrives is dropped, and the entries are unknown.
+    // A disabled list gets a new task, so that the exporter drops a late result and starts without entries when it is
+    // enabled again.
     if (!account.applications.read) {
       this.setApplications([]);
       this.listedApplications = undefined;
-      this.#counts = [];
+      this.#lengths = [];
       this.store.remove([this.applicationList]);
       this.applicationList = this.store.make('applications', {});
     }
@@ -289,18 +301,18 @@ export class Inventory {
     else if (this.listedKeyTransactions !== undefined) this.setKeyTransactions(this.listedKeyTransactions);
   }
 
-  #applicationRecord(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
+  #makeApplication(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
     const { account, clock, collection, reader } = this.#context;
     const labels = applicationLabels(account, application);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
-    const counts = this.#context.enabled.has('counters');
-    const counters = counts ? (before?.counters ?? new CounterLedger()) : undefined;
-    counters?.reports(isReporting, windowAt(clock.now(), collection).to);
+    const hasCounters = this.#context.enabled.has('counters');
+    const counters = hasCounters ? (before?.counters ?? new CounterLedger()) : undefined;
+    counters?.recordReporting(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
       if (before !== undefined) this.store.remove(tasksOf(before));
       const none = { settings, samples: undefined, counters, data: undefined };
-      return listed('applications', application, labels, before, none);
+      return makeRecord('applications', application, labels, before, none);
     }
     const subject = { applicationId: application.id };
     const data: ApplicationData = before?.data ?? {
@@ -317,9 +329,9 @@ export class Inventory {
     };
     const rolling = this.store.keep(reader.rolling !== undefined, before?.rolling, 'application_rolling', subject);
     const rollingValues = before?.rollingValues;
-    // Its samples depend on the configuration, too.
-    const own = { rolling, rollingValues, settings, samples: undefined, counters, data };
-    const record = listed('applications', application, labels, before, own);
+    // The samples of an application depend on the configuration, so an unchanged entry does not keep them.
+    const members = { rolling, rollingValues, settings, samples: undefined, counters, data };
+    const record = makeRecord('applications', application, labels, before, members);
     data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
       if (group === 'counters' && !isReporting) return false;
       return isOfApplications && (group === 'hosts' ? settings.hosts : this.#context.enabled.has(group));
@@ -338,17 +350,21 @@ export class Inventory {
   }
 }
 
-/** The record of an entry: samples stay while the entry does. `own` is assigned, because a spread takes four times the memory. */
-function listed<Entry extends ListRecord['entry'], Own>(
+/** Makes the record of an entry. Keeps the samples of an unchanged entry. */
+function makeRecord<Entry extends ListRecord['entry'], Members>(
   group: ListRecord['group'],
   entry: Entry,
   labels: Labels,
   before: Listed<Entry> | undefined,
-  own: Own,
+  members: Members,
 ) {
   const samples = before?.entry === entry ? before.samples : undefined;
   const written = writeLabels(labels, before?.labels);
-  return Object.assign({ group, entry, labels: written, samples, rolling: undefined, rollingValues: undefined }, own);
+  // An object with a spread would take four times the memory.
+  return Object.assign(
+    { group, entry, labels: written, samples, rolling: undefined, rollingValues: undefined },
+    members,
+  );
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

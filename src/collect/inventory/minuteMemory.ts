@@ -2,29 +2,32 @@ import { HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
 /** The number of minutes in a block: the bits of one element. */
 const BLOCK_MINUTES = 32;
-/** The elements of a block: its number since 1970, a bit for each minute, and the time of the process when it last grew. */
+/**
+ * The elements of a block: its number since 1970, a bit for each minute, and the time of the process at its last
+ * change.
+ */
 const FIELDS = 3;
 const REMEMBERED_FOR = 24 * HOUR_S;
-/** Room for a day in one piece, with some for pieces beside it; it doubles where the clock is set often. */
+/** The elements for a contiguous day, and some more. The room doubles when the clock is set often. */
 const ROOM = 48 * FIELDS;
 
 /**
- * A set of minutes. Remembers each minute for at least 24 hours of the process. Blocks have no order, because the wall clock may
- * be set.
+ * A set of minutes. Remembers each minute for at least 24 hours of the process. The wall clock may be set, so blocks
+ * are unsorted.
  */
 export class MinuteMemory {
   #blocks = new Int32Array(0);
 
   /**
    * @param minute the start of a minute, Unix seconds
-   * @param running the time of the process, in whole seconds, by a clock that is never set
+   * @param running the time of the process by the monotonic clock, in whole seconds
    */
   add(minute: number, running: number): void {
     const index = minute / MINUTE_S;
     const number = Math.floor(index / BLOCK_MINUTES);
     let place = this.#placeOf(number);
     if (place === undefined) {
-      place = this.#freePlace(running);
+      place = this.#findFreePlace(running);
       this.#blocks[place] = number;
       this.#blocks[place + 1] = 0;
     }
@@ -45,8 +48,8 @@ export class MinuteMemory {
     return undefined;
   }
 
-  /** The place of no block, or of one that is no longer remembered, else a new one. */
-  #freePlace(running: number): number {
+  /** Finds the place of an empty or expired block. Adds room if there is none. */
+  #findFreePlace(running: number): number {
     for (let place = 0; place < this.#blocks.length; place += FIELDS) {
       const isFree = this.#blocks[place + 1] === 0;
       if (isFree || running - (this.#blocks[place + 2] ?? 0) > REMEMBERED_FOR) return place;

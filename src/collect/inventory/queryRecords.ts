@@ -17,16 +17,16 @@ export interface QueryRecord {
   readonly query: Query;
   readonly task: Task;
   readonly labels: WrittenLabels;
-  /** The series of its rows. */
+  /** The series of the last rows. */
   all: PackedSamples;
-  /** The published part of `all`: without the series that an earlier query publishes. */
+  /** The published part of `all`: without series that an earlier query publishes. */
   samples: PackedSamples;
-  /** Series that the query's `max_series` has cut, by family. */
+  /** The series that `max_series` of the query cuts, by family. */
   cut: readonly DroppedSeries[];
   /** Undefined before the first read. */
   rows: number | undefined;
   columns: readonly string[];
-  /** Rows that gave no series, since the start. */
+  /** The rows without a series since the start. */
   readonly dropped: Record<(typeof ROW_DROP_REASONS)[number], number>;
   warnings: readonly string[];
 }
@@ -36,7 +36,7 @@ export class QueryRecords {
   /** In the order of the configuration. */
   byName: ReadonlyMap<string, QueryRecord> = new Map();
   #shared: ReadonlySet<string> = new Set();
-  /** Queries whose last rows are too old to be served: a later query may publish their series. */
+  /** Queries whose last rows are too old to serve. A later query may publish the series of such a query. */
   readonly #tooOld = new Set<QueryRecord>();
 
   constructor(context: AccountContext, store: TaskStore) {
@@ -44,11 +44,11 @@ export class QueryRecords {
     this.configure(context);
   }
 
-  of({ query }: Subject): QueryRecord | undefined {
+  find({ query }: Subject): QueryRecord | undefined {
     return query === undefined ? undefined : this.byName.get(query);
   }
 
-  /** Takes over the queries of an account: a query that gives the same rows as before keeps its last read rows. */
+  /** Applies the queries of the configuration. A query with an unchanged definition keeps its last rows. */
   configure({ account, collection, enabled, queries: all }: AccountContext): void {
     const queries = enabled.has('queries') ? all : [];
     const labels = { account: account.name, ...account.labels };
@@ -57,7 +57,7 @@ export class QueryRecords {
       queries,
       ({ definition }) => definition.name,
       (query, before) => {
-        const record = this.#record(query, writeLabels(labels, before?.labels), before);
+        const record = this.#makeRecord(query, writeLabels(labels, before?.labels), before);
         record.task.setPace(query.definition, collection.delay);
         return record;
       },
@@ -69,7 +69,7 @@ export class QueryRecords {
     this.#publishFrom(this.byName.values().next().value);
   }
 
-  #record(query: Query, labels: WrittenLabels, before: QueryRecord | undefined): QueryRecord {
+  #makeRecord(query: Query, labels: WrittenLabels, before: QueryRecord | undefined): QueryRecord {
     if (before !== undefined && isSame(before.query, query)) return { ...before, query, labels };
     if (before !== undefined) this.#store.remove([before.task]);
     return {
@@ -88,8 +88,8 @@ export class QueryRecords {
 
   subjectOf(task: Task): QuerySubject & { readonly task: Task } {
     const { subject, endsBefore } = task;
-    const query = this.of(subject)?.query;
-    if (query === undefined) throw new Error('a query that has left the configuration is not read');
+    const query = this.find(subject)?.query;
+    if (query === undefined) throw new Error('cannot read a query that is no longer in the configuration');
     const { nrql, window } = query.definition;
     return {
       task,
@@ -100,8 +100,8 @@ export class QueryRecords {
     };
   }
 
-  arrive(subject: Subject, { rows, reading }: QueryResult): void {
-    const record = this.of(subject);
+  applyResult(subject: Subject, { rows, reading }: QueryResult): void {
+    const record = this.find(subject);
     if (record === undefined) return;
     const { query, dropped } = record;
     record.rows = rows.length;
@@ -109,7 +109,7 @@ export class QueryRecords {
     record.all = packSamples('queries', querySamples(query, reading), record.all);
     this.#tooOld.delete(record);
     this.#publishFrom(record);
-    const repeated = reading.dropped.repeated + rowsLeftOut(record);
+    const repeated = reading.dropped.repeated + countUnpublishedRows(record);
     dropped.not_a_number += reading.dropped.not_a_number;
     dropped.repeated += repeated;
     record.cut = query.families.flatMap(({ name: family }, index) => {
@@ -129,12 +129,12 @@ export class QueryRecords {
   }
 
   /**
-   * The queries with their series in one exposition, in the order of the configuration. A series that several queries have is
-   * published by the first of them that is served.
+   * Returns the queries and their series for one exposition, in the order of the configuration. The first served
+   * query publishes a series that several queries have.
    *
-   * @param isServed false for a query whose last rows are too old
+   * @param isServed returns false for a query whose last rows are too old
    */
-  served(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, PackedSamples])[] {
+  publish(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, PackedSamples])[] {
     let first: QueryRecord | undefined;
     for (const record of this.byName.values()) {
       if (isServed(record.task) !== this.#tooOld.has(record)) continue;
@@ -145,7 +145,10 @@ export class QueryRecords {
     return Array.from(this.byName.values(), (record) => [record, record.samples]);
   }
 
-  /** Decides which series a changed query and all later ones publish: each without the series that an earlier query serves. */
+  /**
+   * Decides which series a changed query and all later queries publish. A query leaves out series that an earlier
+   * query serves.
+   */
   #publishFrom(first: QueryRecord | undefined): void {
     const taken = new Set<string>();
     let isChanged = false;
@@ -169,16 +172,16 @@ function withoutSeries(all: PackedSamples, taken: ReadonlySet<string>): PackedSa
   };
 }
 
-/** The number of rows of which a query leaves out series, because an earlier query has them. */
-function rowsLeftOut({ all, samples }: QueryRecord): number {
+/** Counts the rows of a query with a series that an earlier query publishes. */
+function countUnpublishedRows({ all, samples }: QueryRecord): number {
   if (samples === all) return 0;
   const published = new Set(samples.columns);
   const leftOut = all.columns.filter((column) => !published.has(column));
-  // The percentiles of a row are several series.
+  // A row with percentiles has several series.
   return new Set(leftOut.map(({ labels }) => JSON.stringify({ ...labels, [PERCENTILE_LABEL]: undefined }))).size;
 }
 
 function isSame(a: Query, b: Query): boolean {
-  const rowsOf = ({ definition }: Query): string => JSON.stringify({ ...definition, interval: undefined });
-  return rowsOf(a) === rowsOf(b);
+  const keyOf = ({ definition }: Query): string => JSON.stringify({ ...definition, interval: undefined });
+  return keyOf(a) === keyOf(b);
 }

@@ -14,17 +14,22 @@ import type { Kind } from '../../reads/reads.ts';
 import type { Task, Tasks } from './task.ts';
 
 interface WindowInput {
-  /** Only the values that the calculations and the custom metrics read. */
+  /** Only the values that the calculations and the custom metrics use. */
   readonly values: WindowValues;
-  /** The datastore metrics that the response can contain: the requested ones, or `all`; undefined when they were not known yet. */
+  /**
+   * The requested datastore metrics; `all` for a response with all of them; undefined when the names were not known.
+   */
   readonly datastores: string | undefined;
 }
 
-/** The metric data of an application or a host over one window, and the results calculated from them. */
+/** The metric data of an application or a host over one window, and the samples calculated from it. */
 export interface WindowReading extends WindowInput {
   readonly samples: PackedSamples;
   readonly customSamples: PackedSamples;
-  /** Series of custom metrics that `max_series` left out, by family; for a host, those of all hosts of its application. */
+  /**
+   * The series of custom metrics that `max_series` cuts, by family. A host has the numbers for all hosts of its
+   * application.
+   */
   readonly cut: ReadonlyMap<string, number>;
 }
 
@@ -35,8 +40,9 @@ export interface Listed<Entry> {
   readonly labels: WrittenLabels;
   /** The samples from the list and the rolling values; undefined until the next exposition packs them. */
   samples: PackedSamples | undefined;
-  /** The read of rolling values, and these, where they are read separately; undefined when the list contains them. */
+  /** The task of the rolling values; undefined where the list contains the values. */
   readonly rolling: Task | undefined;
+  /** The values that `rolling` has read. */
   rollingValues: RollingValues | undefined;
 }
 
@@ -46,33 +52,33 @@ export interface HostRecord extends Listed<Host> {
   reading: WindowReading | undefined;
 }
 
-/** The tasks and the last read data of an application, without its entry in the list. */
+/** The tasks and the last data of an application, without its entry in the list. */
 export interface ApplicationData extends SelectionInput {
   tasks: Tasks;
   readonly samples: Partial<Record<Kind, PackedSamples>>;
   reading: WindowReading | undefined;
-  /** What is used of its metric names only in part. */
+  /** The metric names that the exporter uses only in part, because New Relic has too many. */
   cut: Cut | undefined;
   hosts: ReadonlyMap<string, HostRecord>;
   instances: ReadonlyMap<number, Listed<Instance>>;
-  /** The chosen database kind, and the datastore metrics at that decision; undefined until metric data have decided it. */
+  /** The chosen database kind, and the datastore metrics at the choice; undefined before metric data allow a choice. */
   database: { readonly choice: DatabaseChoice; readonly datastores: string } | undefined;
 }
 
 export interface ApplicationRecord extends Listed<Application> {
-  /** Which database metrics count, and whether its hosts are read. */
+  /** Which database metrics count, and whether the exporter reads the hosts. */
   readonly settings: { readonly database: Parameters<typeof databaseKind>[2]; readonly hosts: boolean };
-  /** Its counters; they stay while it does not report. */
+  /** Undefined without the group `counters`. The ledger stays while the application does not report. */
   readonly counters: CounterLedger | undefined;
-  /** Undefined while its metric data are not read: it does not report. */
+  /** Undefined while the application does not report, unless the configuration reads such applications. */
   readonly data: ApplicationData | undefined;
 }
 
-/** The record of any list; hosts have `metrics`, applications `data`. */
+/** The record of an entry of any list. Hosts have `metrics`, applications have `data`. */
 export type ListRecord = Listed<Partial<Application & Host & Instance & KeyTransaction>> &
   Partial<Pick<HostRecord, 'metrics'> & Pick<ApplicationRecord, 'data'>>;
 
-/** Appends all tasks of a list entry to `found`; for an application also those of its hosts. */
+/** Appends all tasks of a list entry to `found`. For an application, appends the tasks of its hosts, too. */
 export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
   if (record.rolling !== undefined) found.push(record.rolling);
   if (record.metrics !== undefined) found.push(record.metrics);
@@ -82,7 +88,7 @@ export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
   return found;
 }
 
-/** The samples of a list entry; `isTooOld` leaves out rolling values that are read separately. */
+/** Returns the samples of a list entry. `isTooOld` leaves out rolling values that have a task. */
 export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): PackedSamples {
   const { group, entry, rollingValues } = record;
   const isLeftOut = isTooOld && rollingValues !== undefined;
@@ -95,6 +101,8 @@ export function listedSamples(record: ListRecord, context: AccountContext, isToo
 }
 
 /**
+ * Calculates the samples of one window.
+ *
  * @param rank the rank of the host in its application, from 0; undefined for the application itself
  * @param before the last reading of the same application or host
  */
@@ -107,9 +115,9 @@ export function calculate(
 ): WindowReading {
   const scope: FamilyScope = rank === undefined ? 'application' : 'host';
   const group = scope === 'application' ? 'application_metrics' : 'host_metrics';
-  const { custom } = selections.of(data, scope);
+  const { custom } = selections.select(data, scope);
   const { database } = data;
-  // Decided on other datastore metrics than the response could contain, it would give a total time without all of its deductions.
+  // A choice by other datastore metrics than this response can have would make the total time too long.
   const choice = database?.datastores === input.datastores ? database?.choice : undefined;
   return {
     values: input.values,
@@ -123,7 +131,7 @@ export function calculate(
   };
 }
 
-/** Calculates all last read data of an application and its hosts again. */
+/** Calculates the last data of an application and its hosts again. */
 export function recalculate(
   data: ApplicationData,
   context: AccountContext,
@@ -136,7 +144,7 @@ export function recalculate(
   }
 }
 
-/** Decides the database kind by the newest data; true when it has changed. */
+/** Chooses the database kind by the newest data. Returns true if the choice or its datastore metrics have changed. */
 export function decideDatabase(
   { entry, settings }: ApplicationRecord,
   data: ApplicationData,
@@ -145,21 +153,24 @@ export function decideDatabase(
   if (datastores === undefined) return false;
   const { database } = data;
   const choice = databaseKind(values, entry.language, settings.database);
-  // When this response does not decide it, the earlier decision still holds.
+  // Without a choice from this response, the earlier choice stays.
   if (choice === undefined) return false;
   if (choice === database?.choice && datastores === database.datastores) return false;
   data.database = { choice, datastores };
   return true;
 }
 
-/** The most hosts, or instances, of an application: taking over more in one step would hold up everything else. */
-export const MOST_OF_APPLICATION = 10_000;
+/**
+ * The maximum number of hosts or instances of an application. One step stores a list, so a longer list would block
+ * other work.
+ */
+export const MAX_PER_APPLICATION = 10_000;
 
 const LONGEST_NAME_SHOWN = 120;
 
-export function tooMany({ id, name }: Application, number: number, what: 'hosts' | 'instances'): UpstreamError {
+export function createSizeError({ id, name }: Application, number: number, what: 'hosts' | 'instances'): UpstreamError {
   const setting = what === 'hosts' ? 'applications.settings: hosts: false' : 'instances: false';
   const about = `application ${id} (${JSON.stringify(name.slice(0, LONGEST_NAME_SHOWN))}) has ${number} ${what}`;
-  const text = `${about}, more than the ${MOST_OF_APPLICATION} that can be read: read it without them (${setting})`;
+  const text = `${about}; the maximum is ${MAX_PER_APPLICATION}: turn them off (${setting})`;
   return new UpstreamError(text, { reason: 'too_large' });
 }

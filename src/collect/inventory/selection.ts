@@ -18,22 +18,22 @@ export function selects(filter: Filter, entity: Matchable): boolean {
 }
 
 /**
- * The published entities of a type: the first `max_entities` that its selection chooses, by name and guid in code points;
- * `leftOut` is the number of the others.
+ * Chooses the published entities of a type: the first `max_entities` that its selection matches, by name and guid in
+ * code points. `leftOut` is the number of further matches.
  */
 export function chooseEntities(
   selection: Filter & { readonly max_entities: number },
   listed: readonly MonitoredEntity[],
 ) {
   const chosen = listed.filter((entity) => selects(selection, entity));
-  // Bytes of UTF-8 are in the order of code points. They are made once for each entity, because there may be 10,000.
+  // Bytes of UTF-8 sort in the order of code points. Each entity is encoded once, because there may be 10,000 entities.
   const keyed = chosen.map((entity) => ({ entity, name: Buffer.from(entity.name), guid: Buffer.from(entity.guid) }));
   keyed.sort((a, b) => Buffer.compare(a.name, b.name) || Buffer.compare(a.guid, b.guid));
   const entities = keyed.slice(0, selection.max_entities).map(({ entity }) => entity);
   return { entities, leftOut: chosen.length - entities.length };
 }
 
-/** The ids to request from New Relic when `include` has only ids; undefined when the whole list must be read. */
+/** Returns the ids to request from New Relic if `include` has only ids; undefined if the whole list is needed. */
 export function onlyIds(filter: Filter): readonly number[] | undefined {
   const { include } = filter;
   if (include === undefined || include.length === 0) return undefined;
@@ -41,8 +41,11 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
   return ids.length === include.length ? [...new Set(ids)] : undefined;
 }
 
-/** Ids of applications whose key transactions are selected, but that the request for the application list leaves out. */
-export function ownersToRequest(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
+/**
+ * Returns the ids of the applications that own selected key transactions and that the application list request leaves
+ * out.
+ */
+export function findOtherOwners(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
   const requested = onlyIds(account.applications);
   if (typeof filter === 'boolean' || requested === undefined) return [];
@@ -53,7 +56,10 @@ export function ownersToRequest(account: AccountConfig, keyTransactions: readonl
   return [...new Set(owners)];
 }
 
-/** The entries that match nothing in a list; none before the list is read, nor while it is empty: then no entry is the cause. */
+/**
+ * Returns the entries that match nothing in a list. Returns none for an empty or unread list, because no entry is the
+ * cause.
+ */
 export function unmatched(
   entries: readonly EntityMatch[] = [],
   listed: readonly Matchable[] = [],
@@ -61,18 +67,21 @@ export function unmatched(
   return listed.length === 0 ? [] : entries.filter((match) => !listed.some((entity) => matches(match, entity)));
 }
 
-/** The words for an entry that matches nothing, with the first one listed that its name would match in another case. */
-export function unmatchedWords({ id, name, tag, value }: EntityMatch, listed: readonly Matchable[] = []): string {
+/** Describes an entry that matches nothing. Names the first listed member that would match without regard to case. */
+export function describeUnmatched({ id, name, tag, value }: EntityMatch, listed: readonly Matchable[] = []): string {
   if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
-  const ofTag = `the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`;
-  const parts = [...(name === undefined ? [] : [`the name "${name}"`]), ...(tag === undefined ? [] : [ofTag])];
+  const tagWords = `the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`;
+  const parts = [...(name === undefined ? [] : [`the name "${name}"`]), ...(tag === undefined ? [] : [tagWords])];
   const pattern = name?.toLowerCase();
   const other = listed.find((each) => pattern !== undefined && globMatches(pattern, each.name.toLowerCase()));
   const hint = other === undefined ? '' : ` (case counts: there is ${JSON.stringify(other.name)})`;
   return `${parts.join(' and ')}${hint}: correct the entry or remove it`;
 }
 
-/** The settings of an application: from the first matching entry of `applications.settings`, otherwise from the account. */
+/**
+ * Returns the settings of an application: from the first matching entry of `applications.settings`, otherwise from
+ * the account.
+ */
 export function effectiveSettings(account: AccountConfig, application: Application) {
   const setting = account.applications.settings.find(({ match }) => matches(match, application));
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
@@ -83,8 +92,9 @@ export function readsMetricData(account: AccountConfig, application: Application
 }
 
 /**
- * The key transactions that an account serves: with `true` all of them, or, when applications are filtered, those of the
- * included applications and those whose application could not be read; otherwise by their own include and exclude.
+ * Returns the key transactions that an account serves. A filter of `key_transactions` decides alone. With `true`, the
+ * filter of applications decides: key transactions of served applications stay, and key transactions whose
+ * application could not be read.
  */
 export function selectKeyTransactions(
   account: AccountConfig,
@@ -101,23 +111,23 @@ export function selectKeyTransactions(
   );
 }
 
-/** The maximum number of remembered selections, which differ by datastores and custom metrics; when full, all are forgotten. */
-const MAX_REMEMBERED = 10_000;
+/** The maximum number of cached selections, by datastores and custom metrics. A full cache is cleared. */
+const MAX_CACHED = 10_000;
 
 interface SelectedMetrics {
   readonly metrics: MetricSelection;
   readonly custom: ReturnType<typeof customMatches>;
-  /** The datastore metrics among the names, as in `WindowInput`. */
+  /** The datastore metrics in `metrics`, as in `WindowInput`. */
   readonly datastores: string | undefined;
 }
 
-/** The part of an application's data that decides its requests, and the requests once they are made. */
+/** The part of an application's data that decides its selection, and the cached selection. */
 export interface SelectionInput {
-  /** The datastore metrics; undefined when the metric data contain them. */
+  /** The datastore metrics; undefined when the metric data contains them. */
   datastores: readonly string[] | undefined;
   customNames: readonly string[] | undefined;
   hosts: { readonly size: number };
-  /** The requests of its metric data calls, and of those of its hosts; empty when they may have changed. */
+  /** The selections for the application and for its hosts; empty after a change of the other members. */
   selected: { application?: SelectedMetrics; host?: SelectedMetrics };
 }
 
@@ -127,40 +137,44 @@ export class MetricSelections {
   readonly counters: MetricSelection = { names: COUNTER_METRICS };
   readonly nothing: SelectedMetrics = { metrics: { names: [] }, custom: NO_MATCHES, datastores: undefined };
   readonly #customMetrics: readonly CustomMetric[];
-  /** Without datastores and custom metrics: most applications share it. */
+  /** The selection without datastores and custom metrics, which most applications share. */
   readonly #builtIn: MetricSelection = { names: queryNames([]) };
-  readonly #known = new Map<string, MetricSelection>();
+  readonly #cache = new Map<string, MetricSelection>();
 
   constructor(customMetrics: readonly CustomMetric[]) {
     this.#customMetrics = customMetrics;
   }
 
-  /** The metrics of an application, or of each of its hosts. What changes them sets `data.selected` to an empty object. */
-  of({ customNames, datastores, hosts, selected }: SelectionInput, scope: FamilyScope): SelectedMetrics {
+  /** Selects the metrics of an application, or of each of its hosts. Caches the result in `selected`. */
+  select({ customNames, datastores, hosts, selected }: SelectionInput, scope: FamilyScope): SelectedMetrics {
     const known = selected[scope];
     if (known !== undefined) return known;
-    const ofScope = this.#customMetrics.filter(({ definition }) => definition.scope === scope);
+    const scopeMetrics = this.#customMetrics.filter(({ definition }) => definition.scope === scope);
     const entities = scope === 'host' ? hosts.size : 1;
-    const custom = customNames === undefined ? NO_MATCHES : customMatches(ofScope, customNames, entities);
+    const custom = customNames === undefined ? NO_MATCHES : customMatches(scopeMetrics, customNames, entities);
     const values = new Map<string, Set<string>>();
     for (const { metricName, metric } of custom.matches) {
-      const ofName = values.get(metricName) ?? new Set();
-      values.set(metricName, ofName.add(metric.definition.value));
+      const valueNames = values.get(metricName) ?? new Set();
+      values.set(metricName, valueNames.add(metric.definition.value));
     }
-    const metrics = this.#metrics(datastores ?? [], values);
+    const metrics = this.#selectMetrics(datastores ?? [], values);
     return (selected[scope] = { metrics, custom, datastores: datastores?.join() });
   }
 
-  #metrics(datastores: readonly string[], customValues: ReadonlyMap<string, ReadonlySet<string>>): MetricSelection {
+  #selectMetrics(
+    datastores: readonly string[],
+    customValues: ReadonlyMap<string, ReadonlySet<string>>,
+  ): MetricSelection {
     if (datastores.length === 0 && customValues.size === 0) return this.#builtIn;
-    const values = new Map(Array.from(customValues, ([name, of]) => [name, [...of]]));
-    const key = [...datastores, ...Array.from(values, ([name, of]) => `${name} ${of.join()}`)].join('\n');
-    let metrics = this.#known.get(key);
+    const values = new Map(Array.from(customValues, ([name, valueNames]) => [name, [...valueNames]]));
+    const customKeys = Array.from(values, ([name, valueNames]) => `${name} ${valueNames.join()}`);
+    const key = [...datastores, ...customKeys].join('\n');
+    let metrics = this.#cache.get(key);
     if (metrics === undefined) {
-      if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
+      if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
       const names = new Set([...queryNames(datastores), ...values.keys()]);
       metrics = { names: [...names], values };
-      this.#known.set(key, metrics);
+      this.#cache.set(key, metrics);
     }
     return metrics;
   }

@@ -3,72 +3,79 @@ import type { Clock } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 import { KINDS, READS, type Group, type Kind } from '../../reads/reads.ts';
 
+/** The subject of a task. A list of the account has an empty subject; a list of entities has only `entityType`. */
 export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
   readonly keyTransactionId?: number | undefined;
-  /** A type of entities, and the guid of an entity of it. */
   readonly entityType?: string | undefined;
   readonly entityGuid?: string | undefined;
   readonly query?: string | undefined;
 }
 
+/** The times of a successful read. Without another unit, in milliseconds of the monotonic clock. */
 export interface ReadTimes {
-  /** The end with which its window counts, Unix seconds: that of the others, for one with a delay of its own is late on purpose. */
+  /**
+   * End of the window used to judge staleness, in Unix seconds. Ignores the task's own `delay`, which is intentional.
+   */
   readonly windowEnd: number;
-  /** The end of the window that the data are of, Unix seconds. */
+  /** End of the window of the data, in Unix seconds. */
   readonly dataEnd: number;
-  /** The time from which that window could be read, by the monotonic clock; a reload that changes the delay moves it. */
+  /** When the window became readable. A reload that changes the delay moves this time. */
   readableAt: number;
-  /** The time when the response arrived, by the monotonic clock. */
+  /** When the response arrived. */
   readonly readAt: number;
+  /** When the response arrived by the wall clock, in Unix milliseconds. */
   readonly shownAt: number;
-  /** The next due time, by the monotonic clock. A change of pace moves it while it is in the future, never into the past. */
+  /** The next due time. A changed interval or delay moves a due time in the future, never into the past. */
   dueAt: number;
-  /** The effective interval that `dueAt` was calculated with, in milliseconds. */
+  /** The effective interval behind `dueAt`, in milliseconds. */
   interval: number;
 }
 
 export type TaskState = 'fresh' | 'stale' | 'missing';
 
-/** Milliseconds of the monotonic clock: `asOf`, the start of a scrape, decides what is fresh; `now` what is too old. */
+/**
+ * Times in milliseconds of the monotonic clock. `asOf`, the start of a scrape, decides freshness; `now` decides
+ * `max_age`.
+ */
 export interface EvaluationTime {
   readonly asOf: number;
   readonly now: number;
 }
 
 /**
- * The state of the reads of a list, or of an application, a host, a key transaction, an entity or a query; the values are in the
- * inventory. Times are milliseconds of the monotonic clock.
+ * A subject and a kind to read again and again, with the last read and its failures. The inventory has the values.
+ * Times are milliseconds of the monotonic clock.
  */
 export class Task {
   readonly kind: Kind;
   readonly group: Group;
   readonly subject: Subject;
-  /** The time when it became known; a task that was never read is overdue since then. */
+  /** When the task was created. A task that was never read is overdue since this time. */
   readonly firstSeen: number;
-  /** Its own interval, in milliseconds; undefined for the interval of its group. */
+  /** The task's own interval, in milliseconds; undefined for the interval of its group. */
   interval: number | undefined;
-  /** Seconds by which its own window ends before the common one. */
+  /** The seconds by which the task's window ends before the common window. */
   endsBefore = 0;
   state: 'idle' | 'queued' | 'running' = 'idle';
   lastRead: ReadTimes | undefined;
   failures = 0;
   retryAt = -Infinity;
-  /** The last failure, unless the last attempt succeeded; `since` is the end of the first of the failed attempts in a row. */
+  /** The last failure; undefined after a success. `since` is the end of the first failed attempt in a row. */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
-  /** The reason why a part of it could not be read although the last attempt succeeded. */
+  /** Why a part could not be read although the last attempt succeeded. */
   partial: { readonly reason: FailureReason; readonly text: string } | undefined;
   startedAt = -Infinity;
   /** The duration of the last attempt, in seconds. */
   seconds: number | undefined;
-  /** True when it must be read again before its interval has passed. */
+  /** True when the task must not wait for the end of its interval. */
   overdue = false;
-  /** True after the task was removed from the inventory; a result that still arrives is dropped. */
+  /** True after the inventory removed the task. The exporter drops a late result. */
   gone = false;
-  /** The time when a scrape, a probe or the background timer last requested it. */
+  /** When a scrape, a probe or the background timer last requested the task. */
   requestedAt = -Infinity;
-  /** The time of the first response that the subject does not exist. */
+  /** When New Relic first answered that the subject does not exist. */
   unknownSince: number | undefined;
   #wasOverdue = false;
 
@@ -83,19 +90,19 @@ export class Task {
     return this.lastRead !== undefined || this.failures > 0;
   }
 
-  /** Gives it an interval, and a window with a delay of its own, instead of the common ones; milliseconds. */
+  /** Sets the task's own interval and delay, in milliseconds. */
   setPace(
     { interval, delay }: { readonly interval: number; readonly delay?: number | undefined },
-    common: number,
+    commonDelay: number,
   ): void {
     this.interval = interval;
-    this.endsBefore = endsBefore(delay, common);
+    this.endsBefore = endsBefore(delay, commonDelay);
   }
 
   begin(now: number): void {
     this.state = 'running';
     this.startedAt = now;
-    // A reload during this attempt makes it overdue again, because the attempt uses the old configuration.
+    // A reload during this attempt makes the task overdue again, because the attempt uses the old configuration.
     this.#wasOverdue = this.overdue;
     this.partial = undefined;
     this.overdue = false;
@@ -120,15 +127,18 @@ export class Task {
   }
 }
 
-/** The seconds by which a window with a delay of its own (milliseconds) ends before the common one, in whole minutes. */
-export function endsBefore(own: number | undefined, common: number): number {
-  return own === undefined ? 0 : (Math.ceil((own - common) / MINUTE_MS) * MINUTE_MS) / 1000;
+/**
+ * Returns the seconds, in whole minutes, by which a window with this delay ends before the common window. Delays are
+ * milliseconds.
+ */
+export function endsBefore(delay: number | undefined, commonDelay: number): number {
+  return delay === undefined ? 0 : (Math.ceil((delay - commonDelay) / MINUTE_MS) * MINUTE_MS) / 1000;
 }
 
 /** Tasks of one subject by their kinds, in the order of the kinds. */
 export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 
-/** Makes and removes the tasks of an account: what stays in a list, or in the configuration, keeps its tasks. */
+/** Makes and removes the tasks of an account. */
 export class TaskStore {
   readonly #clock: Clock;
   readonly #removed: Task[] = [];
@@ -141,7 +151,7 @@ export class TaskStore {
     return new Task(kind, subject, this.#clock.monotonic());
   }
 
-  /** The task from before, or a new one, while it is wanted; otherwise undefined. */
+  /** Returns the previous task, or a new task, if the task is wanted. Otherwise removes the previous task. */
   keep(isWanted: boolean, before: Task | undefined, kind: Kind, subject: Subject): Task | undefined {
     if (!isWanted && before !== undefined) this.remove([before]);
     return isWanted ? (before ?? this.make(kind, subject)) : undefined;
@@ -157,20 +167,20 @@ export class TaskStore {
   }
 
   /**
-   * Makes the records of a complete list from those of before; the tasks of missing entries are removed. An entry that is in the list
-   * twice, because the list changed between two of its pages, counts once, in its last form.
+   * Makes the records of a complete list. Each entry gets its previous record. Removes the tasks of entries that the
+   * list no longer has. A list that changed between two pages may have an entry twice; the last one counts.
    */
   sync<Key, Entry, Row>(
     before: ReadonlyMap<Key, Row>,
     list: Iterable<Entry>,
     keyOf: (entry: Entry) => Key,
-    recordOf: (entry: Entry, before: Row | undefined) => Row,
+    makeRecord: (entry: Entry, before: Row | undefined) => Row,
     tasksOf: (record: Row) => Iterable<Task>,
   ): ReadonlyMap<Key, Row> {
     const next = new Map<Key, Row>();
     for (const entry of list) {
       const key = keyOf(entry);
-      next.set(key, recordOf(entry, next.get(key) ?? before.get(key)));
+      next.set(key, makeRecord(entry, next.get(key) ?? before.get(key)));
     }
     for (const [key, record] of before) if (!next.has(key)) this.remove(tasksOf(record));
     return next;
@@ -183,7 +193,7 @@ export class TaskStore {
     }
   }
 
-  /** The tasks that were removed since the last call: they are waited for no longer. */
+  /** Returns the tasks removed since the last call. */
   takeRemoved(): readonly Task[] {
     return this.#removed.splice(0);
   }

@@ -20,39 +20,39 @@ import type { Inventory } from './inventory.ts';
 import { packSamples } from '../../metrics/writeSamples.ts';
 import { calculate, decideDatabase, recalculate, tasksOf } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
-import { onlyIds, ownersToRequest } from './selection.ts';
+import { findOtherOwners, onlyIds } from './selection.ts';
 
 /**
- * A subject of a read of the interface carries its task. Its members are written out, because an object that begins with a spread
- * takes seven times the memory.
+ * A subject of a reader that carries its task. Code writes out the members of subjects, because an object that begins
+ * with a spread takes seven times the memory.
  */
 interface TaskSubject {
   readonly task: Task;
 }
 
-/** A BatchRead of subjects that carry their tasks. */
+/** A `BatchRead` of subjects that carry their tasks. */
 interface TaskBatches<S, V> {
   take(subjects: Iterable<S>, range: TimeRange): NextBatch<S>;
   read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<V>[]>;
 }
 
-/** How the tasks of a kind are read. */
+/** How the exporter reads and stores the tasks of a kind. */
 interface TaskRead<S extends TaskSubject = TaskSubject, V = unknown> {
-  /** Undefined: the interface of the account has no such data. */
+  /** Undefined for an interface without such data. */
   readonly batches: TaskBatches<NoInfer<S>, V> | undefined;
-  /** @param isSteady true: for a count of calls, which is of a steady state */
+  /** @param isSteady true: the subject is for counting the calls of a steady state */
   subjectOf(task: Task, range: TimeRange, isSteady: boolean): S;
   store(subject: NoInfer<S>, value: NoInfer<V>): void;
-  /** The end of the window of a response, where it may differ from that of the requested window. */
+  /** Returns the window end of a response where it may differ from the requested end. */
   windowEnd?(value: NoInfer<V>): number;
 }
 
-/** Tasks of one kind that are read together. */
+/** Tasks of one kind to read together. */
 export interface TaskBatch {
   readonly kind: Kind;
   readonly subjects: readonly TaskSubject[];
   readonly range: TimeRange;
-  /** The error of a batch that could not be taken: its task fails. */
+  /** The error that prevented taking a batch. It fails the only task of the batch. */
   readonly fault?: unknown;
 }
 
@@ -65,59 +65,59 @@ export class TaskReads {
   constructor(context: AccountContext, inventory: Inventory) {
     this.#context = context;
     this.#inventory = inventory;
-    this.#reads = this.#readsOf(context);
+    this.#reads = this.#defineReads(context);
   }
 
   reconfigure(context: AccountContext): void {
     this.#context = context;
-    this.#reads = this.#readsOf(context);
+    this.#reads = this.#defineReads(context);
   }
 
-  /** Takes the tasks of the next call, at least one, and what else fits. */
+  /** Takes the next batch: the first task, and the further tasks that fit beside it. */
   take(kind: Kind, tasks: Iterable<Task>, range: TimeRange): TaskBatch {
     const read = this.#reads[kind];
-    return { kind, range, subjects: batchesOf(read).take(subjectsOf(read, tasks, range, false), range).subjects };
+    return { kind, range, subjects: batchesOf(read).take(makeSubjects(read, tasks, range, false), range).subjects };
   }
 
-  /** Reads a batch; the value of a task is the end of the window of its response. Never rejects. */
+  /** Reads and stores a batch. Returns the window end of the response for each task, or its error. Never rejects. */
   async read({ kind, subjects, range, fault }: TaskBatch, call: CallOptions): Promise<readonly Outcome<number>[]> {
-    if (fault !== undefined) return subjects.map(() => failed(fault));
-    // A reload during the call changes the reads.
+    if (fault !== undefined) return subjects.map(() => toFailure(fault));
+    // A reload during the call replaces `#reads`, but the batch must finish with the old one.
     const read = this.#reads[kind];
     try {
       const outcomes = await batchesOf(read).read(subjects, range, call);
-      return subjects.map((subject, index) => stored(read, subject, outcomes[index], range));
+      return subjects.map((subject, index) => storeOutcome(read, subject, outcomes[index], range));
     } catch (error) {
-      return subjects.map(() => failed(error));
+      return subjects.map(() => toFailure(error));
     }
   }
 
-  /** The numbers of calls that together read all of these tasks, even of tasks that are removed during the count. */
+  /** Yields the number of calls for each batch of the tasks. Skips tasks that the inventory removes meanwhile. */
   *countCalls(kind: Kind, tasks: Iterable<Task>, range: TimeRange): Generator<number> {
     const read = this.#reads[kind];
-    for (const { calls } of takeAll(batchesOf(read), subjectsOf(read, tasks, range, true), range)) yield calls;
+    for (const { calls } of takeAll(batchesOf(read), makeSubjects(read, tasks, range, true), range)) yield calls;
   }
 
-  /** False for metric data until the names for their request have been read, or tried and given up. */
+  /** False for metric data until the exporter has tried to read the names for the request. */
   isReady({ kind, subject }: Task): boolean {
     if (kind !== 'application_metrics' && kind !== 'host_metrics') return true;
     const tasks = this.#inventory.recordOf(subject)?.data?.tasks;
     return tasks !== undefined && tasks.metric_names?.tried !== false && tasks.custom_names?.tried !== false;
   }
 
-  /** True when the refresh of a group that needs this task only once no longer needs it. */
+  /** True when a group that needs this task only once no longer needs it. */
   isKnown({ kind, subject, tried }: Task): boolean {
     return kind === 'application_metrics' ? this.#inventory.recordOf(subject)?.data?.database !== undefined : tried;
   }
 
-  /** True for a read that repeats a failed one: its own, or for a host that was never read that of its application. */
+  /** True for a task whose last attempt failed, and for an unread host task whose application failed. */
   repeatsFailure({ kind, subject, failures, lastRead }: Task): boolean {
     if (failures > 0 || kind !== 'host_metrics' || lastRead !== undefined) return failures > 0;
     return (this.#inventory.recordOf(subject)?.data?.tasks.application_metrics?.failures ?? 0) > 0;
   }
 
-  /** The tasks that may have become due because a task has ended; only of one application when an id is given. */
-  unlockedBy(task: Task, applicationId: number | undefined): Iterable<Task> {
+  /** Returns the tasks that the end of a task may make due. An id limits the result to one application. */
+  findUnlocked(task: Task, applicationId: number | undefined): Iterable<Task> {
     switch (READS[task.kind].unlocks) {
       case 'everything':
         return this.#inventory.tasks(applicationId);
@@ -132,10 +132,10 @@ export class TaskReads {
     }
   }
 
-  #readsOf({ reader }: AccountContext): Readonly<Record<Kind, TaskRead>> {
+  #defineReads({ reader }: AccountContext): Readonly<Record<Kind, TaskRead>> {
     const inventory = this.#inventory;
     const { entities, queries } = inventory;
-    const rolling = readOf({
+    const rolling = defineRead({
       batches: reader.rolling,
       subjectOf: (task: Task) => {
         const { applicationId, hostKey, keyTransactionId } = task.subject;
@@ -143,58 +143,58 @@ export class TaskReads {
       },
       store: (subject, values) => inventory.setRolling(subject, values),
     });
-    const metricData = this.#metricData();
+    const metricData = this.#defineMetricData();
     return {
-      applications: this.#applications(),
-      key_transactions: this.#keyTransactions(),
+      applications: this.#defineApplicationList(),
+      key_transactions: this.#defineKeyTransactionList(),
       application_rolling: rolling,
       key_transaction_rolling: rolling,
-      metric_names: readOf({
+      metric_names: defineRead({
         batches: reader.datastores,
-        subjectOf: applicationOf,
+        subjectOf: makeApplicationSubject,
         store: (subject, names) => {
           const data = inventory.recordOf(subject)?.data;
           if (data !== undefined) Object.assign(data, { datastores: datastoreNames(names), selected: {} });
         },
       }),
-      custom_names: this.#customNames(),
+      custom_names: this.#defineCustomNames(),
       application_metrics: metricData,
-      counters: this.#counters(),
-      hosts: readOf({
+      counters: this.#defineCounters(),
+      hosts: defineRead({
         batches: reader.hosts,
-        subjectOf: applicationOf,
+        subjectOf: makeApplicationSubject,
         store: (subject, hosts) => inventory.setHosts(inventory.recordOf(subject), hosts),
       }),
       host_rolling: rolling,
       host_metrics: metricData,
-      instances: readOf({
+      instances: defineRead({
         batches: reader.instances,
-        subjectOf: applicationOf,
+        subjectOf: makeApplicationSubject,
         store: (subject, instances) => inventory.setInstances(inventory.recordOf(subject), instances),
       }),
-      entities: this.#entityLists(),
-      golden_metrics: readOf({
+      entities: this.#defineEntityLists(),
+      golden_metrics: defineRead({
         batches: reader.entities?.goldenMetrics,
         subjectOf: (task: Task) => entities.subjectOf(task),
         store: ({ task }, result) => entities.applyResult(task, result),
         windowEnd: ({ window }) => window.to,
       }),
-      queries: readOf({
+      queries: defineRead({
         batches: reader.queries,
         subjectOf: (task: Task) => queries.subjectOf(task),
-        store: ({ task }, result) => queries.arrive(task.subject, result),
+        store: ({ task }, result) => queries.applyResult(task.subject, result),
         windowEnd: ({ window }) => window.to,
       }),
     };
   }
 
-  #applications(): TaskRead {
+  #defineApplicationList(): TaskRead {
     const { account, reader } = this.#context;
     const ids = onlyIds(account.applications);
     const inventory = this.#inventory;
     const readList = async (call: CallOptions) =>
       inventory.makeRecords(await reader.listApplications(ids === undefined ? {} : { ids }, call));
-    return readOf({
+    return defineRead({
       batches: {
         take: ([list]) => takeOne(list, reader.listCalls(ids?.length ?? inventory.listedApplications?.length ?? 0)),
         read: async (_subjects, _range, call) => [await outcomeOf(readList(call))],
@@ -204,21 +204,21 @@ export class TaskReads {
     });
   }
 
-  #keyTransactions(): TaskRead {
+  #defineKeyTransactionList(): TaskRead {
     const { account, reader } = this.#context;
     const inventory = this.#inventory;
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
     const readList = async (call: CallOptions) => {
       const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
-      const owners = ownersToRequest(account, list);
+      const owners = findOtherOwners(account, list);
       return { list, owners: owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call) };
     };
-    return readOf({
+    return defineRead({
       batches: {
         take: ([list]) => {
           const { listedKeyTransactions = [] } = inventory;
-          const owners = ownersToRequest(account, listedKeyTransactions).length;
+          const owners = findOtherOwners(account, listedKeyTransactions).length;
           const calls = reader.listCalls(ids?.length ?? listedKeyTransactions.length);
           return takeOne(list, calls + (owners === 0 ? 0 : reader.listCalls(owners)));
         },
@@ -229,12 +229,12 @@ export class TaskReads {
     });
   }
 
-  #entityLists(): TaskRead {
+  #defineEntityLists(): TaskRead {
     const { entities } = this.#inventory;
     const reader = this.#context.reader.entities;
     const readList = async (lists: EntityReader, { subject }: Task, call: CallOptions) =>
       entities.readDefinitions(await lists.list(subject.entityType ?? '', call));
-    return readOf({
+    return defineRead({
       batches: reader && {
         take: ([first]) => takeOne(first, reader.listCalls(first?.type ?? '', first?.listed ?? 0)),
         read: (subjects, _range, call) =>
@@ -248,10 +248,10 @@ export class TaskReads {
     });
   }
 
-  #customNames(): TaskRead {
+  #defineCustomNames(): TaskRead {
     const { customMetrics, reader } = this.#context;
     const filters = [...new Set(customMetrics.map(({ template }) => template.filter))];
-    return readOf({
+    return defineRead({
       batches: reader.customNames,
       subjectOf: (task: Task) => ({ task, applicationId: idOf(task), filters }),
       store: (subject, { names, cut }) => {
@@ -262,23 +262,24 @@ export class TaskReads {
     });
   }
 
-  #counters(): TaskRead {
+  #defineCounters(): TaskRead {
     const { clock, collection, reader, selections } = this.#context;
     const inventory = this.#inventory;
     const { counters: metrics } = selections;
-    return readOf({
-      // A batch is read over the range of its first application: mostly the longest one, because the oldest read is due first.
+    return defineRead({
+      // A batch covers the range of its first application. This is mostly the longest range, because the oldest read
+      // is due first.
       batches: {
         take: (subjects, { to }) => {
           const others = subjects[Symbol.iterator]();
           const first = others.next();
           if (first.done === true) return takeOne<CounterTask>(undefined);
-          return reader.counters.take(notLonger(first.value, others), { from: first.value.requested.from, to });
+          return reader.counters.take(skipLongerRanges(first.value, others), { from: first.value.requested.from, to });
         },
         read: (subjects, { from, to }, call) =>
           reader.counters.read(subjects, { from: subjects[0]?.requested.from ?? from, to }, call),
       },
-      // The first reads cover a longer time than later ones.
+      // The first reads of a ledger cover a longer time than a steady read.
       subjectOf: (task: Task, range: TimeRange, isSteady: boolean): CounterTask => {
         const ledger = inventory.recordOf(task.subject)?.counters;
         const steady = steadyRange(collection.intervals.counters, range.to);
@@ -294,7 +295,7 @@ export class TaskReads {
         const { window } = series;
         if (window.to <= Math.max(window.from, requested.from)) fail('the response is for another time than requested');
         const now = { wall: clock.now() / 1000, running: clock.monotonic() / 1000 };
-        const { late, lost, broken } = counters.take(requested, window, countedMinutes(series), now);
+        const { late, lost, broken } = counters.add(requested, window, countedMinutes(series), now);
         inventory.counterTotals.lateTransactions += late;
         inventory.counterTotals.lostSeconds += lost;
         if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);
@@ -304,19 +305,19 @@ export class TaskReads {
     });
   }
 
-  #metricData(): TaskRead {
+  #defineMetricData(): TaskRead {
     const { reader, selections } = this.#context;
     const inventory = this.#inventory;
-    return readOf({
+    return defineRead({
       batches: reader.metricData,
       subjectOf: (task: Task) => {
         const { kind, subject } = task;
         const data = inventory.recordOf(subject)?.data;
         const scope = kind === 'host_metrics' ? 'host' : 'application';
-        const { metrics, datastores } = data === undefined ? selections.nothing : selections.of(data, scope);
+        const { metrics, datastores } = data === undefined ? selections.nothing : selections.select(data, scope);
         return { task, applicationId: idOf(task), hostKey: subject.hostKey, metrics, datastores };
       },
-      // The known names may change while a call is in flight, so a response is interpreted with the names of its request.
+      // The names may change while a call is in flight, so `store` uses the names of the request.
       store: ({ task: { kind, subject }, datastores: requested }, { window, metrics, datastores }) => {
         const record = inventory.recordOf(subject);
         const host = inventory.hostOf(subject);
@@ -335,15 +336,16 @@ export class TaskReads {
 
 type CounterTask = MetricDataSubject & TaskSubject & { readonly requested: TimeRange };
 
-/** The subjects whose ranges are no longer than that of the first. */
-function* notLonger(first: CounterTask, others: Iterator<CounterTask>): Generator<CounterTask> {
+/** Yields the first subject, and the subjects whose range fits into the range of the first. */
+function* skipLongerRanges(first: CounterTask, others: Iterator<CounterTask>): Generator<CounterTask> {
   yield first;
   for (let next = others.next(); next.done !== true; next = others.next()) {
     if (next.value.requested.from >= first.requested.from) yield next.value;
   }
 }
 
-function readOf<S extends TaskSubject, V>(read: TaskRead<S, V>): TaskRead {
+/** Lets the compiler check that the subjects and values of a read fit its reader. */
+function defineRead<S extends TaskSubject, V>(read: TaskRead<S, V>): TaskRead {
   return read;
 }
 
@@ -352,7 +354,7 @@ function batchesOf<S extends TaskSubject, V>({ batches }: TaskRead<S, V>): TaskB
   return batches;
 }
 
-function* subjectsOf<S extends TaskSubject>(
+function* makeSubjects<S extends TaskSubject>(
   read: TaskRead<S>,
   tasks: Iterable<Task>,
   range: TimeRange,
@@ -361,34 +363,34 @@ function* subjectsOf<S extends TaskSubject>(
   for (const task of tasks) if (!task.gone) yield read.subjectOf(task, range, isSteady);
 }
 
-/** Stores the value of a subject; a task that was removed from the inventory during the call takes over nothing. */
-function stored(
+/** Stores the value of a subject. Drops the value if the inventory removed the task during the call. */
+function storeOutcome(
   read: TaskRead,
   subject: TaskSubject,
   outcome: Outcome<unknown> | undefined,
   { to }: TimeRange,
 ): Outcome<number> {
-  if (outcome === undefined) return failed(new Error('the reader gave no outcome for its subject'));
+  if (outcome === undefined) return toFailure(new Error('the reader returned no outcome for the subject'));
   if ('error' in outcome) return outcome;
   if (subject.task.gone) return { value: to };
   try {
     read.store(subject, outcome.value);
     return { value: read.windowEnd?.(outcome.value) ?? to };
   } catch (error) {
-    return failed(error);
+    return toFailure(error);
   }
 }
 
-export function failed(error: unknown): Outcome<number> {
+function toFailure(error: unknown): Outcome<number> {
   if (error instanceof UpstreamError) return { error };
   return { error: new UpstreamError(error instanceof Error ? error.message : String(error), { reason: 'other' }) };
 }
 
-function applicationOf(task: Task): TaskSubject & ApplicationSubject {
+function makeApplicationSubject(task: Task): TaskSubject & ApplicationSubject {
   return { task, applicationId: idOf(task) };
 }
 
 function idOf({ subject: { applicationId } }: Task): number {
-  if (applicationId === undefined) throw new Error('a task that belongs to no application has no application id');
+  if (applicationId === undefined) throw new Error('the task does not belong to an application');
   return applicationId;
 }

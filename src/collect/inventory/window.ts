@@ -2,8 +2,9 @@ import type { TimeRange } from '../../api/upstreamReader.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
 /**
- * The window of a refresh at `now`: `to = floor(now - delay, 1 minute)`, `from = to - length`. It is cut to the minute because
- * New Relic keeps one timeslice a minute and the newest ones are incomplete.
+ * Returns the window of a refresh at `now`: `to = floor(now - delay, 1 minute)`, `from = to - length`. Windows end on
+ * a whole minute because New Relic keeps one timeslice a minute. The delay skips the newest timeslices, which are
+ * incomplete.
  *
  * @param now Unix milliseconds; `window` (its length) and `delay` are milliseconds, too
  */
@@ -15,7 +16,7 @@ export function windowAt(
   return { from: (to - window) / 1000, to: to / 1000 };
 }
 
-/** The time from which a window can be read, in Unix milliseconds; the next window follows a minute later. */
+/** Returns when a window becomes readable, in Unix milliseconds. The next window follows a minute later. */
 export function readableAt(windowEnd: number, delay: number): number {
   return windowEnd * 1000 + delay;
 }

@@ -1,7 +1,7 @@
 import { backoff } from '../../api/backoff.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
-// All in milliseconds, but for the number of steps.
+// In milliseconds, except the number of steps.
 const FIRST_PAUSE = 5_000;
 const LONGEST_UNANNOUNCED_PAUSE = MINUTE_MS;
 const LONGEST_PAUSE = 300_000;
@@ -9,37 +9,37 @@ const SHORTEST_PAUSE = 1_000;
 const RECOVERY_PERIOD = 10_000;
 const RECOVERY_STEPS = 10;
 
-/** Time for which an ended call still counts: a millisecond more than a minute, because times are rounded down. */
+/** The time for which an ended call still counts: a millisecond more than a minute, because clocks round down. */
 const COUNTED_AFTER_END = MINUTE_MS + 1;
 
 /**
- * The calls an account may make: at most `perMinute` in any 60 seconds, none while paused. Pure: every method gets the time, in
- * milliseconds of a monotonic clock. A call counts from its start until 60 seconds after its end: New Relic counts it at some
- * time in between, so no 60 seconds of New Relic's clock can have more calls than the budget.
+ * Permits at most `perMinute` calls of an account in any 60 seconds, and no call during a pause. Pure: every method
+ * gets the time in milliseconds of a monotonic clock.
+ *
+ * A call counts from its start until 60 seconds after its end. New Relic counts the call somewhere in between, so no
+ * 60 seconds of New Relic's clock can exceed the budget.
  */
 export class Budget {
   perMinute: number;
   inFlight = 0;
-  /** The times after which ended calls no longer count, oldest first. */
+  /** When each ended call stops counting, oldest first. */
   readonly #release: number[] = [];
-  /** The starts of the last minute, oldest first: for the status. */
+  /** The starts of the calls of the last minute, oldest first, for the status. */
   readonly #starts: number[] = [];
-  /** No call may start before this time: the end of the pause, or of the last one. */
+  /** The end of the current or last pause. No call starts before this time. */
   lastPauseEnd = -Infinity;
-  /**
-   * The number of consecutive overloads, and the time of the last. Further overload responses to calls that began before that
-   * time belong to the same overload.
-   */
+  /** The number of overloads in a row. */
   #overloads = 0;
+  /** The time of the last overload. Overload responses to calls that started earlier belong to the same overload. */
   #overloadedAt = -Infinity;
-  /** The calls per minute and the time at which the last recovery began; undefined before the first overload. */
+  /** The calls per minute at the start of the last recovery, and its time; undefined before the first overload. */
   #recovery: { readonly level: number; readonly from: number } | undefined;
 
   constructor(perMinute: number) {
     this.perMinute = perMinute;
   }
 
-  /** The calls per minute that are allowed now: fewer than configured while it recovers from an overload. */
+  /** Returns the calls per minute allowed now: fewer than configured during the recovery from an overload. */
   inForce(now: number): number {
     if (this.#recovery === undefined) return this.perMinute;
     const { level, from } = this.#recovery;
@@ -47,15 +47,15 @@ export class Budget {
     return Math.min(this.perMinute, level + steps * Math.ceil(this.perMinute / RECOVERY_STEPS));
   }
 
-  /** When the last call started. */
   lastStart = -Infinity;
 
+  /** Returns the number of calls started in the last minute. */
   lastMinute(now: number): number {
     dropUntil(this.#starts, now - MINUTE_MS);
     return this.#starts.length;
   }
 
-  /** The time when the next call may start: now, later, or Infinity when it depends on the end of a call in flight. */
+  /** Returns when the next call may start; Infinity if a call in flight must end first. */
   nextStart(now: number): number {
     if (now < this.lastPauseEnd) return this.lastPauseEnd;
     dropUntil(this.#release, now);
@@ -68,7 +68,7 @@ export class Budget {
   start(now: number): void {
     this.inFlight += 1;
     this.lastStart = now;
-    // Starts that no one reads would pile up, so old ones are dropped here, too.
+    // Without a reader of the status, old starts would pile up.
     dropUntil(this.#starts, now - MINUTE_MS);
     this.#starts.push(now);
   }
@@ -78,15 +78,18 @@ export class Budget {
     this.#release.push(now + COUNTED_AFTER_END);
   }
 
-  /** Records that a call that began at `startedAt` succeeded: the next pause of unknown length is short again. */
+  /** Records the success of a call that started at `startedAt`. The next unannounced pause is short again. */
   accepted(startedAt: number): void {
     if (startedAt > this.#overloadedAt) this.#overloads = 0;
   }
 
   /**
-   * Records an overload response to a call that began at `startedAt`. Pauses for `waitMs`; without it for 5 seconds, doubling up
-   * to 60 while overloads repeat; never for more than 5 minutes. Afterwards half the rate is in force, and rises by a tenth of
-   * the limit every 10 seconds. Responses to calls that were in flight together count once.
+   * Records an overload response to a call that started at `startedAt`. Responses to calls that were in flight
+   * together count once.
+   *
+   * Pauses for `waitMs`. Without `waitMs`, pauses for 5 seconds, and doubles the pause with each overload in a row,
+   * up to 60 seconds. A pause lasts at most 5 minutes. After the pause, halves the rate and raises it by a tenth of
+   * the limit every 10 seconds.
    */
   overloaded(now: number, startedAt: number, waitMs: number | undefined): void {
     const isFirst = startedAt > this.#overloadedAt;

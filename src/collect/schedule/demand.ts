@@ -8,22 +8,23 @@ export interface Scope {
   readonly groups: ReadonlySet<Group>;
   readonly account?: string;
   readonly applicationId?: number;
-  /** True: only the lists of these groups, without rolling values and other groups. */
+  /** True: only the lists of these groups, without rolling values and without the groups that they need. */
   readonly listsOnly?: boolean;
 }
 
 /**
- * The needs of a scope in an account: `always`, the groups to keep up to date; `once`, the groups to try once; and `rolling`,
- * the groups of the scope itself, whose rolling values are needed. Metric names need nothing where the interface has no list.
+ * Returns the groups that a scope needs in an account. `always`: groups to keep up to date. `once`: groups to try
+ * once. `rolling`: groups whose rolling values the scope asks for. Metric names need nothing where the interface has
+ * no list of names.
  */
-export function neededGroups(
+export function findNeededGroups(
   { groups, listsOnly }: Scope,
   { custom_metrics }: AccountConfig,
   enabled: ReadonlySet<Group>,
 ) {
   const requested = [...groups].filter((group) => group !== 'metric_names' || enabled.has(group));
   if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
-  // Custom metrics are read with the data of their application or host.
+  // The metric data of an application or host brings its custom metrics.
   const scopes = groups.has('custom_metrics') ? custom_metrics.map(({ scope }) => scope) : [];
   const read = [...new Set([...requested, ...scopes.map((scope) => `${scope}_metrics` as const)])];
   return {
@@ -33,7 +34,10 @@ export function neededGroups(
   };
 }
 
-/** What scrapes, probes and the timer ask of one account: a refresh for each scope. Times are of the monotonic clock. */
+/**
+ * The refreshes of one account that scrapes, probes and the timer request, one for each scope. Times are of the
+ * monotonic clock.
+ */
 export class Demand {
   readonly #clock: Clock;
   readonly refreshes = new Map<string, Refresh>();
@@ -48,7 +52,7 @@ export class Demand {
     const refresh = this.refreshes.get(key) ?? new Refresh(key, scope, this.#clock);
     this.refreshes.set(key, refresh);
     refresh.requestedAt = this.#clock.monotonic();
-    refresh.needs = neededGroups(scope, account, enabled);
+    refresh.needs = findNeededGroups(scope, account, enabled);
     return refresh;
   }
 
@@ -56,15 +60,15 @@ export class Demand {
     this.refreshes.delete(key);
   }
 
-  /** Records that a task has ended, or was removed from the inventory. */
-  ended(task: Task): void {
+  /** Records that a task has ended, or that the inventory has removed it. */
+  recordEnd(task: Task): void {
     for (const { pending } of this.refreshes.values()) pending.delete(task);
   }
 
   /**
-   * Releases the waiting scrapes that have nothing more to wait for, of all refreshes or of some.
+   * Releases the scrapes that have nothing more to wait for.
    *
-   * @param isHeldUp true: none waits any longer, because the account pauses, is refused, fails or is slowed
+   * @param isHeldUp true: releases all scrapes, because the account is paused, refused, failing or slowed
    */
   notify(isHeldUp: boolean, refreshes: Iterable<Refresh> = this.refreshes.values()): void {
     for (const { waiters } of refreshes) for (const check of [...waiters]) check(isHeldUp);
@@ -75,7 +79,10 @@ export class Demand {
     this.notify(true);
   }
 
-  /** Removes refreshes without a waiting scrape: all of them once all work has ended, otherwise those requested before `oldest`. */
+  /**
+   * Removes refreshes without a waiting scrape: all of them if the account is idle, otherwise the ones requested
+   * before `oldest`.
+   */
   drop(isIdle: boolean, oldest: number): void {
     for (const refresh of this.refreshes.values()) {
       if (refresh.waiters.size > 0 || refresh.requesting > 0) continue;
@@ -85,21 +92,21 @@ export class Demand {
 }
 
 /**
- * One refresh of one account, shared by all scrapes of the same scope. It continues in the background after the last of them
- * has left, including work that it unlocks. All times are milliseconds of the monotonic clock.
+ * One refresh of one account. All scrapes of the same scope share it. After the last scrape has left, the refresh and
+ * the work that it unlocks continue in the background. All times are milliseconds of the monotonic clock.
  */
 export class Refresh {
   readonly key: string;
   readonly scope: Scope;
-  needs: ReturnType<typeof neededGroups> = { always: new Set(), once: new Set(), rolling: new Set() };
-  /** The time of its last request: tasks that become due later do not belong to it. */
+  needs: ReturnType<typeof findNeededGroups> = { always: new Set(), once: new Set(), rolling: new Set() };
+  /** The time of the last request. Tasks that become due later do not belong to the refresh. */
   requestedAt = -Infinity;
-  /** The number of running requests: until they have ended, its tasks are not all known. */
+  /** The number of running requests. While a request runs, some tasks of the refresh are unknown. */
   requesting = 0;
-  /** The window end (Unix seconds) of a running request for the whole scope, whose tasks all current waiters wait for. */
-  requestingAllOf: number | undefined;
+  /** The window end (Unix seconds) of a running request for the whole scope. All current waiters wait for its tasks. */
+  requestingAllFor: number | undefined;
   readonly #clock: Clock;
-  /** A function for each waiting scrape, which releases it when there is nothing more to wait for. */
+  /** A function for each waiting scrape. It releases the scrape when there is nothing more to wait for. */
   readonly waiters = new Set<(isHeldUp: boolean) => void>();
   /** The tasks that the scrapes still wait for. */
   readonly pending = new Set<Task>();
@@ -111,9 +118,9 @@ export class Refresh {
   }
 
   /**
-   * True for tasks of the scope's groups, and for tasks that these groups need to have been read once.
+   * True for a task that the groups of the scope need.
    *
-   * @param isKnown true when groups that need the task once have it: it was read, or tried and given up
+   * @param isKnown true if groups that need the task only once no longer need it
    */
   covers({ group, kind, subject }: Task, isKnown: boolean): boolean {
     const { always, once, rolling } = this.needs;
@@ -123,20 +130,20 @@ export class Refresh {
     return isNeeded && (only === undefined || subject.applicationId === undefined || only === subject.applicationId);
   }
 
-  /** Makes the scrapes that wait now wait for a task, too. */
+  /** Makes the currently waiting scrapes wait for a task, too. */
   add(task: Task): void {
     if (this.waiters.size > 0) this.pending.add(task);
   }
 
   /**
-   * Waits until the refresh is over, the deadline is reached, the account is held up, or the signal is aborted.
-   * The caller must request the tasks right after this call: only tasks that are added from now on are waited for.
+   * Waits until the refresh ends, the deadline passes, the account is held up, or the signal aborts. The caller must
+   * request the tasks right after this call, because the scrape waits only for tasks added from now on.
    *
-   * @returns true for the last waiting scrape, if no task is left
+   * @returns true for the last waiting scrape if no task is pending
    */
   wait(deadline: number, signal: AbortSignal | undefined): Promise<boolean> {
     const now = this.#clock.monotonic();
-    if (this.waiters.size === 0) this.requestingAllOf = undefined;
+    if (this.waiters.size === 0) this.requestingAllFor = undefined;
     return new Promise((resolve) => {
       let cancel: (() => void) | undefined;
       const release = (): void => {
@@ -147,7 +154,7 @@ export class Refresh {
         resolve(isLast && this.pending.size === 0);
         if (isLast) this.pending.clear();
       };
-      // While requests are running, it is not known yet what there is to wait for.
+      // A running request may still add tasks to wait for.
       const check = (isHeldUp: boolean): void => {
         if (this.requesting === 0 && (this.pending.size === 0 || (deadline !== Infinity && isHeldUp))) release();
       };

@@ -9,9 +9,9 @@ const LONGEST_RETRY = 300_000;
 type Times = Pick<ReadTimes, 'readableAt' | 'readAt'>;
 
 /**
- * The time when a last read value is due again: a new window can be read and the interval has passed. An interval of whole
- * minutes is counted from the time when the last window could be read, so that a late read does not move the next one. Any other
- * interval, and a slowed one (`slowdown` above 1), is counted from the last read.
+ * Returns when a task is due again after a read: when its interval has passed and a new window is readable. An
+ * interval of whole minutes counts from the time when the last window became readable, so that a late read does not
+ * delay the next read. Any other interval, and any slowed interval (`slowdown` above 1), counts from the last read.
  */
 export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
   if (slowdown <= 1 && interval % MINUTE_MS === 0) return lastRead.readableAt + interval;
@@ -19,20 +19,21 @@ export function dueAt(lastRead: Times, interval: number, slowdown = 1): number {
 }
 
 /**
- * The interval that budget and concurrent calls allow, in milliseconds: the configured one, multiplied by a `slowdown` above 1.
- * It then counts as at least a minute, because each window is read only once, and windows are a minute apart.
+ * Returns the interval that the budget and the concurrent calls allow, in milliseconds: the configured interval times
+ * a `slowdown` above 1. Under a slowdown, a shorter interval counts as a minute, because each minute has one new
+ * window.
  */
 export function effectiveInterval(interval: number, slowdown: number): number {
   return slowdown > 1 ? Math.max(interval, MINUTE_MS) * slowdown : interval;
 }
 
 /**
- * The new due time of a last read value, after its effective interval or the delay was changed at `now`. A time in the past
- * stays. For a shorter interval, the remaining wait shrinks in proportion, so that a fleet does not become due at once; for a
- * longer interval, the time becomes later. It is never before `now`.
+ * Moves a due time after a change of the effective interval or the delay at `now`. Keeps a time in the past; never
+ * returns a new time before `now`. A shorter interval shrinks the remaining wait in proportion, so that a fleet does
+ * not become due at once. A longer interval makes the time later.
  *
- * @param before the due time before the change, and the effective interval that gave it, in milliseconds
- * @param after the due time by the new interval, that interval, and `laterBy`, the milliseconds added to the delay
+ * @param before the due time and the effective interval before the change, in milliseconds
+ * @param after the due time by the new interval, the new interval, and `laterBy`, the milliseconds added to the delay
  */
 export function movedDueAt(
   now: number,
@@ -47,15 +48,18 @@ export function movedDueAt(
   return Math.max(now, moved + after.laterBy);
 }
 
-/** One interval after an attempt, in windows like healthy tasks: by the clock, every second scrape would come slightly too early. */
+/**
+ * Returns the time one interval after an attempt. Counts whole minutes in windows, like `dueAt`; by the clock, every
+ * second scrape would come slightly too early.
+ */
 export function nextRegularAttempt(attempt: Times, interval: number): number {
   const byClock = attempt.readAt + interval;
   return interval % MINUTE_MS === 0 ? Math.min(byClock, dueAt(attempt, interval)) : byClock;
 }
 
 /**
- * The time when a failed task is due again. The first wait is 5 seconds, and each further one is twice as long, up to the
- * interval of the task or 5 minutes, whichever is shorter. This longest wait is counted as in `nextRegularAttempt`.
+ * Returns when a failed task is due again. The first wait is 5 seconds. Each further wait doubles, up to the interval
+ * of the task or 5 minutes, whichever is shorter. This longest wait counts as in `nextRegularAttempt`.
  *
  * @param failures failed attempts in a row, at least 1
  */
@@ -65,19 +69,23 @@ export function retryAt(failures: number, attempt: Times, interval: number): num
   return wait < longest ? attempt.readAt + wait : nextRegularAttempt(attempt, longest);
 }
 
-/** The factor by which a slowed account keeps its calls below the possible rate, so that a due task finds a free place. */
+/**
+ * The factor that keeps the calls of a slowed account below the possible rate, so that a due task finds a free place.
+ */
 const HEADROOM = 1.1;
 
-/** The factor by which the need must fall before a slowed account gets faster again. */
+/** The factor by which the needed rate must fall before a slowed account gets faster again. */
 const RELIEF = 1.3;
 
 /**
- * The cost of a steady state, and the slowdown that makes it possible: `slowdown` is 1 when each group can be refreshed at its
- * interval, else the common factor for the intervals of all groups. Intervals are in milliseconds.
+ * Plans a steady state: its calls per minute, and the slowdown that the capacity requires. `slowdown` is 1 if the
+ * capacity allows all intervals; otherwise it is the factor for the intervals of all groups. Intervals are in
+ * milliseconds.
  *
- * @param calls the number of calls per refresh of each group; disabled groups are left out
- * @param capacity calls per minute by the budget, and by the concurrent calls at the measured duration (undefined before one
- * was measured); and the factor by which concurrent calls slow the account, from `concurrencySlowdown`
+ * @param calls the number of calls per refresh of each group, without disabled groups
+ * @param capacity `perMinute`: the calls per minute of the budget. `concurrencyCapacity`: the calls per minute that
+ * the concurrent calls allow, undefined before a call was measured. `concurrencySlowdown`: the result of the function
+ * `concurrencySlowdown`.
  */
 export function planCalls(
   calls: ReadonlyMap<Group, number>,
@@ -110,11 +118,11 @@ export function planCalls(
 export type Plan = ReturnType<typeof planCalls>;
 
 /**
- * The factor by which the limit of concurrent calls slows an account. It rises immediately with headroom, and falls only once
- * the need is clearly lower, so that measured durations do not make it oscillate.
+ * Returns the factor by which the limit of concurrent calls slows an account. The factor rises at once, with
+ * headroom. It falls only after a clear drop of the needed rate, so that varying durations do not make it oscillate.
  *
- * @param before the factor until now, at least 1
- * @param needed the needed calls per minute divided by the possible ones
+ * @param before the current factor, at least 1
+ * @param needed the needed calls per minute divided by the possible calls per minute
  */
 export function concurrencySlowdown(before: number, needed: number): number {
   if (needed <= before && needed >= before / RELIEF) return before;

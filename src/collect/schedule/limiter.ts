@@ -5,17 +5,17 @@ import { Budget } from './budget.ts';
 import { type Clock, abortReason } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
-/** NerdGraph refuses more concurrent calls than this from one user, for all keys and accounts together. */
-const PLACES_OF_USER = 25;
+/** NerdGraph refuses more concurrent calls of one user than this, over all keys and accounts. */
+const PLACES_PER_USER = 25;
 
-/** The distance between spread reads, as a share of the distance at which they use exactly the budget: the rest is headroom. */
+/** The distance between spread reads, as a share of the distance that uses exactly the budget. The rest is headroom. */
 const SPREAD = 0.9;
 
 /** The weight of the newest call in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
-/** The least distance between two calls of an account that fails, in milliseconds. */
-const WHILE_FAILING = 5_000;
+/** The minimum time between two calls of a failing account, in milliseconds. */
+const FAILING_CALL_DISTANCE = 5_000;
 
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
 
@@ -27,20 +27,20 @@ interface WaitingCall {
 }
 
 /**
- * Grants the calls of one account, through all readers that it has in the course of time. The calls of started reads go first, in the
- * order in which they asked. Times are milliseconds of the monotonic clock.
+ * Grants the calls of one account. All readers that the account has over time share the limiter. Calls of started
+ * reads go before new reads, in the order of their requests. Times are milliseconds of the monotonic clock.
  */
 export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
-  /** While the account fails, it makes one call at a time, at most one in 5 seconds. */
+  /** A failing account makes one call at a time, at most one in 5 seconds. */
   readonly health = new AccountHealth();
-  /** Called when a new read may start. */
+  /** The limiter calls this function when a new read may start. */
   changed: () => void = () => undefined;
   readonly #clock: Clock;
   #waiting: WaitingCall[] = [];
   /** The number of repeats in flight. */
   #repeats = 0;
-  /** True from the start of a read until the next call asks for a place: meanwhile no further read starts. */
+  /** True from the start of a read until its first call asks for a place. No other read starts in between. */
   #isStarting = false;
   #places: number;
   #user: UserPlaces | undefined;
@@ -56,7 +56,10 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = clock.monotonic();
   }
 
-  /** The time without a start or end of a call although one was possible; 0 during a pause, and while the budget is spent. */
+  /**
+   * Returns the time since the last start or end of a call; 0 during a pause, or if the budget is spent and no call
+   * is in flight.
+   */
   idleFor(): number {
     const now = this.#clock.monotonic();
     if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return 0;
@@ -68,22 +71,25 @@ export class AccountLimiter implements RateLimiter {
     this.#places = limits.max_concurrent_requests;
   }
 
-  /** Makes calls take a place of the user, too, or no longer; calls in flight move to it, even beyond its limit. Then needs `wake`. */
+  /**
+   * Sets the user whose places the calls take. Calls in flight count for the new user, even beyond its limit. The
+   * caller must call `wake` afterwards.
+   */
   share(user: UserPlaces | undefined): void {
     this.#user = user;
     user?.add(this.budget.inFlight);
   }
 
   /**
-   * The calls per minute that the concurrent calls allow, at the measured duration of a call; undefined before the first
-   * measurement. Of the places of its user, the account counts on an equal share.
+   * The calls per minute that the places allow at the measured duration of a call; undefined before the first
+   * measurement. Counts an equal share of the places of the user.
    */
   get concurrencyCapacity(): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
     return (MINUTE_MS * Math.min(this.#places, this.#user?.share ?? Infinity)) / this.#averageCall;
   }
 
-  /** True while repeats of what failed take less than half of the places; one may always run. */
+  /** True while repeats take less than half of the places. One repeat may always run. */
   get mayRepeat(): boolean {
     return this.#repeats < Math.max(1, Math.floor(this.#places / 2));
   }
@@ -111,11 +117,13 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * True when a new read may start: a call could, and none of a started read waits. Its calls then wait for their places as any others;
-   * until the first one asks for its place, or the read ends, no other may start. When false, `changed` is called later.
+   * Starts a read if a call may start and no call of an earlier read waits. The next read can start only after the
+   * first call of this read asks for a place, or this read ends. After a refusal, calls `changed` when a read may
+   * start.
    *
-   * @param work.isSpread true: waits until the last read is long enough ago to spread the budget over a minute
-   * @param work.isRepeat true for what failed before
+   * @param work.isSpread true: keeps a distance to the last read that spreads the budget over a minute
+   * @param work.isRepeat true for a repeat of a failed read
+   * @returns true if the read may start
    */
   startRead({ isSpread = false, isRepeat = false } = {}): boolean {
     if (this.#isStarting || !this.#waiting.every((call) => call.isRepeat && !isRepeat)) return false;
@@ -131,16 +139,15 @@ export class AccountLimiter implements RateLimiter {
     return true;
   }
 
-  /** A read may have ended without a call. */
-  readEnded(): void {
+  /** Records the end of a read, because the read may have made no call. */
+  endRead(): void {
     this.#isStarting = false;
     this.wake();
   }
 
-  /** Starts waiting calls as far as places and budget allow, and then new reads. */
+  /** Starts waiting calls while places and budget allow, and then lets new reads start. */
   wake(): void {
-    // All checks use the same time: if a pause ended between two clock reads, the calls would neither start nor be woken
-    // later.
+    // All checks use one time. A pause that ends between two clock reads would leave calls waiting without a timer.
     const now = this.#clock.monotonic();
     this.#waiting = this.#waiting.filter((call) => !this.#start(call, now));
     this.#wakeAt(this.#nextStart(now), now);
@@ -150,14 +157,17 @@ export class AccountLimiter implements RateLimiter {
   #nextStart(now: number): number {
     const next = this.budget.nextStart(now);
     if (!this.health.isFailing) return next;
-    return this.budget.inFlight > 0 ? Infinity : Math.max(next, this.budget.lastStart + WHILE_FAILING);
+    return this.budget.inFlight > 0 ? Infinity : Math.max(next, this.budget.lastStart + FAILING_CALL_DISTANCE);
   }
 
   #mayStart(now: number, isRepeat: boolean): boolean {
     return (this.mayRepeat || !isRepeat) && this.budget.inFlight < this.#places && this.#nextStart(now) === now;
   }
 
-  /** Starts a call if it may start. The places of the user are last: an account that gets none of them is woken later. */
+  /**
+   * Starts a call if it may start. Asks for a place of the user last, because the user wakes an account that gets
+   * none.
+   */
   #start({ isRepeat, start }: WaitingCall, startAt: number): boolean {
     if (!this.#mayStart(startAt, isRepeat) || this.#user?.take(this) === false) return false;
     this.budget.start(startAt);
@@ -180,7 +190,7 @@ export class AccountLimiter implements RateLimiter {
     return true;
   }
 
-  /** Only the budget needs a timer, because a taken place is released with the end of its call. */
+  /** Only the budget needs a timer, because the end of a call frees its place. */
   #wakeAt(time: number, now: number): void {
     if (time <= now || time === Infinity) return;
     this.#cancelTimer?.();
@@ -189,31 +199,33 @@ export class AccountLimiter implements RateLimiter {
 }
 
 /**
- * The calls that New Relic answers at once for one user, for all accounts whose keys are of that user. Accounts get them in the order
- * in which they asked.
+ * The places of one NerdGraph user. All accounts with a key of the user share the places, in the order of their
+ * requests.
  */
 export class UserPlaces {
   /** The number of accounts that share the places. */
   #accounts = 0;
-  /** The accounts whose calls wait for a place, the longest waiting first. */
+  /** The accounts whose calls wait for a place; the longest waiting account first. */
   readonly #waiting = new Set<AccountLimiter>();
   #taken = 0;
 
-  /** The places that an account may count on. */
+  /** The number of places for each account. */
   get share(): number {
-    return PLACES_OF_USER / this.#accounts;
+    return PLACES_PER_USER / this.#accounts;
   }
 
-  /** Adds an account, with its calls in flight. */
+  /** Adds an account and its calls in flight. */
   add(inFlight: number): void {
     this.#accounts += 1;
     this.#taken += inFlight;
   }
 
-  /** Takes a place if the account is the first that waits for one; otherwise it waits, and is woken when it is. */
+  /**
+   * Takes a place if one is free and no account waits longer. Otherwise, the account waits until `release` wakes it.
+   */
   take(account: AccountLimiter): boolean {
     const [first = account] = this.#waiting;
-    if (first !== account || this.#taken >= PLACES_OF_USER) {
+    if (first !== account || this.#taken >= PLACES_PER_USER) {
       this.#waiting.add(account);
       return false;
     }
@@ -222,11 +234,11 @@ export class UserPlaces {
     return true;
   }
 
-  /** Gives a place back, and wakes the accounts that wait; one that takes none waits no longer. */
+  /** Frees a place and wakes the waiting accounts. An account that takes no place then waits no longer. */
   release(): void {
     this.#taken -= 1;
     for (const account of this.#waiting) {
-      if (this.#taken >= PLACES_OF_USER) return;
+      if (this.#taken >= PLACES_PER_USER) return;
       const taken = this.#taken;
       account.wake();
       if (this.#taken === taken) this.#waiting.delete(account);

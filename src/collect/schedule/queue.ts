@@ -4,12 +4,15 @@ import type { TaskBatch, TaskReads } from '../inventory/taskReads.ts';
 import type { AccountLimiter } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
-/** The interval assumed for a task that was never read, in milliseconds: a short one makes the first refresh urgent. */
+/**
+ * The interval assumed for a task that was never read, in milliseconds. A short interval makes the first refresh
+ * urgent.
+ */
 const FIRST_READ_INTERVAL = 60_000;
 
 interface QueuedTask {
   readonly task: Task;
-  /** When it became due; after a failure, when it may be tried again. */
+  /** Due time, captured when the task was queued; after a failure, the time of the retry. */
   readonly since: number;
   readonly isRepeat: boolean;
 }
@@ -21,9 +24,9 @@ interface WaitingTasks {
 }
 
 /**
- * The tasks that are due, the most overdue first: the time overdue divided by the interval. A failed one comes after all healthy
- * ones until it has waited for its interval; then it is due like any other. Of each kind only the first are compared, because most
- * tasks of a kind share an interval.
+ * The due tasks, most overdue first: the time since the due time, divided by the interval. A failed task comes after
+ * all healthy tasks until it has waited for its interval. The queue compares only the first tasks of each kind,
+ * because most tasks of a kind share an interval.
  */
 export class Queue {
   readonly #reads: TaskReads;
@@ -46,7 +49,7 @@ export class Queue {
     return this.#waiting.size;
   }
 
-  /** A task that waits already is queued anew. */
+  /** Queues a task. Replaces the item of a task that is already queued. */
   add(task: Task): void {
     task.state = 'queued';
     const { failures, retryAt, firstSeen, lastRead, overdue } = task;
@@ -68,27 +71,27 @@ export class Queue {
   }
 
   /**
-   * Takes the tasks of the next read off the queue; undefined while none may start.
+   * Takes the next batch off the queue; undefined while no read may start.
    *
-   * @param fillers further due tasks of a kind that are not queued, for a call that has room
+   * @param findFillers returns further due tasks of a kind that are not queued, for a batch with room
    */
-  take(now: number, fillers: (kind: Kind) => readonly Task[]): TaskBatch | undefined {
-    const first = this.size === 0 ? undefined : this.#first(now);
+  take(now: number, findFillers: (kind: Kind) => readonly Task[]): TaskBatch | undefined {
+    const first = this.size === 0 ? undefined : this.#findFirst(now);
     if (first === undefined) return undefined;
     const { task, isRepeat } = first;
     const { kind, lastRead } = task;
-    // When the budget cannot carry all tasks at their intervals, repeated reads are spread over the minute: after a burst at
-    // its start, the remaining tasks would wait for the next minute, twice as long as promised.
+    // A slowed plan spreads repeated reads over the minute. After a burst at its start, the remaining tasks would
+    // wait for the next minute, twice as long as their effective interval.
     const isSpread = this.#schedule.plan.slowdown > 1 && lastRead !== undefined;
     if (!this.#limiter.startRead({ isSpread, isRepeat })) return undefined;
     const { healthy, failed: failedTasks } = this.#tasks[kind];
-    const candidates = isRepeat ? failedTasks.waiting(now) : concat(healthy.waiting(Infinity), fillers(kind));
+    const candidates = isRepeat ? failedTasks.waiting(now) : concat(healthy.waiting(Infinity), findFillers(kind));
     const window = this.#schedule.advanceWindow();
     let batch: TaskBatch;
     try {
       batch = this.#reads.take(kind, candidates, window);
     } catch (fault) {
-      // The task fails like one whose read throws: else it would stay in the way of all others for good.
+      // A queued task whose batch cannot be taken would block the queue for good. So the read runs and fails the task.
       batch = { kind, subjects: [{ task }], range: window, fault };
     }
     for (const each of batch.subjects) this.#waiting.delete(each.task);
@@ -96,21 +99,21 @@ export class Queue {
     return batch;
   }
 
-  readEnded(): void {
+  endRead(): void {
     this.running -= 1;
-    this.#limiter.readEnded();
+    this.#limiter.endRead();
   }
 
-  /** The task that is read next; a failed one only while repeats may take another place. */
-  #first(now: number): QueuedTask | undefined {
+  /** Returns the task to read next. Considers failed tasks only while repeats may take another place. */
+  #findFirst(now: number): QueuedTask | undefined {
     let best: QueuedTask | undefined;
     let highest = -Infinity;
     let longestFailed: QueuedTask | undefined;
     const mayRepeat = this.#limiter.mayRepeat;
     for (const { healthy, failed: failedTasks } of Object.values(this.#tasks)) {
-      const head = this.#healthyHead(healthy);
-      const overdue = head === undefined ? -Infinity : this.#overdue(head, now);
-      // Only a strictly larger value wins: ties go to the first kind.
+      const head = this.#findHealthyHead(healthy);
+      const overdue = head === undefined ? -Infinity : this.#measureOverdue(head, now);
+      // Only a strictly larger value wins, so ties go to the first kind.
       if (overdue > highest) [best, highest] = [head, overdue];
       const failedHead = mayRepeat ? failedTasks.head() : undefined;
       if (failedHead === undefined) continue;
@@ -123,8 +126,8 @@ export class Queue {
     return highest >= 0 ? best : (longestFailed ?? best);
   }
 
-  /** The first healthy task. One that repeats a failure since it was queued is queued anew. */
-  #healthyHead(healthy: SortedTasks): QueuedTask | undefined {
+  /** Returns the first healthy task. Moves tasks that became repeats after they were queued to the failed tasks. */
+  #findHealthyHead(healthy: SortedTasks): QueuedTask | undefined {
     let head = healthy.head();
     while (head !== undefined && this.#reads.repeatsFailure(head.task)) {
       this.add(head.task);
@@ -133,7 +136,7 @@ export class Queue {
     return head;
   }
 
-  #overdue({ task, since }: QueuedTask, now: number): number {
+  #measureOverdue({ task, since }: QueuedTask, now: number): number {
     return (now - since) / (task.lastRead === undefined ? FIRST_READ_INTERVAL : this.#schedule.intervalOf(task));
   }
 }
@@ -143,12 +146,12 @@ function* concat(first: Iterable<Task>, second: Iterable<Task>): Generator<Task>
   yield* second;
 }
 
-/** Waiting tasks sorted by the time since which they wait. They are sorted when the first is asked for. */
+/** Queued tasks by due time. Sorts them when a caller asks for the first task. */
 class SortedTasks {
-  /** What waits in the whole queue: items that it no longer has are past. */
+  /** The items of the whole queue. An item that the queue no longer has is obsolete. */
   readonly #queued: ReadonlyMap<Task, QueuedTask>;
   #items: QueuedTask[] = [];
-  /** The index of the head: items before it are past. */
+  /** The index of the first item. Earlier items are obsolete. */
   #head = 0;
   #isSorted = true;
 
@@ -157,13 +160,13 @@ class SortedTasks {
   }
 
   add(item: QueuedTask): void {
-    // Nearly always the new item is the last: a task that becomes due later is queued later.
+    // The new item is nearly always the last, because the due times follow the order of queueing.
     if ((this.#items.at(-1)?.since ?? -Infinity) > item.since) this.#isSorted = false;
     this.#items.push(item);
   }
 
   head(): QueuedTask | undefined {
-    // Past items are dropped once they are more than half of all.
+    // Drops obsolete items once they are more than half of all items.
     if (!this.#isSorted || this.#head > this.#items.length / 2) {
       const waiting = this.#items.slice(this.#head).filter((item) => this.#waits(item));
       this.#items = waiting.sort((a, b) => a.since - b.since);
@@ -178,7 +181,7 @@ class SortedTasks {
     return undefined;
   }
 
-  /** The tasks in their order: the first, and others that wait since `latest` or longer. */
+  /** Yields the tasks in order: the first task, and further tasks that were due by `latest`. */
   *waiting(latest: number): Generator<Task> {
     const head = this.head();
     for (let index = this.#head; index < this.#items.length; index += 1) {

@@ -6,24 +6,29 @@ import type { Schedule } from './schedule.ts';
 import type { Task } from '../inventory/task.ts';
 
 /**
- * The refreshes of one group. A refresh begins when the first task is queued for a window, and ends when all tasks of that
- * window have ended. Tasks queued for a later window belong to the next refresh, so that refreshes of a busy group end, too.
+ * The refreshes of one group. A refresh begins with the first task queued for a window, and ends with the last task
+ * of that window. Tasks queued for a later window belong to the next refresh, so that refreshes of a busy group end,
+ * too.
  */
 class GroupProgress {
-  /** Open refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not ended. */
-  readonly open = new Map<number, { readonly since: number; readonly left: Set<Task> }>();
-  /** Tasks whose last attempt failed: until they are read, every refresh is a failure, even one that has other tasks only. */
+  /**
+   * The running refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not
+   * ended.
+   */
+  readonly open = new Map<number, { readonly since: number; readonly pending: Set<Task> }>();
+  /** Tasks whose last attempt failed. While there is such a task, every refresh of the group fails. */
   readonly failing = new Set<Task>();
-  /** The duration of the last refresh, and the end of the last one without failure (Unix seconds). */
+  /** The duration of the last refresh. */
   seconds: number | undefined;
+  /** The end of the last refresh without failure, in Unix seconds. */
   lastSuccess: number | undefined;
-  /** The reasons that were logged since the group began to fail. */
+  /** The reasons logged since the group began to fail. */
   readonly logged = new Set<FailureReason>();
 }
 
 /**
- * What one account reports of its refreshes: the result of each group, for the exporter's own metrics, and lines of the log. A
- * group that fails has a line for each reason, and one when it works again, no matter how many tasks failed how often.
+ * Reports the refreshes of one account: the result of each group for the exporter's own metrics, and log lines. A
+ * failing group logs one line for each reason, and one line when it works again, however many tasks failed.
  */
 export class Report {
   logger: Logger;
@@ -33,9 +38,9 @@ export class Report {
     Group,
     GroupProgress
   >;
-  /** True from the line of a refusal until a group that was refused works again. */
-  #refusalLogged = false;
-  /** The end of the pause that was logged last. */
+  /** True from the log line of a refusal until a refused group works again. */
+  #isRefusalLogged = false;
+  /** The end of the last logged pause. */
   #loggedPause = -Infinity;
 
   constructor(logger: Logger, clock: Clock, schedule: Schedule) {
@@ -44,78 +49,78 @@ export class Report {
     this.#schedule = schedule;
   }
 
-  queued(task: Task, windowEnd: number): void {
+  recordQueued(task: Task, windowEnd: number): void {
     const { open } = this.#groups[task.group];
     const refresh = open.get(windowEnd);
-    if (refresh !== undefined) refresh.left.add(task);
-    else open.set(windowEnd, { since: this.#clock.monotonic(), left: new Set([task]) });
+    if (refresh !== undefined) refresh.pending.add(task);
+    else open.set(windowEnd, { since: this.#clock.monotonic(), pending: new Set([task]) });
   }
 
-  ended(task: Task, failed: boolean): void {
+  recordEnd(task: Task, failed: boolean): void {
     const { open, failing } = this.#groups[task.group];
     if (failed) failing.add(task);
     else failing.delete(task);
-    for (const [windowEnd, { since, left }] of open) {
-      if (!left.delete(task) || left.size > 0) continue;
+    for (const [windowEnd, { since, pending }] of open) {
+      if (!pending.delete(task) || pending.size > 0) continue;
       open.delete(windowEnd);
-      this.#close(task.group, since);
+      this.#endRefresh(task.group, since);
     }
   }
 
-  /** A refresh of a group without tasks is a success, too. */
+  /** Records a successful refresh for each group without tasks. */
   endIdleGroups(groups: ReadonlySet<Group>, tasks: readonly Task[]): void {
     const busy = new Set(tasks.map(({ group }) => group));
     for (const group of groups) {
-      if (!busy.has(group) && this.#groups[group].open.size === 0) this.#close(group, this.#clock.monotonic());
+      if (!busy.has(group) && this.#groups[group].open.size === 0) this.#endRefresh(group, this.#clock.monotonic());
     }
   }
 
   /**
-   * The result of a group: the duration of its last refresh, its last success, and `success`: false when the last attempt of a
-   * task in demand failed, otherwise true, but undefined before the first refresh has ended.
+   * Returns the result of a group. `seconds` is the duration of its last refresh. `success` is false if the last
+   * attempt of a task in demand failed, and undefined before the end of the first refresh.
    */
   resultOf(group: Group) {
     const { seconds, lastSuccess } = this.#groups[group];
-    const success = this.#failed(group).length > 0 ? false : seconds === undefined ? undefined : true;
+    const success = this.#findFailed(group).length > 0 ? false : seconds === undefined ? undefined : true;
     return { success, lastSuccess, seconds };
   }
 
-  groupDisabled(group: Group): void {
+  disableGroup(group: Group): void {
     this.#forgetReasons(group);
   }
 
-  attemptFailed({ group, subject, problem }: Task): void {
+  logFailure({ group, subject, problem }: Task): void {
     const { applicationId, hostKey, keyTransactionId } = subject;
     const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
     this.logger.debug({ ...about, problem: problem?.text }, 'An attempt failed');
   }
 
   /**
-   * Logs the consequence of a refusal; the line of the failing group has its reason. With a key that may read only the list,
-   * each read of the list ends the refusal, and the next task renews it: all together have one line.
+   * Logs a refusal once. The line of the failing group has the message of New Relic. A key may have access to only
+   * the list: then each list read ends the refusal and the next task renews it, without another line.
    */
-  refused(reason: FailureReason): void {
-    if (this.#refusalLogged) return;
-    this.#refusalLogged = true;
-    const meanwhile = 'meanwhile only its application list is read, once per interval';
-    this.logger.error(`The account is refused: ${REMEDIES[reason]}; ${meanwhile}`);
+  logRefusal(reason: FailureReason): void {
+    if (this.#isRefusalLogged) return;
+    this.#isRefusalLogged = true;
+    const meanwhile = 'meanwhile the exporter reads only its application list, once per interval';
+    this.logger.error(`New Relic refuses the account: ${REMEDIES[reason]}; ${meanwhile}`);
   }
 
-  /** Logs a pause that New Relic requested because of an overload, once even if several responses requested it. */
-  paused(until: number): void {
+  /** Logs a pause after an overload. Logs it once, even if several responses request the pause. */
+  logPause(until: number): void {
     const now = this.#clock.monotonic();
     if (until <= now || now < this.#loggedPause) return;
     this.#loggedPause = until;
     this.logger.warn(
       { seconds: Math.ceil((until - now) / 1000) },
-      'New Relic asked us to stop calling: all calls of the account pause; something else may use its limit, too',
+      'Rate limited by New Relic: pausing all calls of this account. Another program may be using the same limit.',
     );
   }
 
-  #close(group: Group, startedAt: number): void {
+  #endRefresh(group: Group, startedAt: number): void {
     const progress = this.#groups[group];
     progress.seconds = Math.max(0, this.#clock.monotonic() - startedAt) / 1000;
-    const failed = this.#failed(group);
+    const failed = this.#findFailed(group);
     if (failed.length === 0) progress.lastSuccess = this.#clock.now() / 1000;
     const { logged } = progress;
     const problems = failed.flatMap(({ problem, partial }) => problem ?? partial ?? []);
@@ -133,12 +138,12 @@ export class Report {
 
   #forgetReasons(group: Group): void {
     const { logged } = this.#groups[group];
-    if (logged.has('auth') || logged.has('forbidden')) this.#refusalLogged = false;
+    if (logged.has('auth') || logged.has('forbidden')) this.#isRefusalLogged = false;
     logged.clear();
   }
 
-  /** The failing tasks of a group, without removed ones and those no longer in demand. */
-  #failed(group: Group): Task[] {
+  /** Returns the failing tasks of a group that still exist and are in demand. */
+  #findFailed(group: Group): Task[] {
     return [...this.#groups[group].failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
   }
 }

@@ -19,16 +19,16 @@ import type { AccountLimiter } from './limiter.ts';
 import type { AccountContext } from '../inventory/accountContext.ts';
 import { DAY_MS, MINUTE_MS } from '../../formulas/units.ts';
 
-/** A jump of the wall clock by less than this counts as a correction, not as a new setting; milliseconds. */
+/** A smaller jump of the wall clock counts as a correction, not as a new setting; milliseconds. */
 const CLOCK_TOLERANCE = 2_000;
 
-/** The interval of the groups of queries and golden metrics in an account without them, in milliseconds. */
-const NO_OWN_INTERVAL = DAY_MS;
+/** The interval of the groups `queries` and `golden_metrics` in an account without them, in milliseconds. */
+const UNUSED_INTERVAL = DAY_MS;
 
 /** The minimum time for which a task is in demand after a request, in milliseconds. */
 const DEMAND_TTL = 300_000;
 
-/** The minimum age of a plan before it is made again, in milliseconds, unless the demand has grown by half. */
+/** The minimum time between two plans, in milliseconds. A demand that grows by half needs a new plan at once. */
 const PLAN_AGE = 5_000;
 
 type TaskOrGroup = Pick<Task, 'group'> & Partial<Pick<Task, 'interval'>>;
@@ -37,7 +37,7 @@ export interface CurrentWindow extends TimeRange {
   readonly readableAt: number;
 }
 
-/** The due times of an account's tasks, and the plan: how much of the demand can be carried. Times are of the monotonic clock. */
+/** The due times of the tasks of an account, and the plan with the slowdown. Times are of the monotonic clock. */
 export class Schedule {
   window: CurrentWindow;
   plan: Plan;
@@ -46,14 +46,14 @@ export class Schedule {
   readonly #reads: TaskReads;
   readonly #limiter: AccountLimiter;
   /**
-   * The time when the wall clock was last set forward, or the machine woke from sleep: all data that were read before are due.
+   * When the wall clock was last set forward, or the machine woke from sleep. All data read before this time is due.
    */
   everythingDueSince = -Infinity;
   #planned = { startedAt: -Infinity, tasks: 0 };
   #planning: Promise<void> | undefined;
   /** The factor by which the limit of concurrent calls slows the account. */
   #slowdown = 1;
-  /** The number of tasks that came into demand since the plan was made. */
+  /** The number of tasks that came into demand since the last plan. */
   #newlyInDemand = 0;
 
   constructor(context: AccountContext, inventory: Inventory, reads: TaskReads, limiter: AccountLimiter) {
@@ -61,13 +61,13 @@ export class Schedule {
     this.#inventory = inventory;
     this.#reads = reads;
     this.#limiter = limiter;
-    this.window = this.#windowOfNow();
-    this.plan = this.#planOf(new Map());
+    this.window = this.#computeWindow();
+    this.plan = this.#computePlan(new Map());
   }
 
-  /** Advances to the current window, for work that starts now. It goes back only when the wall clock was set back. */
+  /** Advances to the current window, for work that starts now. Goes back only if the wall clock was set back. */
   advanceWindow(): CurrentWindow {
-    const next = this.#windowOfNow();
+    const next = this.#computeWindow();
     const before = this.window;
     const ahead = before.readableAt + (next.to - before.to) * 1000 - next.readableAt;
     if (next.to === before.to && Math.abs(ahead) < CLOCK_TOLERANCE) return before;
@@ -84,22 +84,22 @@ export class Schedule {
     return (this.window = next);
   }
 
-  /** Takes over a new configuration: the current window, even if it is earlier, and a new plan. */
+  /** Applies a new configuration: makes a new plan and computes the window again, even if the new window is earlier. */
   reconfigure(context: AccountContext): void {
     const laterBy = context.collection.delay - this.#context.collection.delay;
     this.#context = context;
-    this.window = this.#windowOfNow();
+    this.window = this.#computeWindow();
     this.updateAtOnce();
     this.#reschedule(laterBy);
   }
 
-  /** The configured interval. The groups of queries and golden metrics have the shortest of all queries or entity types. */
+  /** Returns the configured interval. For the groups `queries` and `golden_metrics`, returns the shortest interval. */
   intervalOf({ interval, group }: TaskOrGroup): number {
     if (interval !== undefined) return interval;
     const { account, collection } = this.#context;
     if (group === 'queries' || group === 'golden_metrics') {
       const each = group === 'queries' ? account.queries : account.entities;
-      return each.length === 0 ? NO_OWN_INTERVAL : Math.min(...each.map((one) => one.interval));
+      return each.length === 0 ? UNUSED_INTERVAL : Math.min(...each.map((one) => one.interval));
     }
     return collection.intervals[group === 'custom_metrics' ? 'metric_names' : group];
   }
@@ -108,14 +108,18 @@ export class Schedule {
     return effectiveInterval(this.intervalOf(taskOrGroup), this.plan.slowdown);
   }
 
-  isDue({ lastRead, overdue }: Task, at: number): boolean {
+  isDue({ lastRead, overdue }: Task, time: number): boolean {
     if (lastRead === undefined || overdue) return true;
-    // If the wall clock is slightly behind the monotonic one, the next window has not begun: there is no new data to read.
-    const sameWindow = lastRead.windowEnd === this.window.to;
-    return at >= lastRead.dueAt && !(sameWindow && at < lastRead.dueAt + CLOCK_TOLERANCE);
+    // A wall clock slightly behind the monotonic clock has not reached the next window, so there is no new data to
+    // read.
+    const isSameWindow = lastRead.windowEnd === this.window.to;
+    return time >= lastRead.dueAt && !(isSameWindow && time < lastRead.dueAt + CLOCK_TOLERANCE);
   }
 
-  /** `stale` lasts until `max_age` after the due time; then, and when nothing was read, it is `missing`. */
+  /**
+   * Returns the state of a task. A task is `stale` until `max_age` after its due time, and `missing` later or without
+   * a read.
+   */
   stateOf({ lastRead }: Task, { asOf, now }: EvaluationTime): TaskState {
     if (lastRead === undefined) return 'missing';
     if (asOf < lastRead.dueAt) return 'fresh';
@@ -127,7 +131,7 @@ export class Schedule {
     task.requestedAt = Math.max(task.requestedAt, now);
   }
 
-  /** True for recently requested tasks: only they count in states, plans and intervals. */
+  /** True for a recently requested task. Only tasks in demand count in states and plans. */
   isInDemand(task: Task): boolean {
     const { ignoreDemand, clock } = this.#context;
     return ignoreDemand || clock.monotonic() - task.requestedAt <= this.demandTtl(task);
@@ -137,7 +141,7 @@ export class Schedule {
     return Math.max(DEMAND_TTL, 2 * this.effectiveIntervalOf(task));
   }
 
-  /** The time of the next attempt of a task that failed just now in this window; without one, at one attempt per interval. */
+  /** Returns the retry time of a task that failed now. Without a window, the retry waits for one interval. */
   nextAttempt(task: Task, window?: CurrentWindow): number {
     const { readableAt } = window ?? this.window;
     const attempt = { readableAt, readAt: this.#context.clock.monotonic() };
@@ -145,7 +149,10 @@ export class Schedule {
     return window === undefined ? nextRegularAttempt(attempt, interval) : retryAt(task.failures, attempt, interval);
   }
 
-  /** Makes the plan again when it is old or the demand has grown by half, in portions so that other work gets a turn. */
+  /**
+   * Makes a new plan if the plan is old or the demand has grown by half. Works in slices, so that other work gets a
+   * turn.
+   */
   async update(): Promise<void> {
     const isOld = this.#context.clock.monotonic() - this.#planned.startedAt >= PLAN_AGE;
     if (!isOld && this.#newlyInDemand <= this.#planned.tasks / 2) return;
@@ -160,22 +167,22 @@ export class Schedule {
   *#makePlan(): Generator<undefined> {
     const startedAt = this.#context.clock.monotonic();
     this.#newlyInDemand = 0;
-    // Tasks of different intervals are rarely due together, so they are taken to share no call.
-    const parts = new Map<string, Task[]>();
+    // Tasks with different intervals are rarely due together, so the plan assumes that they share no batch.
+    const byKindAndInterval = new Map<string, Task[]>();
     let tasks = 0;
     for (const task of this.#inventory.tasks()) {
       if (!this.isInDemand(task)) continue;
       tasks += 1;
       const key = `${task.kind} ${this.intervalOf(task)}`;
-      const part = parts.get(key);
-      if (part === undefined) parts.set(key, [task]);
-      else part.push(task);
+      const alike = byKindAndInterval.get(key);
+      if (alike === undefined) byKindAndInterval.set(key, [task]);
+      else alike.push(task);
     }
     yield undefined;
     const calls = new Map<Group, number>();
-    for (const part of parts.values()) {
+    for (const alike of byKindAndInterval.values()) {
       // Other work may have removed tasks during the yield.
-      const present = part.filter(({ gone }) => !gone);
+      const present = alike.filter(({ gone }) => !gone);
       const [first] = present;
       if (first === undefined) continue;
       const { kind, group } = first;
@@ -188,12 +195,12 @@ export class Schedule {
       calls.set(group, (calls.get(group) ?? 0) + needed * refreshes);
     }
     const { slowdown } = this.plan;
-    this.plan = this.#planOf(calls);
+    this.plan = this.#computePlan(calls);
     if (this.plan.slowdown !== slowdown) this.#reschedule(0);
     this.#planned = { startedAt, tasks };
   }
 
-  #planOf(calls: ReadonlyMap<Group, number>): Plan {
+  #computePlan(calls: ReadonlyMap<Group, number>): Plan {
     const intervals = (group: Group): number => this.intervalOf({ group });
     const perMinute = this.#context.account.limits.requests_per_minute;
     const unslowed = planCalls(calls, intervals, { perMinute, concurrencySlowdown: 1, concurrencyCapacity: undefined });
@@ -203,7 +210,7 @@ export class Schedule {
     return planCalls(calls, intervals, { perMinute, concurrencySlowdown: this.#slowdown, concurrencyCapacity });
   }
 
-  /** Moves due times in the future after intervals or the delay have changed; the delay is `laterBy` milliseconds longer. */
+  /** Moves future due times after a change of intervals or the delay. The delay is `laterBy` milliseconds longer. */
   #reschedule(laterBy: number): void {
     const now = this.#context.clock.monotonic();
     for (const task of this.#inventory.tasks()) {
@@ -217,7 +224,7 @@ export class Schedule {
     }
   }
 
-  #windowOfNow(): CurrentWindow {
+  #computeWindow(): CurrentWindow {
     const { collection, clock } = this.#context;
     const wall = clock.now();
     const { from, to } = windowAt(wall, collection);

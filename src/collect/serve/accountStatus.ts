@@ -1,7 +1,7 @@
 import { REMEDIES } from '../../api/upstreamError.ts';
 import { endOfLife } from '../../config/config.ts';
 import type { AccountCollector } from '../accounts/accountCollector.ts';
-import { missingInEntry, noticesOfEntry, unmatchedWarnings, warningsOf } from './accountWarnings.ts';
+import { findEntryNotices, findMissingInEntry, findUnmatched, findWarnings } from './accountWarnings.ts';
 import type { Entry } from '../accounts/accounts.ts';
 import type { AccountSnapshot } from './accountSnapshot.ts';
 import { READS, type Group } from '../../reads/reads.ts';
@@ -10,7 +10,7 @@ import type { EvaluationTime, Task, TaskState } from '../inventory/task.ts';
 import { describeProblems, findMissingMetrics, type TypeRecord } from '../inventory/entityRecords.ts';
 import type { QueryRecord } from '../inventory/queryRecords.ts';
 
-export type AccountSummary = ReturnType<typeof summaryOf>;
+export type AccountSummary = ReturnType<typeof summarize>;
 
 export type QueryStatus = ReturnType<typeof queryStatus>;
 
@@ -19,18 +19,18 @@ interface StatusTime extends EvaluationTime {
   readonly wallNow: number;
 }
 
-/** A time of the monotonic clock in Unix seconds. */
+/** Converts a time of the monotonic clock to Unix seconds. */
 function toUnixTime(time: number, { now, wallNow }: StatusTime): number {
   return (wallNow + time - now) / 1000;
 }
 
 /**
- * The state of one account without its single applications and tasks, for the exporter's own metrics. Times are Unix seconds;
- * unknown values are undefined.
+ * Summarizes one account without its single applications and tasks, for the exporter's own metrics. Times are Unix
+ * seconds. Unknown values are undefined.
  *
  * @param snapshot of the whole account
  */
-export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, time: StatusTime) {
+export function summarize(account: AccountCollector, snapshot: AccountSnapshot, time: StatusTime) {
   const { now } = time;
   const { inventory, limiter, schedule, context, up } = account;
   const { budget } = limiter;
@@ -42,20 +42,18 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
     name: config.name,
     api: config.api,
     accountId: config.account_id ?? context.reader.onlyAccount?.(),
-    /** The entry with `account_ids` that it was made from. */
+    /** The entry with `account_ids` that the account comes from. */
     entry: config.origin?.entry,
-    /** True for an account of an entry that never listed an application: then none is missing. */
+    /** True for an account of an entry that never listed an application. Such an account misses nothing. */
     isOptional: account.isWithoutApplications,
     region: config.region ?? '',
     endOfLife: endOfLife(config),
     labels: config.labels,
-    /** Of an account without the application list: when the last read of a query or of entities succeeded. */
     up,
-    /** Why only its application list is read. */
     refused: account.refused,
     windowEnd: snapshot.newestWindowEnd,
-    groups: Array.from(context.enabled, (group) => groupStatus(account, group, snapshot.of(group))),
-    /** Calls per minute: as configured, and as in force now (lower while recovering from an overload). */
+    groups: Array.from(context.enabled, (group) => groupStatus(account, group, snapshot.tallyOf(group))),
+    /** Calls per minute. `inForce` is lower than `configured` during the recovery from an overload. */
     budget: {
       configured: budget.perMinute,
       inForce: budget.inForce(now),
@@ -63,7 +61,7 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       inFlight: budget.inFlight,
       pausedUntil: now < budget.lastPauseEnd ? toUnixTime(budget.lastPauseEnd, time) : undefined,
     },
-    /** Undefined also while `up` is false. */
+    /** Undefined before the first list and while `up` is false. */
     applicationCounts:
       up && listedApplications !== undefined
         ? { listed: listedApplications.length, exported: applications.size, reporting }
@@ -77,15 +75,15 @@ export function summaryOf(account: AccountCollector, snapshot: AccountSnapshot, 
       return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
     queries: Array.from(inventory.queries.byName.values(), (record) => queryStatus(account, record, time)),
-    /** The missed seconds and late transactions of its counters since the start; undefined when counters are off. */
+    /** The lost seconds and late transactions since the start; undefined when counters are off. */
     counters: context.enabled.has('counters') ? { ...inventory.counterTotals } : undefined,
     plan: schedule.plan,
   };
 }
 
-export type AccountStatus = ReturnType<typeof statusOf>;
+export type AccountStatus = ReturnType<typeof describeAccount>;
 
-export function statusOf(
+export function describeAccount(
   account: AccountCollector,
   snapshot: AccountSnapshot,
   time: StatusTime,
@@ -93,21 +91,21 @@ export function statusOf(
 ) {
   const { inventory } = account;
   return {
-    ...summaryOf(account, snapshot, time),
+    ...summarize(account, snapshot, time),
     entities: Array.from(inventory.entities.types.values(), (record) => typeStatus(account, record, time)),
-    /** The served applications; undefined until the application list has been read once. */
-    applications: inventory.listedApplications === undefined ? undefined : applicationViews(account),
+    /** The served applications; undefined before the first read of the application list. */
+    applications: inventory.listedApplications === undefined ? undefined : listApplications(account),
     tasks,
-    warnings: warningsOf(account),
-    outage: outageOf(account, time),
+    warnings: findWarnings(account),
+    outage: findOutage(account, time),
   };
 }
 
 /**
- * The outage of an account that is not up, once a task that would show it as up has failed. `servedUntil`: until then the last good
- * values are served. Unix seconds.
+ * Describes the outage of an account that is not up; undefined before a failure of a task that decides `up`. The
+ * exporter serves the last values until `servedUntil`. Times are Unix seconds.
  */
-function outageOf({ up, inventory, context }: AccountCollector, time: StatusTime) {
+function findOutage({ up, inventory, context }: AccountCollector, time: StatusTime) {
   const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
   const failed = tasks.flatMap(({ problem, lastRead }) => (problem === undefined ? [] : { problem, lastRead }));
   const wereRead = failed.filter(({ lastRead }) => lastRead !== undefined);
@@ -132,7 +130,7 @@ export interface ApplicationView extends Pick<Application, 'id' | 'name' | 'lang
   readonly reporting: boolean;
 }
 
-export function applicationViews({ inventory }: AccountCollector): readonly ApplicationView[] {
+export function listApplications({ inventory }: AccountCollector): readonly ApplicationView[] {
   return Array.from(inventory.applications.values(), ({ entry: { id, name, language, reporting, tags } }) => {
     return { id, name, language, reporting: reporting !== false, tags };
   });
@@ -143,11 +141,11 @@ export type GroupStatus = ReturnType<typeof groupStatus>;
 function groupStatus(
   account: AccountCollector,
   group: Group,
-  { tasks, oldestWindowEnd }: ReturnType<AccountSnapshot['of']>,
+  { tasks, oldestWindowEnd }: ReturnType<AccountSnapshot['tallyOf']>,
 ) {
   const { schedule } = account;
   const { success, lastSuccess, seconds } = account.report.resultOf(group);
-  // While the account is refused, only its application list is read.
+  // A refused account reads only its application list.
   const refused = account.refused !== undefined && group !== 'applications';
   return {
     group,
@@ -165,7 +163,7 @@ function attemptStatus({ schedule }: AccountCollector, task: Task, time: Evaluat
   return {
     state: schedule.stateOf(task, time),
     success: task.tried ? task.failures === 0 : undefined,
-    /** Seconds the last attempt took. */
+    /** The duration of the last attempt, in seconds. */
     seconds: task.seconds,
     lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
     windowEnd: task.lastRead?.dataEnd,
@@ -183,10 +181,11 @@ function queryStatus(account: AccountCollector, record: QueryRecord, time: Evalu
     rows,
     columns,
     labels: query.rules.labels,
-    /** The numbers of series that its `max_series` has cut, and that it serves now. */
+    /** The number of series that `max_series` cuts. */
     cut: cut.reduce((sum, { series }) => sum + series, 0),
+    /** The number of served series. */
     series: attempt.state === 'missing' ? 0 : samples.values.length,
-    /** Rows that gave no series, since the start. */
+    /** The rows without a series since the start. */
     dropped: { ...dropped },
   };
 }
@@ -215,22 +214,24 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
   return {
     type: selection.type,
     ...attemptStatus(account, list, time),
-    /** The length of the list before the filters; undefined until it was read. */
+    /** The length of the list before the filters; undefined before the first read. */
     listed: listed?.length,
-    /** The numbers of published entities, and of reporting ones among them. */
+    /** The number of published entities. */
     exported: entities.size,
+    /** The number of published entities that report. */
     reporting,
-    /** The numbers of entities that the filters exclude, and of others that `max_entities` leaves out. */
+    /** The number of entities that the filters exclude. */
     excluded: (listed?.length ?? 0) - entities.size - leftOut,
+    /** The number of entities that `max_entities` leaves out. */
     leftOut,
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.findProblems(record),
     missingMetrics: account.list === undefined ? describeProblems(findMissingMetrics([record])) : [],
     values,
     failing,
-    /** The oldest read of the values that are served now, Unix seconds. */
+    /** The oldest read among the served values, in Unix seconds. */
     oldestRead: Number.isFinite(oldestRead) ? oldestRead / 1000 : undefined,
-    /** The end of the window of the oldest of these values, Unix seconds. */
+    /** The oldest window end among the served values, in Unix seconds. */
     windowEnd: Number.isFinite(windowEnd) ? windowEnd : undefined,
     series,
   };
@@ -249,17 +250,17 @@ export function taskStatus({ inventory, schedule }: AccountCollector, task: Task
     hostId: hostKey,
     host: inventory.hostOf(subject)?.entry.host,
     entityType,
-    entity: inventory.entities.of(subject)?.entity.name,
+    entity: inventory.entities.find(subject)?.entity.name,
     entityGuid,
     query,
     state,
-    /** True for a stale task that a scrape has asked for since it became due: the scrape ended without it. */
+    /** True for a stale task that a scrape requested after the due time. The scrape ended without the task. */
     isLate: state === 'stale' && task.state === 'idle' && lastRead !== undefined && task.requestedAt >= lastRead.dueAt,
     failures,
     reason: problem?.reason,
     problem: problem?.text,
     since: problem && toUnixTime(problem.since, time),
-    /** Seconds the last attempt took. */
+    /** The duration of the last attempt, in seconds. */
     seconds,
     windowEnd: lastRead?.dataEnd,
   };
@@ -267,7 +268,7 @@ export function taskStatus({ inventory, schedule }: AccountCollector, task: Task
 
 export type EntryStatus = ReturnType<typeof entryStatus>;
 
-/** The state of an entry with `account_ids`. Times are Unix seconds; unknown values are undefined. */
+/** Describes the state of an entry with `account_ids`. Times are Unix seconds. Unknown values are undefined. */
 export function entryStatus(entry: Entry, time: StatusTime) {
   const { list, expanded, accounts } = entry;
   const { problem, tried, listed, unreadable, refused, hasExported, context } = list;
@@ -283,12 +284,14 @@ export function entryStatus(entry: Entry, time: StatusTime) {
     since: problem && toUnixTime(problem.since, time),
     refused,
     isEmpty: !hasExported,
-    /** The numbers of accounts that the key lists, that are exported, and that `max_accounts` leaves out or that cannot be read. */
+    /** The number of accounts that the key lists. */
     listed,
+    /** The number of exported accounts. */
     exported: verdicts?.filter(({ verdict }) => 'exportedAs' in verdict).length,
+    /** The number of accounts beyond `max_accounts`, and of unreadable accounts. */
     leftOut: beyond === undefined ? undefined : beyond + unreadable,
     accounts: verdicts ?? [],
-    warnings: [...noticesOfEntry(entry), ...unmatchedWarnings(accounts)],
-    missingMetrics: missingInEntry(entry),
+    warnings: [...findEntryNotices(entry), ...findUnmatched(accounts)],
+    missingMetrics: findMissingInEntry(entry),
   };
 }

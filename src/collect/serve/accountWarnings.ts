@@ -6,40 +6,44 @@ import type { AccountCollector } from '../accounts/accountCollector.ts';
 import type { Entry } from '../accounts/accounts.ts';
 import { LONGEST_RANGE, OVERLAP } from '../inventory/counterLedger.ts';
 import { describeProblems, findMissingMetrics } from '../inventory/entityRecords.ts';
-import { onlyIds, unmatched, unmatchedWords } from '../inventory/selection.ts';
+import { onlyIds, unmatched, describeUnmatched } from '../inventory/selection.ts';
 
 const LONGEST_NAME_SHOWN = 120;
 
-/** The warnings about an account, each a sentence that says what to change. */
-export function warningsOf(account: AccountCollector): string[] {
+/** Returns the warnings about an account. Each warning is a sentence that says what to change. */
+export function findWarnings(account: AccountCollector): string[] {
   return [
-    ...noticesOf(account),
-    ...(account.list === undefined ? unmatchedWarnings([account]) : []),
-    ...tightLimits(account),
-    ...slowCounters(account),
+    ...findNotices(account),
+    ...(account.list === undefined ? findUnmatched([account]) : []),
+    ...findTightLimits(account),
+    ...findSlowCounters(account),
   ];
 }
 
 /**
- * The warnings about what the configuration names and no account has: of one account of the file, or of all accounts of an
- * entry, which share these keys.
+ * Returns the warnings about names and ids in the configuration that match nothing.
+ *
+ * @param accounts an account of the file, or all accounts of an entry, which share one configuration
  */
-export function unmatchedWarnings(accounts: readonly AccountCollector[]): string[] {
-  return [...unmatchedEntries(accounts, ['include', 'settings', 'tags']), ...unmatchedTemplates(accounts)];
+export function findUnmatched(accounts: readonly AccountCollector[]): string[] {
+  return [...findUnmatchedEntries(accounts, ['include', 'settings', 'tags']), ...findUnmatchedTemplates(accounts)];
 }
 
-/** Entries of `exclude` that match nothing: a warning of the command `check` only, for what they keep out may come any day. */
-export function unmatchedExclusions(accounts: readonly AccountCollector[]): string[] {
-  return unmatchedEntries(accounts, ['exclude']);
+/**
+ * Returns entries of `exclude` that match nothing. Only the command `check` warns, because a match may appear any
+ * day.
+ */
+export function findUnmatchedExclusions(accounts: readonly AccountCollector[]): string[] {
+  return findUnmatchedEntries(accounts, ['exclude']);
 }
 
-/** The warnings about an entry that may begin while the exporter runs. */
-export function noticesOfEntry(entry: Entry): string[] {
-  return [...(entry.expanded?.warnings ?? []), ...missingInEntry(entry)];
+/** Returns the warnings about an entry that may appear while the exporter runs. */
+export function findEntryNotices(entry: Entry): string[] {
+  return [...(entry.expanded?.warnings ?? []), ...findMissingInEntry(entry)];
 }
 
-/** The golden metrics that no account of an entry has. */
-export function missingInEntry({ accounts }: Entry): string[] {
+/** Describes the configured golden metrics that no account of an entry has. */
+export function findMissingInEntry({ accounts }: Entry): string[] {
   const [first] = accounts;
   return Array.from(first?.inventory.entities.types.values() ?? []).flatMap(({ selection: { type: entityType } }) =>
     describeProblems(
@@ -48,55 +52,57 @@ export function missingInEntry({ accounts }: Entry): string[] {
   );
 }
 
-/** The warnings that may begin while the exporter runs: states that look healthy but are not. */
-export function noticesOf(account: AccountCollector): string[] {
-  const ofQueries = [...account.inventory.queries.byName.values()].flatMap(({ warnings }) => warnings);
-  const { entities } = account.inventory;
+/** Returns the warnings that may appear while the exporter runs, about states that only look healthy. */
+export function findNotices(account: AccountCollector): string[] {
+  const { entities, queries } = account.inventory;
   return [
-    ...fewApplications(account),
-    ...unknownValues(account),
-    ...usedInPart(account),
+    ...findFewApplications(account),
+    ...findUnknownValues(account),
+    ...findCutMetrics(account),
     ...entities.warnings(),
-    ...ofQueries,
+    ...[...queries.byName.values()].flatMap(({ warnings }) => warnings),
   ];
 }
 
 /**
- * Logs the new ones among the current warnings; one with other numbers is not new.
+ * Logs new warnings. A warning in which only numbers have changed is not new.
  *
- * @param before the result for the warnings of before
+ * @param before the result of the previous call
+ * @returns the warnings without their numbers
  */
 export function logNew(logger: Logger, warnings: readonly string[], before: ReadonlySet<string>): ReadonlySet<string> {
-  for (const warning of warnings) if (!before.has(withoutNumbers(warning))) logger.warn(warning);
-  return new Set(warnings.map(withoutNumbers));
+  for (const warning of warnings) if (!before.has(maskNumbers(warning))) logger.warn(warning);
+  return new Set(warnings.map(maskNumbers));
 }
 
-/** A sentence without its numbers; those in quotes are part of a name. */
-function withoutNumbers(sentence: string): string {
+/** Replaces the numbers of a sentence by `#`. Keeps numbers in quotes, because they belong to a name. */
+function maskNumbers(sentence: string): string {
   return sentence.replace(/("[^"]*")|(?<![\w./-])\d[\d.,]*/g, (_, quoted: string | undefined) => quoted ?? '#');
 }
 
-function fewApplications(account: AccountCollector): string[] {
+function findFewApplications(account: AccountCollector): string[] {
   const { inventory, isWithoutApplications } = account;
   if (isWithoutApplications) return [];
   const listed = inventory.listedApplications?.length;
   if (listed === undefined || !account.up) return [];
   const ids = onlyIds(account.context.account.applications);
-  // Only these are asked for: that none exists says nothing of the account, which may have others.
+  // The exporter requests only these ids, so the account may have other applications.
   if (listed === 0 && ids !== undefined) {
     return [
       `applications.include: no application has ${ids.length === 1 ? 'the id' : 'one of the ids'} ${ids.join(', ')}: correct the entry or remove it`,
     ];
   }
-  const largest = inventory.largestList();
-  const remedy = 'look whether the key still sees all of the account (role, account_id, region)';
+  const largest = inventory.findLargestList();
+  const remedy = 'check that the key can still see the whole account (role, account_id, region)';
   if (listed === 0) return [`the account lists no application: ${remedy}`];
   if (listed >= largest) return [];
   return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
 }
 
-/** The custom metrics of which some names are used only, because New Relic has more: one sentence for all that are alike. */
-function usedInPart({ inventory }: AccountCollector): string[] {
+/**
+ * Describes applications whose custom metric names are cut, with one sentence for all applications with the same cut.
+ */
+function findCutMetrics({ inventory }: AccountCollector): string[] {
   const all = [...inventory.applications.values()].map(({ entry: { name }, data }) => ({ name, cut: data?.cut ?? [] }));
   return [...new Set(all.flatMap(({ cut }) => cut))].map((words) => {
     const [first = '', ...others] = all.filter(({ cut }) => cut.includes(words)).map(({ name }) => name);
@@ -105,7 +111,7 @@ function usedInPart({ inventory }: AccountCollector): string[] {
   });
 }
 
-function unknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
+function findUnknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
   const withoutValue = new Map<CustomMetric, string>();
   const found = new Set<CustomMetric>();
   for (const { data } of inventory.applications.values()) {
@@ -131,8 +137,11 @@ function unknownValues({ context: { customMetrics }, inventory }: AccountCollect
     );
 }
 
-/** What matches nothing in the lists of these accounts. While an account cannot be read, a wrong `account_id` may be the cause. */
-function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyof Entries)[]): string[] {
+/**
+ * Describes entries that match nothing in the lists. Skips accounts that are not up, because a wrong `account_id` may
+ * be the cause.
+ */
+function findUnmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyof Entries)[]): string[] {
   const accounts = all.filter(({ up }) => up);
   const [first] = accounts;
   const waits = ({ context, inventory }: AccountCollector): boolean =>
@@ -142,42 +151,40 @@ function unmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyo
   const { applications, key_transactions, account_id, origin } = account;
   const whose = origin === undefined ? `account ${account_id ?? account.name}` : `no account of entry ${origin.entry}`;
   const { include, exclude, settings, tags } = applications;
-  /** The lists of all accounts; undefined while one was not read. */
-  const inAll = <T>(listOf: (account: AccountCollector) => readonly T[] | undefined): readonly T[] | undefined => {
+  /** Joins the lists of all accounts. Returns undefined if the list of an account is unread. */
+  const joinLists = <T>(listOf: (account: AccountCollector) => readonly T[] | undefined): readonly T[] | undefined => {
     const lists = accounts.map(listOf);
     return lists.includes(undefined) ? undefined : lists.flatMap((list) => list ?? []);
   };
-  const ofApplications: Entries = {
+  const applicationEntries: Entries = {
     include,
-    // A list that is read by ids lacks what else an entry may leave out.
+    // A list requested by ids does not show whether an excluded application exists.
     exclude: onlyIds(applications) === undefined ? exclude : [],
     settings: settings.map(({ match }) => match),
-    tags: ofTags(tags),
+    tags: toEntries(tags),
   };
-  const ofKeyTransactions = typeof key_transactions === 'boolean' ? {} : key_transactions;
-  const unmatchedIn = (path: string, noun: string, entries: Entries, listed: readonly Matchable[] | undefined) =>
+  const keyTransactionEntries = typeof key_transactions === 'boolean' ? {} : key_transactions;
+  const describe = (path: string, noun: string, entries: Entries, listed: readonly Matchable[] | undefined) =>
     keys.flatMap((key) =>
-      unmatched(entries[key], listed).map((match) => `${path}.${key}: no ${noun} has ${unmatchedWords(match, listed)}`),
+      unmatched(entries[key], listed).map(
+        (match) => `${path}.${key}: no ${noun} has ${describeUnmatched(match, listed)}`,
+      ),
     );
-  const listedApplications = inAll(({ inventory }) => inventory.listedApplications);
-  const listedKeyTransactions = inAll(({ inventory }) => inventory.listedKeyTransactions);
+  const listedApplications = joinLists(({ inventory }) => inventory.listedApplications);
+  const listedKeyTransactions = joinLists(({ inventory }) => inventory.listedKeyTransactions);
   return [
-    ...unmatchedIn('applications', 'application', ofApplications, listedApplications),
-    ...unmatchedIn('key_transactions', 'key transaction', ofKeyTransactions, listedKeyTransactions),
+    ...describe('applications', 'application', applicationEntries, listedApplications),
+    ...describe('key_transactions', 'key transaction', keyTransactionEntries, listedKeyTransactions),
     ...account.entities.flatMap((selection) => {
       const { type: entityType } = selection;
-      const listed = inAll(({ inventory }) => inventory.entities.typeOf({ entityType })?.listed);
+      const listed = joinLists(({ inventory }) => inventory.entities.typeOf({ entityType })?.listed);
       if (listed?.length !== 0 || !keys.includes('include')) {
-        return unmatchedIn(
-          'entities',
-          `entity of ${entityType}`,
-          { ...selection, tags: ofTags(selection.tags) },
-          listed,
-        );
+        const entries = { ...selection, tags: toEntries(selection.tags) };
+        return describe('entities', `entity of ${entityType}`, entries, listed);
       }
       const has = origin === undefined ? 'has no' : 'has an';
       return (
-        `entities: ${whose} ${has} entity of ${entityType}: look whether both are right; ` +
+        `entities: ${whose} ${has} entity of ${entityType}: check account and type; ` +
         'the command discover --entities lists the types'
       );
     }),
@@ -188,13 +195,14 @@ type Entries = Readonly<
   Partial<Record<'include' | 'exclude' | 'settings' | 'tags', readonly EntityMatch[] | undefined>>
 >;
 
-function ofTags(tags: readonly string[]): readonly EntityMatch[] {
+function toEntries(tags: readonly string[]): readonly EntityMatch[] {
   return tags.map((tag) => ({ tag }));
 }
 
-function unmatchedTemplates(accounts: readonly AccountCollector[]): string[] {
-  const data = accounts.flatMap(({ inventory }) => [...inventory.applications.values()].flatMap((of) => of.data ?? []));
-  // Without the names it is not known which metrics match.
+function findUnmatchedTemplates(accounts: readonly AccountCollector[]): string[] {
+  const records = accounts.flatMap(({ inventory }) => [...inventory.applications.values()]);
+  const data = records.flatMap((record) => record.data ?? []);
+  // An application with unread names may have a matching metric.
   if (data.length === 0 || data.some(({ customNames }) => customNames === undefined)) return [];
   const read = data.flatMap(({ customNames }) => customNames ?? []);
   return (accounts[0]?.context.customMetrics ?? [])
@@ -205,7 +213,7 @@ function unmatchedTemplates(accounts: readonly AccountCollector[]): string[] {
     );
 }
 
-function tightLimits({ schedule, context }: AccountCollector): string[] {
+function findTightLimits({ schedule, context }: AccountCollector): string[] {
   const { callsPerMinute, budget, concurrencyCapacity, slowdown } = schedule.plan;
   if (slowdown <= 1) return [];
   const needed = `a refresh of everything needs ${Math.ceil(callsPerMinute)} calls per minute`;
@@ -214,20 +222,20 @@ function tightLimits({ schedule, context }: AccountCollector): string[] {
   if (slowdown <= callsPerMinute / budget || concurrencyCapacity === undefined) {
     return [`limits.requests_per_minute: ${needed} and the budget is ${budget}, ${slower}: raise it, ${remedy}`];
   }
-  const { max_concurrent_requests: slots } = context.account.limits;
-  const seconds = ((60 * slots) / concurrencyCapacity).toFixed(1);
+  const { max_concurrent_requests: places } = context.account.limits;
+  const seconds = ((60 * places) / concurrencyCapacity).toFixed(1);
   return [
-    `limits.max_concurrent_requests: ${needed}, and ${slots} at once carry ${Math.floor(concurrencyCapacity)} while one ` +
-      `takes ${seconds} s, ${slower}: raise it, ${remedy}`,
+    `limits.max_concurrent_requests: ${needed}, and ${places} at once allow ${Math.floor(concurrencyCapacity)} ` +
+      `while one takes ${seconds} s, ${slower}: raise it, ${remedy}`,
   ];
 }
 
-function slowCounters({ schedule, context }: AccountCollector): string[] {
+function findSlowCounters({ schedule, context }: AccountCollector): string[] {
   if (!context.enabled.has('counters')) return [];
   const interval = schedule.effectiveIntervalOf({ group: 'counters' });
   if (interval <= 1000 * (LONGEST_RANGE - OVERLAP)) return [];
   return [
-    `counters: read every ${Math.round(interval / 60_000)} minutes, and a reading reaches back 40 minutes beyond what was read ` +
-      'before, so minutes will be lost: raise the limits, or narrow applications.include',
+    `counters: the exporter reads them every ${Math.round(interval / 60_000)} minutes, and a read covers at most 40 ` +
+      'new minutes, so minutes will be lost: raise the limits, or narrow applications.include',
   ];
 }

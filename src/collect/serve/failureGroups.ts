@@ -1,19 +1,22 @@
 import { REMEDIES, type FailureReason } from '../../api/upstreamError.ts';
 import type { TaskStatus } from './accountStatus.ts';
 
-/** Tasks with the same kind of failure: the same group, reason and message. */
+/** Failing tasks with the same group, reason and message. */
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: FailureReason;
   readonly problem: string;
-  /** The time since which the first of them fails, Unix seconds. */
+  /** The start of the earliest failure, in Unix seconds. */
   readonly since: number;
-  /** The most failed attempts in a row of one of them. */
+  /** The highest number of failed attempts in a row of one task. */
   readonly failures: number;
-  /** These tasks, the one with the most failed attempts in a row first. */
+  /** Sorted by failed attempts in a row, highest first. */
   readonly tasks: readonly TaskStatus[];
 }
 
-/** The tasks whose last attempt failed, by group, reason and message; the largest group first. */
+/**
+ * Groups the tasks whose last attempt failed by group, reason and message. The result with the most tasks comes
+ * first.
+ */
 export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
   const alike = new Map<string, FailureGroup & { since: number; failures: number; readonly tasks: TaskStatus[] }>();
   for (const task of tasks) {
@@ -32,7 +35,7 @@ export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGro
   return [...alike.values()].sort((a, b) => b.tasks.length - a.tasks.length || b.failures - a.failures);
 }
 
-/** Says what an operator does about failures with this reason. */
+/** Returns what an operator can do about failures with this reason. */
 export function remedyFor(reason: FailureReason): string {
   return REMEDIES[reason];
 }

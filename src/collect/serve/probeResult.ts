@@ -13,11 +13,11 @@ import { AccountSnapshot } from './accountSnapshot.ts';
 export type ProbeResult =
   | { readonly kind: 'unknown_account'; readonly known: readonly string[] }
   | { readonly kind: 'unknown_application' }
-  /** The application list could not be read, so it is not known if the application exists; the notes give the reason. */
+  /** The application list could not be read, so the application may exist. The notes give the reason. */
   | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
   /**
-   * `success`: nothing failed and nothing is missing; `notes`: the data that were read and the reason for each absent family,
-   * in words.
+   * `success`: no task has failed and no data is missing. `notes`: the data read, and the reason for each absent
+   * family, in words.
    */
   | {
       readonly kind: 'result';
@@ -32,14 +32,14 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
   const record = inventory.applications.get(applicationId);
   const tasks = inventory.tasks(applicationId);
   const lists = tasks.filter(({ subject }) => subject.applicationId === undefined);
-  const notes = lists.map((task) => noteOf(account, task, time));
+  const notes = lists.map((task) => describeTask(account, task, time));
   if (inventory.listedApplications === undefined) {
-    return { kind: 'unreadable', notes: [...notes, ...leftOut(account)] };
+    return { kind: 'unreadable', notes: [...notes, ...describeLeftOut(account)] };
   }
   if (record === undefined) {
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
-  const own = tasks.filter(({ subject }) => subject.applicationId !== undefined);
+  const applicationTasks = tasks.filter(({ subject }) => subject.applicationId !== undefined);
   const { blocks, cut } = AccountSnapshot.atOnce(account, { groups: new Set(GROUPS), applicationId }, time);
   return {
     kind: 'result',
@@ -50,40 +50,40 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
     cut,
     notes: [
       ...notes,
-      ...own.map((task) => noteOf(account, task, time)),
-      ...whatWasFound(record),
-      ...leftOut(account),
-      ...absentFamilies(account, record, blocks),
+      ...applicationTasks.map((task) => describeTask(account, task, time)),
+      ...describeData(record),
+      ...describeLeftOut(account),
+      ...describeAbsentFamilies(account, record, blocks),
     ],
   };
 }
 
-function leftOut({ context: { account } }: AccountCollector): string[] {
+function describeLeftOut({ context: { account } }: AccountCollector): string[] {
   return [
     ...(account.applications.read ? [] : ['applications are not read (applications: false)']),
-    ...(account.entities.length > 0 ? ['entities are left out: /metrics has them'] : []),
-    ...(account.queries.length > 0 ? ['queries are left out: /metrics has them'] : []),
+    ...(account.entities.length > 0 ? ['/probe leaves out entities: /metrics has them'] : []),
+    ...(account.queries.length > 0 ? ['/probe leaves out queries: /metrics has them'] : []),
   ];
 }
 
-function noteOf({ schedule }: AccountCollector, task: Task, time: EvaluationTime): string {
+function describeTask({ schedule }: AccountCollector, task: Task, time: EvaluationTime): string {
   const { kind, group, subject, lastRead, seconds, problem, failures } = task;
   const data = READS[kind].gives === 'rolling' ? `${group}, rolling values` : group;
   const what = subject.hostKey === undefined ? data : `${data} of host ${subject.hostKey}`;
   const state = schedule.stateOf(task, time);
-  const held =
+  const read =
     lastRead === undefined
-      ? 'nothing is held'
-      : `held since ${new Date(lastRead.shownAt).toISOString()} for the window that ends ` +
+      ? 'never read'
+      : `last read at ${new Date(lastRead.shownAt).toISOString()} for the window that ends ` +
         new Date(lastRead.windowEnd * 1000).toISOString();
   const took = seconds === undefined ? '' : `, the last attempt took ${seconds.toFixed(3)} s`;
   const often = failures === 1 ? 'once' : `${failures} times in a row`;
   const failed = problem === undefined ? '' : `; failed ${often}: ${problem.text}`;
-  return `${what}: ${state}, ${held}${took}${failed}`;
+  return `${what}: ${state}, ${read}${took}${failed}`;
 }
 
-/** Sentences about what is not read, and what New Relic returned. */
-function whatWasFound({ data }: ApplicationRecord): string[] {
+/** Describes the data of an application that the exporter does not read, and the metrics that New Relic returned. */
+function describeData({ data }: ApplicationRecord): string[] {
   if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
   const { reading, database } = data;
   const choice = database?.choice ?? 'not decided';
@@ -97,17 +97,17 @@ function whatWasFound({ data }: ApplicationRecord): string[] {
     notes.push(
       datastores === undefined
         ? 'database types: not known, so there are no component times, component calls and total time'
-        : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; what counts: ${choice}`,
+        : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; chosen: ${choice}`,
     );
-  } else notes.push(`database types: read with the metric data; what counts: ${choice}`);
+  } else notes.push(`database types: read with the metric data; chosen: ${choice}`);
   if (reading === undefined) return notes;
   const metrics = [...reading.values.metrics].map(([name, { count }]) =>
     count === undefined || isApdex(name) ? name : `${name} (${count})`,
   );
-  return [...notes, `New Relic answered ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`];
+  return [...notes, `New Relic returned ${metrics.length} metrics (with their counts): ${metrics.join(', ')}`];
 }
 
-function groupsRead({ inventory }: AccountCollector, { entry, data }: ApplicationRecord): ReadonlySet<Group> {
+function findReadGroups({ inventory }: AccountCollector, { entry, data }: ApplicationRecord): ReadonlySet<Group> {
   const groups = new Set<Group>(['applications']);
   const hosts = [...(data?.hosts.values() ?? [])];
   if ([...inventory.keyTransactions.values()].some((each) => each.entry.applicationId === entry.id)) {
@@ -121,19 +121,25 @@ function groupsRead({ inventory }: AccountCollector, { entry, data }: Applicatio
   return groups;
 }
 
-/** A sentence for each family that was read and has no series in the result: the reason, and the metrics of the family. */
-function absentFamilies(account: AccountCollector, record: ApplicationRecord, blocks: readonly Block[]): string[] {
-  const groups = groupsRead(account, record);
+/**
+ * Describes each family of the read groups without a series in the result: the reason, and the metrics of the family.
+ */
+function describeAbsentFamilies(
+  account: AccountCollector,
+  record: ApplicationRecord,
+  blocks: readonly Block[],
+): string[] {
+  const groups = findReadGroups(account, record);
   const { api } = account.context.account;
   const present = new Set<Family>(blocks.flatMap(({ samples }) => samples.columns.map(({ family }) => family)));
   return FAMILIES.filter((family) => groups.has(family.group) && !present.has(family)).map(
-    (family) => `${family.name} is absent: ${reasonFor(family, api, record)}; it comes from ${family.source}`,
+    (family) => `${family.name} is absent: ${explainAbsence(family, api, record)}; it comes from ${family.source}`,
   );
 }
 
 const WINDOW_ROWS = new Map(Object.values(WINDOW_FAMILIES).flatMap((rows) => rows.map((row) => [row.name, row])));
 
-function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {
+function explainAbsence(family: CatalogueFamily, api: Api, { data }: ApplicationRecord): string {
   if (!family.interfaces.includes(api))
     return `${api === 'rest' ? 'the REST interface' : 'NerdGraph'} does not have it`;
   const names = WINDOW_ROWS.get(family.name)?.reads;
@@ -146,11 +152,11 @@ function reasonFor(family: CatalogueFamily, api: Api, { data }: ApplicationRecor
   if (names.includes(METRIC.memcache)) {
     if (data?.database === undefined) return 'the kind of database is not known yet';
     if (names.every((name) => name === METRIC.web || columnsOf(name).length === 0))
-      return 'New Relic answered no component';
+      return 'New Relic returned no component';
   }
   const requests = columnsOf(METRIC.web).reduce((sum, { count = 0 }) => sum + count, 0);
   if (names.includes(METRIC.web) && requests === 0) return 'there were no web requests in the window';
   const missing = names.filter((name) => columnsOf(name).every((columns) => Object.keys(columns).length === 0));
-  if (missing.length > 0) return `New Relic answered no ${missing.join(', ')}`;
+  if (missing.length > 0) return `New Relic returned no ${missing.join(', ')}`;
   return `the response of New Relic gives no value: ${names.map((name) => `${name} ${JSON.stringify(columnsOf(name))}`).join(', ')}`;
 }

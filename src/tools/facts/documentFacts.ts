@@ -5,7 +5,7 @@ import { applicationIdOf } from '../../api/nerdgraph/lists.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { goldenQuery, recordId, sourceKey, UnreadableDefinition } from '../../nrql/goldenMetric.ts';
-import { columnOf } from '../../collect/inventory/entityRecords.ts';
+import { parseDefinition } from '../../collect/inventory/entityRecords.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
 import { accepted, numberAt, objectsIn } from './judges.ts';
@@ -95,7 +95,7 @@ function columnsOf({ guid, goldenMetrics }: Json, missing: Set<string>) {
     const { data, error } = goldenMetric.safeParse(metric);
     for (const { path } of error?.issues ?? []) missing.add(String(path.at(-1)));
     const id = data && recordId(String(guid), data.definition.eventObjectId);
-    const column = data && columnOf(data);
+    const column = data && parseDefinition(data);
     return id === undefined || column === undefined || column instanceof UnreadableDefinition
       ? []
       : [{ id, ...column }];

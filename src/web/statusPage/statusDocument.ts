@@ -1,4 +1,4 @@
-import { listedDocument } from '../../collect/accounts/expandAccounts.ts';
+import { describeListed } from '../../collect/accounts/expandAccounts.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import type { Problem, Situation } from './problems.ts';
 import { listGoldenMetrics, listParts, type Shown, type ShownAccount } from './shownAccounts.ts';
@@ -31,7 +31,7 @@ export function* statusDocument(view: View, version: string): Generator<string> 
   yield* list(entries, function* (entry) {
     const fields = pick(entry, 'entry success reason problem since refused listed exported leftOut warnings');
     yield `${JSON.stringify(fields).slice(0, -1)},"accounts":`;
-    yield* list(entry.accounts, (account) => [JSON.stringify(listedDocument(account))]);
+    yield* list(entry.accounts, (account) => [JSON.stringify(describeListed(account))]);
     yield '}';
   });
   yield ',"accounts":';
