@@ -100,13 +100,13 @@ describe('an entry with account_ids', () => {
     expect(entryOf(world)?.problem).toBeDefined();
     // At once, and after 5, 10 and 20 seconds at the earliest.
     expect(world.reader.of('accounts')).toHaveLength(1 + 3);
-    expect(world.lines.filter(({ msg }) => msg.includes('list of accounts could not be read'))).toHaveLength(1);
+    expect(world.lines.filter(({ msg }) => msg.includes('Cannot read the list of accounts'))).toHaveLength(1);
     world.reader.fault = () => undefined;
     world.reader.accounts = named('Shop');
     await world.scrapeFor(130, 15);
     expect(accountsOf(world)).toEqual(['Shop']);
     expect(entryOf(world)).toMatchObject({ success: true, problem: undefined });
-    expect(world.lines.filter(({ msg }) => msg.includes('is read again'))).toHaveLength(1);
+    expect(world.lines.filter(({ msg }) => msg.includes('works again'))).toHaveLength(1);
   });
 
   it('adds the accounts that can be read of its list, and removes and renames none by it', async () => {
@@ -125,7 +125,7 @@ describe('an entry with account_ids', () => {
     }
     expect(accountsOf(world)).toEqual(['Shop', 'Pay', 'New']);
     expect(entryOf(world)?.problem).toContain('1 cannot be read');
-    expect(world.lines.filter(({ msg }) => msg.includes('list of accounts could not be read'))).toHaveLength(1);
+    expect(world.lines.filter(({ msg }) => msg.includes('Cannot read the list of accounts'))).toHaveLength(1);
     world.reader.unreadable = 0;
     world.reader.accounts = [{ id: 1, name: 'Renamed' }];
     await world.scrapeFor(400, 30);
