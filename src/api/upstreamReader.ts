@@ -72,7 +72,7 @@ export function sharedRange(a: TimeRange, b: TimeRange): TimeRange {
 }
 
 /** The window of a query or a golden metric, in place of the range of a refresh. */
-export function ownRange(
+export function resolveWindow(
   { window, endsBefore }: Pick<QuerySubject, 'window' | 'endsBefore'>,
   range: TimeRange,
 ): TimeRange {

@@ -143,10 +143,10 @@ function checkText(
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets, firstCall, isOrdered } = readStatement(text);
   const reportAt = (at: number, message: string): void => report(['nrql'], `character ${at + 1}: ${message}`);
-  for (const { at, message } of problems) reportAt(at, message);
+  for (const { offset, message } of problems) reportAt(offset, message);
   const isLimited = written['limit'] !== undefined && facets.length > 0 && problems.length === 0;
   if (isLimited && !isOrdered && firstCall !== undefined && !RANKING.includes(firstCall.name)) {
-    warn(['nrql'], `character ${firstCall.at + 1}: ${NOT_RANKING}`);
+    warn(['nrql'], `character ${firstCall.offset + 1}: ${NOT_RANKING}`);
   }
   const labels = written['labels'];
   const taken = new Set<string>();
@@ -167,9 +167,9 @@ function checkText(
       if (problem !== undefined) report(['labels', position], `${problem}: choose another name`);
     }
   } else {
-    for (const { at, name } of facets) {
+    for (const { offset, name } of facets) {
       const problem = name === undefined ? 'is no attribute and has no alias' : labelProblem(defaultLabel(name));
-      if (problem !== undefined) reportAt(at, `${problem}: name its label in "labels"`);
+      if (problem !== undefined) reportAt(offset, `${problem}: name its label in "labels"`);
     }
   }
   const known = columns.every(({ hasAlias }) => hasAlias)

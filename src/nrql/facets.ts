@@ -11,28 +11,29 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** Reads the facets of rows: the member `facet`, a list where there are several, or members named as the attributes. */
 export class Facets {
-  readonly #given: readonly string[];
+  readonly #responseNames: readonly string[];
   readonly #requested: readonly (string | undefined)[];
   /** The index in `facet` of each requested facet. */
   readonly #positions: readonly number[];
 
   /**
-   * @param given the names in the order of `facet`; empty where the response has none
+   * @param responseNames the names in the order of `facet`; empty where the response has none
    * @param requested the names in the query, whose order applies where the given ones differ; undefined: not known
    */
-  constructor(given: readonly string[], requested: readonly (string | undefined)[]) {
-    this.#given = given;
+  constructor(responseNames: readonly string[], requested: readonly (string | undefined)[]) {
+    this.#responseNames = responseNames;
     this.#requested = requested;
-    const found = requested.map((name) => (name === undefined ? -1 : given.indexOf(name)));
-    const isComplete = given.length === found.length && new Set(found).size === found.length && !found.includes(-1);
+    const found = requested.map((name) => (name === undefined ? -1 : responseNames.indexOf(name)));
+    const isComplete =
+      responseNames.length === found.length && new Set(found).size === found.length && !found.includes(-1);
     this.#positions = isComplete ? found : requested.map((_, index) => index);
   }
 
   /** The facets as labels: null is empty. Lone surrogates become U+FFFD, so that what is written alike is equal. */
-  labelsOf(row: Row): readonly string[] | undefined {
+  readLabels(row: Row): readonly string[] | undefined {
     const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {
-      const value = this.#valueAt(row, index);
+      const value = this.#readValue(row, index);
       if (value === undefined) return undefined;
       const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
       texts[index] = text.toWellFormed();
@@ -41,10 +42,10 @@ export class Facets {
   }
 
   /** The facets as keys, which say what a row is about. Undefined where one is missing, empty, or neither text nor number. */
-  keysOf(row: Row): readonly string[] | undefined {
+  readKeys(row: Row): readonly string[] | undefined {
     const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {
-      const value = this.#valueAt(row, index);
+      const value = this.#readValue(row, index);
       // New Relic may return a number as a text (seen with several facets, not documented), so both become texts.
       if (typeof value === 'number') texts[index] = String(value);
       else if (typeof value === 'string' && value !== '') texts[index] = value;
@@ -54,11 +55,11 @@ export class Facets {
   }
 
   /** Undefined where the row does not have the facet, or has another number of facets. */
-  #valueAt(row: Row, index: number): unknown {
+  #readValue(row: Row, index: number): unknown {
     const { facet } = row;
     const count = this.#positions.length;
     const position = this.#positions[index] ?? index;
-    const names = [this.#requested[index], this.#given[position]];
+    const names = [this.#requested[index], this.#responseNames[position]];
     const name = names.find((each) => each !== undefined && Object.hasOwn(row, each));
     const member = name === undefined ? undefined : (row[name] ?? null);
     if (Array.isArray(facet)) {

@@ -1,4 +1,4 @@
-import { namesIn, readFragment, readStatement } from './statement.ts';
+import { listNames, readFragment, readStatement } from './statement.ts';
 
 /** New Relic's definition of a golden metric of an entity: NRQL texts, written by the author of the entity type. */
 export interface GoldenDefinition {
@@ -50,7 +50,7 @@ export function readDefinition({ select, from, where, eventId, eventObjectId }: 
     where: condition === '' ? undefined : readPart('where', condition, 'condition'),
     attribute: readPart('eventId', eventId, 'attribute'),
     eventObjectId,
-    isOfTimeslices: [select, condition].some((part) => namesIn(part).some((name) => TIMESLICES.test(name))),
+    isOfTimeslices: [select, condition].some((part) => listNames(part).some((name) => TIMESLICES.test(name))),
   };
   return { source, select: readPart('select', select, 'column') };
 }
@@ -78,7 +78,7 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
 const COUNTING = ['count', 'rate'];
 
 /** The count of a source's records. Of metrics, count(*) is the sum of their own counts, which some types of metrics lack. */
-function recordCount(from: string): string {
+function chooseRecordCount(from: string): string {
   return /^`?metric`?$/i.test(from.trim()) ? 'datapointCount()' : 'count(*)';
 }
 
@@ -99,11 +99,11 @@ export function goldenQuery(
   const named = selects.map((select, index) => ({ select, text: `${select} AS m${index}` }));
   const counts = isOfTimeslices
     ? named.filter(({ select }) => COUNTING.includes(readStatement(`SELECT ${select}`).columns[0]?.call ?? ''))
-    : [{ text: `${recordCount(from)} AS n` }];
+    : [{ text: `${chooseRecordCount(from)} AS n` }];
   const columns = [...new Set([...counts, ...named])].map(({ text }) => text);
   const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
   const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';
-  const condition = idCondition(name, ids, mayBeNumbers ? form : undefined);
+  const condition = writeIdCondition(name, ids, mayBeNumbers ? form : undefined);
   return [
     `SELECT ${columns.join(', ')} FROM ${from}`,
     `WHERE ${where === undefined ? '' : `(${where}) AND `}${condition}`,
@@ -111,7 +111,7 @@ export function goldenQuery(
   ].join(' ');
 }
 
-function idCondition(name: string, ids: readonly string[], form: 'mixed' | 'separate' | undefined): string {
+function writeIdCondition(name: string, ids: readonly string[], form: 'mixed' | 'separate' | undefined): string {
   const isNumber = (id: string): boolean => form !== undefined && isCanonicalInteger(id);
   if (form === 'separate' && ids.some(isNumber)) {
     return `(${name} IN (${ids.filter(isNumber).join(', ')}) OR ${name} IN (${ids.map(literal).join(', ')}))`;

@@ -1,5 +1,5 @@
 import { cutAtWord } from '../text/wording.ts';
-import { withoutQuotations } from './quotations.ts';
+import { removeQuotations } from './quotations.ts';
 
 /** The words for the rows of a result, and the verbs between a thing and what is said of it. */
 const ROWS = '(?:rows|facets|groups|records)';
@@ -84,12 +84,12 @@ const LONGEST_MESSAGE = 10_000;
 const LONGEST_QUOTED = 120;
 
 /** A failure's words for what New Relic says of a result, with its own message, cut. */
-export function notWhole(message: string): string {
+export function describeIncomplete(message: string): string {
   return `the result is not whole, says New Relic: ${cutAtWord(message, LONGEST_QUOTED)}`;
 }
 
 /** New Relic's messages about a result of NRQL, each in one line. */
-export function messagesIn(result: Readonly<Record<string, unknown>>): readonly string[] {
+export function readMessages(result: Readonly<Record<string, unknown>>): readonly string[] {
   const { metadata } = result;
   const messages: unknown =
     typeof metadata === 'object' && metadata !== null && 'messages' in metadata ? metadata.messages : undefined;
@@ -109,9 +109,9 @@ export function messagesIn(result: Readonly<Record<string, unknown>>): readonly 
  *
  * @param hasLimit true for a query that asks for a part of the rows: then messages about their number say nothing new
  */
-export function incompleteWords(messages: readonly string[], hasLimit: boolean): string | undefined {
+export function findIncompleteMessage(messages: readonly string[], hasLimit: boolean): string | undefined {
   return messages.find((message) => {
-    const written = withoutQuotations(message).split(' ');
+    const written = removeQuotations(message).split(' ');
     const words = written
       .filter((word) => !INNER_DOT.test(word))
       .join(' ')

@@ -1,5 +1,5 @@
 import { Facets, hasOthers, MAX_FACETS } from './facets.ts';
-import { incompleteWords, notWhole } from './incompleteResult.ts';
+import { findIncompleteMessage, describeIncomplete } from './incompleteResult.ts';
 
 /** The rules by which the rows of a query become series. */
 export interface RowRules {
@@ -67,7 +67,7 @@ export class UnreadableRows extends Error {
 }
 
 /** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
-export function whyIncomplete(
+export function explainIncomplete(
   { rows, facets, otherResult, messages = [] }: QueryRows,
   rules: RowRules,
 ): string | undefined {
@@ -78,11 +78,11 @@ export function whyIncomplete(
   if (limit === undefined && hasOthers(otherResult)) {
     return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';
   }
-  const words = incompleteWords(messages, limit !== undefined);
-  if (words !== undefined) return notWhole(words);
+  const words = findIncompleteMessage(messages, limit !== undefined);
+  if (words !== undefined) return describeIncomplete(words);
   if (failAt === undefined || rows.length === 0) return undefined;
-  const others = namesOfOthers(facets, rules);
-  const written = rows.map((row) => (isRecord(row) ? row[keyIn(row, failAt.value, others)] : undefined));
+  const others = collectOtherNames(facets, rules);
+  const written = rows.map((row) => (isRecord(row) ? row[findKey(row, failAt.value, others)] : undefined));
   const numbers = written.filter((each) => isNumber(each));
   if (numbers.length === 0) throw new UnreadableRows('no row has a number in the column that "fail_at" names');
   const sum = numbers.reduce((total, each) => total + each, 0);
@@ -95,8 +95,8 @@ export function whyIncomplete(
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
   const facetsOfRows = new Facets(facets, rules.facets);
   const notColumns = new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, facets.join('')]);
-  const others = namesOfOthers(facets, rules);
-  const ofMetrics = rules.metrics.map((): RowReading['series'][number][number][] => []);
+  const others = collectOtherNames(facets, rules);
+  const seriesByMetric = rules.metrics.map((): RowReading['series'][number][number][] => []);
   const cut = rules.metrics.map(() => 0);
   const bad = new Set<string>();
   const onlyNull = new Map(rules.metrics.filter(({ isFiltered }) => !isFiltered).map((metric) => [metric, '']));
@@ -105,13 +105,13 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
   const seen = new Set<string>();
   const dropped = { not_a_number: 0, repeated: 0 };
   const add = (index: number, series: RowReading['series'][number][number]): void => {
-    const ofMetric = ofMetrics[index];
-    if (ofMetric === undefined || ofMetric.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
-    else ofMetric.push(series);
+    const metricSeries = seriesByMetric[index];
+    if (metricSeries === undefined || metricSeries.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
+    else metricSeries.push(series);
   };
   for (const row of rows) {
     if (!isRecord(row)) throw new UnreadableRows('a row is no object');
-    const values = facetsOfRows.labelsOf(row);
+    const values = facetsOfRows.readLabels(row);
     if (values === undefined) throw new UnreadableRows('a row does not say its facets');
     for (const name in row) {
       if (notColumns.has(name)) continue;
@@ -130,9 +130,9 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     let isBad = false;
     for (const [index, metric] of rules.metrics.entries()) {
       const { column, scale, hasPercentiles } = metric;
-      const name = keyIn(row, column ?? onlyColumnOf(row, notColumns, rules.onlyColumn), others);
+      const name = findKey(row, column ?? findOnlyColumn(row, notColumns, rules.onlyColumn), others);
       const written = Object.hasOwn(row, name) ? row[name] : undefined;
-      const read = numbersOf(written, scale, hasPercentiles);
+      const read = readNumbers(written, scale, hasPercentiles);
       if (written !== null) onlyNull.delete(metric);
       else if (onlyNull.has(metric)) onlyNull.set(metric, name);
       for (const [percentile, value] of read.numbers) {
@@ -151,7 +151,7 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
   const nullColumns = rows.length === 0 || withNumbers.size === 0 ? [] : [...new Set(onlyNull.values())].sort();
   const numberColumns = [...withNumbers];
   return {
-    ...{ series: ofMetrics, cut, dropped, badColumns: [...bad].sort() },
+    ...{ series: seriesByMetric, cut, dropped, badColumns: [...bad].sort() },
     ...{ nullColumns, numberColumns, columns: [...columns] },
   };
 }
@@ -159,7 +159,12 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
 const MAX_NAMED = 20;
 
 /** What users should know of the columns of a result, each as words that follow "the query has". */
-export function columnProblems({ badColumns, nullColumns, numberColumns, columns }: RowReading): readonly string[] {
+export function describeColumnProblems({
+  badColumns,
+  nullColumns,
+  numberColumns,
+  columns,
+}: RowReading): readonly string[] {
   const named = (names: readonly string[]): string => {
     const quoted = names.slice(0, MAX_NAMED).map((name) => (name === '' ? 'its only column' : `"${name}"`));
     return quoted.join(', ');
@@ -178,18 +183,18 @@ function hasNumber(written: unknown): boolean {
   return isNumber(written) && written !== 0;
 }
 
-function onlyColumnOf(
+function findOnlyColumn(
   row: Readonly<Record<string, unknown>>,
   notColumns: ReadonlySet<string | undefined>,
   expected: string | undefined,
 ): string {
   if (expected !== undefined && Object.hasOwn(row, expected)) return expected;
-  const own = Object.keys(row).filter((name) => !notColumns.has(name));
-  return (own.length === 1 ? own[0] : undefined) ?? expected ?? '';
+  const columnNames = Object.keys(row).filter((name) => !notColumns.has(name));
+  return (columnNames.length === 1 ? columnNames[0] : undefined) ?? expected ?? '';
 }
 
 /** The keys of a row that another name stands for: facets, and the columns of metrics as they are written. */
-function namesOfOthers(facets: readonly string[], rules: RowRules): ReadonlySet<string | undefined> {
+function collectOtherNames(facets: readonly string[], rules: RowRules): ReadonlySet<string | undefined> {
   return new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, ...rules.metrics.map(({ column }) => column)]);
 }
 
@@ -197,7 +202,11 @@ function namesOfOthers(facets: readonly string[], rules: RowRules): ReadonlySet<
  * The key of a row for the name of a column. Whether New Relic keeps the case of a function in its own key (`AVERAGE.duration`)
  * is not documented, so the only key that differs in its case alone is it.
  */
-function keyIn(row: Readonly<Record<string, unknown>>, name: string, others: ReadonlySet<string | undefined>): string {
+function findKey(
+  row: Readonly<Record<string, unknown>>,
+  name: string,
+  others: ReadonlySet<string | undefined>,
+): string {
   if (Object.hasOwn(row, name)) return name;
   const wanted = name.toLowerCase();
   const [key, another] = Object.keys(row).filter(
@@ -207,7 +216,7 @@ function keyIn(row: Readonly<Record<string, unknown>>, name: string, others: Rea
 }
 
 /** The numbers of a column in one row, by percentile where it has them; `isBad`: something else is in it. */
-export function numbersOf(
+export function readNumbers(
   written: unknown,
   scale: number,
   hasPercentiles: boolean,
@@ -215,7 +224,7 @@ export function numbersOf(
   readonly numbers: readonly (readonly [percentile: string | undefined, value: number])[];
   readonly isBad: boolean;
 } {
-  const value = numberOf(written, scale);
+  const value = scaleNumber(written, scale);
   if (value === null) return { numbers: [], isBad: false };
   if (value !== undefined) return { numbers: [[undefined, value]], isBad: false };
   // The keys of a histogram or of another object look like percentiles, too.
@@ -224,7 +233,7 @@ export function numbersOf(
   const numbers = new Map<string, number>();
   let isBad = false;
   for (const [key, each] of entries) {
-    const number = numberOf(each, scale);
+    const number = scaleNumber(each, scale);
     const percentile = String(Number(key));
     if (number === undefined) isBad = true;
     else if (number !== null && !numbers.has(percentile)) numbers.set(percentile, number);
@@ -237,7 +246,7 @@ function isPercentile(key: string): boolean {
 }
 
 /** The value of a series; null for an absent value, undefined for anything that is not a number. */
-function numberOf(written: unknown, scale: number): number | null | undefined {
+function scaleNumber(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;
   return isNumber(number) && isNumber(number * scale) ? number * scale : undefined;

@@ -2,6 +2,6 @@
 const QUOTED = /(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|\b\w+\(\)/g;
 
 /** New Relic's own words of a message: without what it quotes of a query, and so of users. */
-export function withoutQuotations(message: string): string {
+export function removeQuotations(message: string): string {
   return message.replace(QUOTED, ' ');
 }

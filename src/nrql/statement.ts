@@ -17,19 +17,19 @@ interface Statement {
     readonly call: string | undefined;
   }[];
   readonly facets: readonly {
-    readonly at: number;
+    readonly offset: number;
     /** The alias, or the attribute as it is written; undefined for a function without alias. */
     readonly name: string | undefined;
   }[];
   /** The first function of SELECT, in lower case, by which New Relic chooses facets; undefined without one. */
-  readonly firstCall: { readonly name: string; readonly at: number } | undefined;
+  readonly firstCall: { readonly name: string; readonly offset: number } | undefined;
   /** True where ORDER BY says which facets a LIMIT keeps. */
   readonly isOrdered: boolean;
 }
 
 /** A problem of a query, with its position in the text. */
 interface NrqlProblem {
-  readonly at: number;
+  readonly offset: number;
   readonly message: string;
 }
 
@@ -62,7 +62,7 @@ interface Token {
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
   /** A word as written; for `name` and `text` the content between the quotes, with escapes resolved. */
   readonly text: string;
-  readonly at: number;
+  readonly offset: number;
   readonly end: number;
 }
 
@@ -72,7 +72,7 @@ interface Group {
   /** The word before its parenthesis, which is the name of a function or an operator. */
   readonly word: Token | undefined;
   /** The offset of its opening parenthesis. */
-  readonly at: number;
+  readonly offset: number;
   /** The offset after its closing parenthesis. */
   end: number;
   readonly parts: TextPart[];
@@ -89,7 +89,7 @@ type TextPart = Token | Group;
 interface Clause {
   /** Its first word, in lower case; empty for the text before the first clause. */
   readonly word: string;
-  readonly at: number;
+  readonly offset: number;
   /** The parts between its commas; an entry may be empty. */
   readonly entries: TextPart[][];
 }
@@ -101,28 +101,28 @@ interface Clause {
 export function readStatement(query: string): Statement {
   if (query.length > LONGEST_QUERY) {
     const message = 'the query is longer than 65,536 characters: shorten it';
-    const problems = [{ at: LONGEST_QUERY, message }];
+    const problems = [{ offset: LONGEST_QUERY, message }];
     return { columns: [], facets: [], firstCall: undefined, isOrdered: false, problems };
   }
   const { tokens, problems } = scan(query);
   const first = tokens[0];
   if (first === undefined || !['select', 'from', 'with'].includes(wordOf(first) ?? '')) {
-    problems.push({ at: first?.at ?? 0, message: 'a query begins with SELECT, FROM or WITH' });
+    problems.push({ offset: first?.offset ?? 0, message: 'a query begins with SELECT, FROM or WITH' });
   }
   const outermost = readClauses(tokens, problems);
   const entriesOf = (word: string): TextPart[][] =>
     outermost.clauses
       .filter((clause) => clause.word === word)
       .flatMap(({ entries }) => entries.filter(({ length }) => length > 0));
-  const [firstCall] = entriesOf('select').flatMap((entry) => callsIn(withoutAlias(entry).parts).slice(0, 1));
+  const [firstCall] = entriesOf('select').flatMap((entry) => findCalls(splitAlias(entry).parts).slice(0, 1));
   return {
-    problems: problems.toSorted((a, b) => a.at - b.at),
+    problems: problems.toSorted((a, b) => a.offset - b.offset),
     firstCall,
     isOrdered: outermost.clauses.some(({ word }) => word === 'order'),
-    columns: entriesOf('select').map(columnOf),
+    columns: entriesOf('select').map(readColumn),
     facets: entriesOf('facet').map((entry) => {
-      const { parts, alias } = withoutAlias(entry);
-      return { at: entry[0]?.at ?? 0, name: alias ?? attributeOf(parts) };
+      const { parts, alias } = splitAlias(entry);
+      return { offset: entry[0]?.offset ?? 0, name: alias ?? attributeOf(parts) };
     }),
   };
 }
@@ -132,26 +132,26 @@ const LONGEST_QUERY = 65_536;
 
 /** Divides the tokens into groups and their clauses, and returns the outermost group; adds the problems found. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
-  const outermost = newGroup(undefined, undefined, 0);
-  const groups = groupsOf(tokens, outermost, problems);
+  const outermost = createGroup(undefined, undefined, 0);
+  const groups = readGroups(tokens, outermost, problems);
   for (const group of groups) {
-    group.clauses = clausesOf(group.parts);
+    group.clauses = splitClauses(group.parts);
     group.query = group.clauses.some(({ word }) => word === 'select') ? group : (group.outer?.query ?? outermost);
-    for (const { word, at } of group.clauses) {
+    for (const { word, offset } of group.clauses) {
       const message = REFUSED[word];
-      const isOwnTime = (word === 'since' || word === 'until') && mayHaveTime(group.query);
-      if (message !== undefined && !isOwnTime) problems.push({ at, message });
+      const isOwnTime = (word === 'since' || word === 'until') && allowsTime(group.query);
+      if (message !== undefined && !isOwnTime) problems.push({ offset, message });
       if (word !== 'limit') continue;
       group.query.hasLimit = true;
-      if (group.query === outermost) problems.push({ at, message: OUTERMOST_LIMIT });
+      if (group.query === outermost) problems.push({ offset, message: OUTERMOST_LIMIT });
     }
   }
   for (const { clauses, query } of groups) {
-    for (const { word, at, entries } of clauses) {
+    for (const { word, offset, entries } of clauses) {
       if (word !== 'facet') continue;
-      const sixth = entries[MAX_FACET_ATTRIBUTES]?.[0]?.at;
-      if (sixth !== undefined) problems.push({ at: sixth, message: SIXTH_FACET });
-      if (query !== outermost && query?.hasLimit === false) problems.push({ at, message: INNER_FACET });
+      const sixth = entries[MAX_FACET_ATTRIBUTES]?.[0]?.offset;
+      if (sixth !== undefined) problems.push({ offset: sixth, message: SIXTH_FACET });
+      if (query !== outermost && query?.hasLimit === false) problems.push({ offset, message: INNER_FACET });
     }
   }
   return outermost;
@@ -161,7 +161,7 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
  * True for a query inside SELECT or WHERE, which may have a time range of its own. One behind FROM has that of the outermost query
  * ("Subqueries in NRQL").
  */
-function mayHaveTime(query: Group): boolean {
+function allowsTime(query: Group): boolean {
   let group = query;
   while (group.clause === '' && group.outer !== undefined) group = group.outer;
   return group.clause === 'select' || group.clause === 'where';
@@ -179,7 +179,7 @@ export function readFragment(
   const [first] = tokens;
   if (first === undefined) return { problem: 'is empty' };
   if (hasComment) return { problem: 'has a comment' };
-  const bracket = unpairedBracket(tokens);
+  const bracket = findUnpairedBracket(tokens);
   if (bracket !== undefined) return { problem: `has a ${bracket} without its counterpart` };
   const { clauses } = readClauses(tokens, problems);
   const [problem] = problems;
@@ -190,7 +190,7 @@ export function readFragment(
   if (kind !== 'source' && others.length > 0) return { problem: `is not one ${kind}` };
   switch (kind) {
     case 'column':
-      return columnText(fragment, entry);
+      return readColumnText(fragment, entry);
     case 'source':
       return entries.every(isSource) ? { text: fragment } : { problem: 'does not name events, metrics or a subquery' };
     case 'condition':
@@ -203,17 +203,17 @@ export function readFragment(
 }
 
 /** The words and the names in backticks of a text. */
-export function namesIn(text: string): readonly string[] {
+export function listNames(text: string): readonly string[] {
   return scan(text).tokens.flatMap((token) => (token.kind === 'word' || token.kind === 'name' ? token.text : []));
 }
 
-function columnText(fragment: string, entry: readonly TextPart[]): ReturnType<typeof readFragment> {
+function readColumnText(fragment: string, entry: readonly TextPart[]): ReturnType<typeof readFragment> {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   if (as === -1) return { text: fragment };
-  const { alias } = withoutAlias(entry);
+  const { alias } = splitAlias(entry);
   if (as === 0 || alias === undefined || as !== entry.length - 2)
     return { problem: 'has an AS that gives no name to it' };
-  return { text: fragment.slice(0, entry[as]?.at).trimEnd() };
+  return { text: fragment.slice(0, entry[as]?.offset).trimEnd() };
 }
 
 /** True for the name of an event type, a subquery, or a lookup table. */
@@ -226,7 +226,7 @@ function isSource([first, second, ...others]: readonly TextPart[]): boolean {
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
 
 /** A bracket without its counterpart, closing or opening; undefined when all are paired. */
-function unpairedBracket(tokens: readonly Token[]): string | undefined {
+function findUnpairedBracket(tokens: readonly Token[]): string | undefined {
   const open: string[] = [];
   for (const { kind, text } of tokens) {
     if (kind !== 'symbol') continue;
@@ -237,46 +237,56 @@ function unpairedBracket(tokens: readonly Token[]): string | undefined {
 }
 
 /** All groups: the outermost first, then those in parentheses, in the order in which they open. */
-function groupsOf(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
+function readGroups(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
   const groups = [outermost];
   let group = outermost;
   for (const token of tokens) {
     if (token.kind === 'symbol' && token.text === '(') {
       const before = group.parts.at(-1);
       const isName = wordOf(before) !== undefined && !CLAUSES.has(wordOf(before) ?? '');
-      const inner = newGroup(group, isName && !isGroup(before) ? before : undefined, token.at);
+      const inner = createGroup(group, isName && !isGroup(before) ? before : undefined, token.offset);
       group.parts.push(inner);
       groups.push(inner);
       group = inner;
     } else if (token.kind === 'symbol' && token.text === ')') {
       if (group.outer === undefined) {
-        problems.push({ at: token.at, message: 'closes a parenthesis that is not open: remove it' });
+        problems.push({ offset: token.offset, message: 'closes a parenthesis that is not open: remove it' });
       } else {
         group.end = token.end;
         group = group.outer;
       }
     } else {
-      if (token.kind === 'symbol' && token.text === ';') problems.push({ at: token.at, message: SEMICOLON });
+      if (token.kind === 'symbol' && token.text === ';') problems.push({ offset: token.offset, message: SEMICOLON });
       group.parts.push(token);
     }
   }
   for (let open = group; open.outer !== undefined; open = open.outer) {
-    problems.push({ at: open.at, message: 'opens a parenthesis that is not closed: add another )' });
+    problems.push({ offset: open.offset, message: 'opens a parenthesis that is not closed: add another )' });
   }
   return groups;
 }
 
-function newGroup(outer: Group | undefined, word: Token | undefined, at: number): Group {
-  return { outer, word, at, end: at + 1, parts: [], clause: '', clauses: [], query: undefined, hasLimit: false };
+function createGroup(outer: Group | undefined, word: Token | undefined, offset: number): Group {
+  return {
+    outer,
+    word,
+    offset,
+    end: offset + 1,
+    parts: [],
+    clause: '',
+    clauses: [],
+    query: undefined,
+    hasLimit: false,
+  };
 }
 
-function clausesOf(parts: readonly TextPart[]): Clause[] {
-  const clauses: Clause[] = [{ word: '', at: 0, entries: [[]] }];
+function splitClauses(parts: readonly TextPart[]): Clause[] {
+  const clauses: Clause[] = [{ word: '', offset: 0, entries: [[]] }];
   for (const [index, part] of parts.entries()) {
     const word = wordOf(part) ?? '';
     const endsPair = PAIRED_CLAUSES.has(`${wordOf(parts[index - 1]) ?? ''} ${word}`);
     const beginsPair = PAIRED_CLAUSES.has(`${word} ${wordOf(parts[index + 1]) ?? ''}`);
-    if (!endsPair && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, at: part.at, entries: [[]] });
+    if (!endsPair && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, offset: part.offset, entries: [[]] });
     else if ('kind' in part && part.kind === 'symbol' && part.text === ',') clauses.at(-1)?.entries.push([]);
     else {
       if (isGroup(part)) part.clause = clauses.at(-1)?.word ?? '';
@@ -286,14 +296,14 @@ function clausesOf(parts: readonly TextPart[]): Clause[] {
   return clauses;
 }
 
-function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
-  const { parts, alias } = withoutAlias(entry);
+function readColumn(entry: readonly TextPart[]): Statement['columns'][number] {
+  const { parts, alias } = splitAlias(entry);
   const [name, call, ...others] = parts;
   return {
-    key: alias ?? keyOf(parts),
+    key: alias ?? deriveKey(parts),
     hasAlias: alias !== undefined,
-    percentiles: percentilesIn(parts),
-    isFiltered: callsIn(parts).some((each) => each.name === 'filter'),
+    percentiles: countPercentiles(parts),
+    isFiltered: findCalls(parts).some((each) => each.name === 'filter'),
     call: isGroup(call) && others.length === 0 ? wordOf(name) : undefined,
   };
 }
@@ -301,8 +311,8 @@ function columnOf(entry: readonly TextPart[]): Statement['columns'][number] {
 const PERCENTILE_FUNCTIONS = ['percentile', 'bucketpercentile'];
 
 /** `percentile(x)` without a list of percentiles gives the 95th. A `getField` around it takes one number out of them. */
-function percentilesIn(parts: readonly TextPart[]): number {
-  const counts = callsIn(parts)
+function countPercentiles(parts: readonly TextPart[]): number {
+  const counts = findCalls(parts)
     .filter(({ name, group }) => PERCENTILE_FUNCTIONS.includes(name) && !isInGetField(group))
     .map(({ group }) => Math.max(1, (group.clauses[0]?.entries.length ?? 0) - 1));
   return counts.reduce((most, count) => Math.max(most, count), 0);
@@ -316,20 +326,20 @@ function isInGetField({ outer }: Group): boolean {
 }
 
 /** The calls of functions at any depth, in the order of the text; names are in lower case. Those of a subquery are its own. */
-function callsIn(parts: readonly TextPart[]) {
-  const calls: { readonly name: string; readonly at: number; readonly group: Group }[] = [];
+function findCalls(parts: readonly TextPart[]) {
+  const calls: { readonly name: string; readonly offset: number; readonly group: Group }[] = [];
   const open = parts.toReversed();
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     if (!isGroup(part) || part.query === part) continue;
     const { word } = part;
-    if (word !== undefined) calls.push({ name: word.text.toLowerCase(), at: word.at, group: part });
+    if (word !== undefined) calls.push({ name: word.text.toLowerCase(), offset: word.offset, group: part });
     for (const inner of part.parts.toReversed()) open.push(inner);
   }
   return calls;
 }
 
 /** New Relic's key of a column without alias: `count`, `average.duration`, or the attribute itself. */
-function keyOf(parts: readonly TextPart[]): string | undefined {
+function deriveKey(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
   if (parts.length !== 2 || name === undefined || !isGroup(call)) return attributeOf(parts);
   const [argument = []] = call.clauses[0]?.entries ?? [];
@@ -349,7 +359,7 @@ function attributeOf(parts: readonly TextPart[]): string | undefined {
 }
 
 /** Splits an entry at `AS`. */
-function withoutAlias(entry: readonly TextPart[]) {
+function splitAlias(entry: readonly TextPart[]) {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   const alias = as === -1 ? undefined : entry[as + 1];
   if (alias === undefined || isGroup(alias) || alias.kind === 'symbol') return { parts: entry, alias: undefined };
@@ -389,20 +399,20 @@ function scan(query: string): {
   const tokens: Token[] = [];
   const problems: NrqlProblem[] = [];
   let hasComment = false;
-  for (const { 0: written, index: at, groups = {} } of query.matchAll(TOKEN)) {
+  for (const { 0: written, index: offset, groups = {} } of query.matchAll(TOKEN)) {
     const { space, word, line, block, ended, text, closed, name, shut } = groups;
-    const end = at + written.length;
+    const end = offset + written.length;
     hasComment ||= (line ?? block) !== undefined;
     if ((space ?? line ?? block) !== undefined) {
-      if (ended === '') problems.push({ at, message: 'begins a comment that does not end: close it with */' });
+      if (ended === '') problems.push({ offset, message: 'begins a comment that does not end: close it with */' });
     } else if ((text ?? name) !== undefined) {
       const isClosed = (closed ?? shut) !== undefined;
       const message = `opens a quote that is not closed: add another ${written.charAt(0)}`;
-      if (!isClosed) problems.push({ at, message });
+      if (!isClosed) problems.push({ offset, message });
       const inner = written.slice(1, isClosed ? -1 : undefined);
-      if (text === undefined) tokens.push({ kind: 'name', text: inner, at, end });
-      else tokens.push({ kind: 'text', text: inner.replace(/\\([^])/gu, '$1'), at, end });
-    } else tokens.push({ kind: word === undefined ? 'symbol' : 'word', text: written, at, end });
+      if (text === undefined) tokens.push({ kind: 'name', text: inner, offset, end });
+      else tokens.push({ kind: 'text', text: inner.replace(/\\([^])/gu, '$1'), offset, end });
+    } else tokens.push({ kind: word === undefined ? 'symbol' : 'word', text: written, offset, end });
   }
   return { tokens, problems, hasComment };
 }

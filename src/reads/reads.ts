@@ -100,6 +100,6 @@ export const FIRST_OF = Object.fromEntries(
  * A group for people who read of its calls, interval and state: those of custom metrics are of lists of names, because the values
  * come with the metric data of applications and hosts.
  */
-export function groupInWords(group: Group): string {
+export function describeGroup(group: Group): string {
   return group === 'custom_metrics' ? 'custom_metrics (names)' : group;
 }

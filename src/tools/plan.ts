@@ -11,7 +11,7 @@ import { WINDOW_FAMILIES } from '../metrics/windowFamilies.ts';
 import { readStatement } from '../nrql/statement.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, percent } from '../text/wording.ts';
-import { FIRST_OF, groupInWords, GROUPS, type Group } from '../reads/reads.ts';
+import { FIRST_OF, describeGroup, GROUPS, type Group } from '../reads/reads.ts';
 import { ExitStatus, withColours } from '../cli/process.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { sumOf } from './grouping.ts';
@@ -105,7 +105,7 @@ function totalInWords({ accounts, callsPerMinute, counted: ofData, series }: Ret
 function asTable(plan: ReturnType<typeof planOf>): string {
   const { account, groups, callsPerMinute, budget, counted: ofData, series, advice, stretch } = plan;
   const rows = groups.map((group) => [
-    groupInWords(group.group),
+    describeGroup(group.group),
     group.callsPerMinute.toFixed(2),
     percent(group.share),
     duration(group.intervalSeconds),

@@ -1,7 +1,7 @@
 import type { Plan } from '../collect/schedule/due.ts';
 import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
-import { groupInWords, type Group } from '../reads/reads.ts';
+import { describeGroup, type Group } from '../reads/reads.ts';
 import { percent, withCommas } from '../text/wording.ts';
 import { grouped, sumOf } from './grouping.ts';
 
@@ -53,10 +53,10 @@ export function scannedInWords(scanned: readonly ScannedMinutes[]): readonly str
   const [most] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (most === undefined) return [];
   const groups = Array.from(
-    grouped(scanned, ({ group }) => groupInWords(group)),
+    grouped(scanned, ({ group }) => describeGroup(group)),
     ([group, rows]) => `${group} ${minutesInWords(totalOf(rows))}`,
   ).join(', ');
-  const subject = [groupInWords(most.group), most.name ?? []].flat().join(' ');
+  const subject = [describeGroup(most.group), most.name ?? []].flat().join(' ');
   return [
     `Data read: ${minutesInWords(totalOf(scanned))} minutes of data per minute (${groups}), which price plans by compute bill.`,
     `Most expensive: ${subject}, ${minutesInWords(most.minutes)} (${percent(most.minutes / totalOf(scanned))}).`,

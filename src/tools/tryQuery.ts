@@ -16,7 +16,7 @@ import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/q
 import { packSamples, writeLabels } from '../metrics/writeSamples.ts';
 import { Secrets } from '../log/secrets.ts';
 import { Facets } from '../nrql/facets.ts';
-import { columnProblems, isRecord, readRows } from '../nrql/queryRows.ts';
+import { describeColumnProblems, isRecord, readRows } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError, withColours } from '../cli/process.ts';
@@ -55,7 +55,7 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
       const rows = counted(result.rows.length, 'row');
       process.stderr.write(`${rows}, from ${formatMinute(from)} to ${formatMinute(to)}\n`);
       const published = publishedBy(account.config, definition, result);
-      for (const problem of columnProblems(published.reading)) {
+      for (const problem of describeColumnProblems(published.reading)) {
         process.stderr.write(withColours(`warning: the query has ${problem}\n`, process.stderr));
       }
       const formats = {
@@ -92,11 +92,11 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window, del
   const account = requireSingleAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) {
-    const isTime = nrql !== undefined && /^(?:since|until)\b/i.test(nrql.slice(problem.at));
+    const isTime = nrql !== undefined && /^(?:since|until)\b/i.test(nrql.slice(problem.offset));
     const message = isTime
       ? 'the time of a query is set by flags: remove it, and give --window and --delay'
       : problem.message;
-    throw new UsageError(`the query, character ${problem.at + 1}: ${message}`);
+    throw new UsageError(`the query, character ${problem.offset + 1}: ${message}`);
   }
   if (account.api === 'rest' && account.account_id === undefined) {
     throw new UsageError(`account ${account.name} needs account_id: queries are read through NerdGraph`);
@@ -141,7 +141,7 @@ function rowTable(definition: QueryDefinition, result: QueryResult): string {
         }));
   });
   const lines = rows.map((row, index) => [
-    ...(facets.labelsOf(row) ?? []),
+    ...(facets.readLabels(row) ?? []),
     ...columns.map(({ values }) => cell(values[index])),
   ]);
   const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns.map((each) => each.heading)];

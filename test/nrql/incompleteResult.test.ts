@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { INCOMPLETE, incompleteWords, messagesIn } from '../../src/nrql/incompleteResult.ts';
+import { INCOMPLETE, findIncompleteMessage, readMessages } from '../../src/nrql/incompleteResult.ts';
 
 const SUBQUERY = 'Subquery may have reached the maximum result member limit, which may cause an incomplete result.';
 
@@ -69,17 +69,17 @@ const OTHER: readonly string[] = [
 
 describe('a message beside good rows', () => {
   it.each(SAID)('says that the result is not whole: %s', (message, about) => {
-    expect(incompleteWords([message], false)).toBe(message);
-    expect(incompleteWords([message], true)).toBe(about === 'rows' ? undefined : message);
+    expect(findIncompleteMessage([message], false)).toBe(message);
+    expect(findIncompleteMessage([message], true)).toBe(about === 'rows' ? undefined : message);
   });
 
   it.each(OTHER)('says nothing of that: %s', (message) => {
-    expect(incompleteWords([message], false)).toBeUndefined();
+    expect(findIncompleteMessage([message], false)).toBeUndefined();
   });
 
   it('is found behind others', () => {
-    expect(incompleteWords([...OTHER, SUBQUERY], false)).toBe(SUBQUERY);
-    expect(incompleteWords(['Results limited to 5000 rows', SUBQUERY], true)).toBe(SUBQUERY);
+    expect(findIncompleteMessage([...OTHER, SUBQUERY], false)).toBe(SUBQUERY);
+    expect(findIncompleteMessage(['Results limited to 5000 rows', SUBQUERY], true)).toBe(SUBQUERY);
   });
 
   it('is compared with rows that each have a source', () => {
@@ -88,14 +88,15 @@ describe('a message beside good rows', () => {
 
   it('is one plain line, and anything that is no text is none', () => {
     const result = { metadata: { messages: ['two\n lines\u0007', 7, null, '  ', 'x'.repeat(20_000)] } };
-    expect(messagesIn(result)).toEqual(['two lines', 'x'.repeat(10_000)]);
-    for (const each of [{}, { metadata: null }, { metadata: { messages: 'x' } }]) expect(messagesIn(each)).toEqual([]);
+    expect(readMessages(result)).toEqual(['two lines', 'x'.repeat(10_000)]);
+    for (const each of [{}, { metadata: null }, { metadata: { messages: 'x' } }])
+      expect(readMessages(each)).toEqual([]);
   });
 
   it('is compared in time that its length does not multiply', () => {
     const long = Array.from({ length: 20 }, () => 'result partial facets limit '.repeat(400).slice(0, 10_000));
     const started = performance.now();
-    incompleteWords([...long, 'results '.repeat(1_250), 'facets '.repeat(1_400)], true);
+    findIncompleteMessage([...long, 'results '.repeat(1_250), 'facets '.repeat(1_400)], true);
     expect(performance.now() - started).toBeLessThan(2_000);
   });
 });

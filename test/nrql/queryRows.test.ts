@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnProblems, readRows, UnreadableRows, whyIncomplete } from '../../src/nrql/queryRows.ts';
+import { describeColumnProblems, readRows, UnreadableRows, explainIncomplete } from '../../src/nrql/queryRows.ts';
 import type { QueryRows, RowRules } from '../../src/nrql/queryRows.ts';
 
 const PLAIN = { scale: 1, hasPercentiles: false, isFiltered: false };
@@ -136,7 +136,8 @@ describe('the value of a row', () => {
     const found = read([{ facet: '7', region: 7, ...columns, more: 1 }], only).series[0]?.[0]?.value;
     expect(found).toBe(column === 'A' ? 3 : value);
     const failAt = { value: column, at_least: 1 };
-    const judged = () => whyIncomplete(resultOf([{ region: 7, ...columns }], ['region']), { ...one, metrics, failAt });
+    const judged = () =>
+      explainIncomplete(resultOf([{ region: 7, ...columns }], ['region']), { ...one, metrics, failAt });
     if (value === undefined) expect(judged).toThrow(UnreadableRows);
     else expect(judged()).toContain(`is ${String(value)} in all rows`);
   });
@@ -231,7 +232,7 @@ describe('the value of a row', () => {
     [[{}], undefined, ['rows without a number in its only column: the rows have no columns']],
   ])('that is missing in %j is told in words', (rows, column, problems) => {
     const reading = read(rows, { ...none, metrics: [{ ...PLAIN, column }] });
-    expect(columnProblems(reading)).toEqual(problems);
+    expect(describeColumnProblems(reading)).toEqual(problems);
   });
 
   it('counts a row with several bad columns once', () => {
@@ -275,23 +276,23 @@ describe('a result that is not whole', () => {
     Array.from({ length: count }, (_, n) => ({ facet: String(n), incidents: 1 }));
 
   it('has as many rows as the service gives, unless "limit" asks for that', () => {
-    expect(whyIncomplete(resultOf(rows(5_000)), one)).toContain('5000 rows');
-    expect(whyIncomplete(resultOf(rows(4_999)), one)).toBeUndefined();
-    expect(whyIncomplete(resultOf(rows(5_000)), { ...one, limit: 5_000 })).toBeUndefined();
+    expect(explainIncomplete(resultOf(rows(5_000)), one)).toContain('5000 rows');
+    expect(explainIncomplete(resultOf(rows(4_999)), one)).toBeUndefined();
+    expect(explainIncomplete(resultOf(rows(5_000)), { ...one, limit: 5_000 })).toBeUndefined();
   });
 
   it.each([[{ count: 1 }], [[{ count: 0 }, { count: -2 }]], [{ a: { '95': 0.5 } }], [{ a: [[{ b: 1 }]] }]])(
     'has something in otherResult: %j',
     (otherResult) => {
-      expect(whyIncomplete(resultOf([], [], otherResult), one)).toContain('left rows out');
-      expect(whyIncomplete(resultOf([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
+      expect(explainIncomplete(resultOf([], [], otherResult), one)).toContain('left rows out');
+      expect(explainIncomplete(resultOf([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
     },
   );
 
   it.each([[undefined], [null], [{ count: 0, 'average.x': null }], [[{ count: 0 }]], [{ name: 'x' }]])(
     'is not one with otherResult %j',
     (otherResult) => {
-      expect(whyIncomplete(resultOf([], [], otherResult), one)).toBeUndefined();
+      expect(explainIncomplete(resultOf([], [], otherResult), one)).toBeUndefined();
     },
   );
 
@@ -299,20 +300,20 @@ describe('a result that is not whole', () => {
     const saying = (message: string): QueryRows => ({ ...resultOf(rows(3)), messages: ['rolled up', message] });
     const partial = saying('Only partial results are available');
     const cut = saying('Results limited to 5000 rows');
-    expect(whyIncomplete(partial, one)).toContain('says New Relic: Only partial results are available');
-    expect(whyIncomplete(partial, { ...one, limit: 20 })).toContain('partial');
-    expect(whyIncomplete(cut, one)).toContain('5000 rows');
-    expect(whyIncomplete(cut, { ...one, limit: 20 })).toBeUndefined();
-    expect(whyIncomplete(saying('cached'), one)).toBeUndefined();
+    expect(explainIncomplete(partial, one)).toContain('says New Relic: Only partial results are available');
+    expect(explainIncomplete(partial, { ...one, limit: 20 })).toContain('partial');
+    expect(explainIncomplete(cut, one)).toContain('5000 rows');
+    expect(explainIncomplete(cut, { ...one, limit: 20 })).toBeUndefined();
+    expect(explainIncomplete(saying('cached'), one)).toBeUndefined();
   });
 
   it('has as much in the column of fail_at, in all rows together', () => {
     const failAt = { value: 'incidents', at_least: 20 };
-    expect(whyIncomplete(resultOf(rows(19)), { ...one, failAt })).toBeUndefined();
-    expect(whyIncomplete(resultOf(rows(20)), { ...one, failAt })).toContain('20');
-    expect(whyIncomplete(resultOf(rows(20)), { ...one, failAt, limit: 20 })).toContain('20');
-    expect(whyIncomplete(resultOf([]), { ...one, failAt })).toBeUndefined();
-    expect(() => whyIncomplete(resultOf(rows(1)), { ...one, failAt: { value: 'x', at_least: 1 } })).toThrow(
+    expect(explainIncomplete(resultOf(rows(19)), { ...one, failAt })).toBeUndefined();
+    expect(explainIncomplete(resultOf(rows(20)), { ...one, failAt })).toContain('20');
+    expect(explainIncomplete(resultOf(rows(20)), { ...one, failAt, limit: 20 })).toContain('20');
+    expect(explainIncomplete(resultOf([]), { ...one, failAt })).toBeUndefined();
+    expect(() => explainIncomplete(resultOf(rows(1)), { ...one, failAt: { value: 'x', at_least: 1 } })).toThrow(
       UnreadableRows,
     );
   });

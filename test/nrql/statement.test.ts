@@ -4,7 +4,7 @@ import { readStatement } from '../../src/nrql/statement.ts';
 
 /** The words of the text at which something is wrong. */
 function refusedAt(query: string): string[] {
-  return readStatement(query).problems.map(({ at }) => /^\S+/.exec(query.slice(at))?.[0] ?? '');
+  return readStatement(query).problems.map(({ offset }) => /^\S+/.exec(query.slice(offset))?.[0] ?? '');
 }
 
 const columnsOf = (query: string): unknown[] => readStatement(query).columns.map(({ key }) => key);
@@ -13,7 +13,9 @@ const facetsOf = (query: string): unknown[] => readStatement(query).facets.map((
 it('a query of more than 65,536 characters is refused unread', () => {
   const problems = (length: number) => readStatement('SELECT 1 FROM A '.padEnd(length, ')')).problems;
   expect(problems(65_536)[0]?.message).toMatch(/parenthesis/);
-  expect(problems(65_537)).toEqual([{ at: 65_536, message: 'the query is longer than 65,536 characters: shorten it' }]);
+  expect(problems(65_537)).toEqual([
+    { offset: 65_536, message: 'the query is longer than 65,536 characters: shorten it' },
+  ]);
 });
 
 /** Subqueries of SELECT and WHERE, which may have a time range of their own. */
@@ -159,7 +161,7 @@ describe('the columns', () => {
     ['SELECT max(n) FROM (SELECT sum(a) AS n FROM T)', ['max', 7]],
   ])('tells the first function of %s', (query, expected) => {
     const { firstCall } = readStatement(query);
-    expect([firstCall?.name, firstCall?.at]).toEqual(expected);
+    expect([firstCall?.name, firstCall?.offset]).toEqual(expected);
   });
 });
 
@@ -190,7 +192,7 @@ describe('any text', () => {
   it('never throws, and tells places within it, in its order', () => {
     fc.assert(
       fc.property(text, (query) => {
-        const places = readStatement(query).problems.map(({ at }) => at);
+        const places = readStatement(query).problems.map(({ offset }) => offset);
         expect(places.every((at) => at >= 0 && at <= query.length)).toBe(true);
         expect(places).toEqual(places.toSorted((a, b) => a - b));
       }),

@@ -1,4 +1,4 @@
-import { columnsOf } from '../../src/api/rest/restColumns.ts';
+import { toColumns } from '../../src/api/rest/restColumns.ts';
 import type { Columns } from '../../src/formulas/metricInputs.ts';
 
 /** Values of a metric in the names and units of the REST interface, as its reader gives them; undefined ones are unreadable. */
@@ -8,7 +8,7 @@ export function inColumns(
   seconds = 1800,
 ): Columns {
   const known = Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== undefined);
-  return columnsOf(metric, { from: 0, to: seconds, values: Object.fromEntries(known) });
+  return toColumns(metric, { from: 0, to: seconds, values: Object.fromEntries(known) });
 }
 
 /** The same of several metrics. */

@@ -7,15 +7,15 @@ import type { CallObserver, CallOptions, RateLimiter } from '../upstreamReader.t
 import { inSlices } from '../../eventLoop/turns.ts';
 import {
   decodeText,
-  overloadOf,
+  findOverload,
   parseResponse,
-  refusalOf,
+  readRefusal,
   type ResponsePolicy,
   type JsonResponse,
   type ReceivedResponse,
 } from './response.ts';
 import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
-import { exchange, firstHeader, resolve, urlOf, type Address, type Request } from './exchange.ts';
+import { exchange, firstHeader, resolve, toUrl, type Address, type Request } from './exchange.ts';
 import { Discarded } from './validation.ts';
 
 const FIRST_CEILING_MS = 500;
@@ -26,7 +26,7 @@ export function retryDelay(attempt: number, random: () => number): number {
   return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING_MS, HIGHEST_CEILING_MS));
 }
 
-const SAID_INTERVAL_MS = 3_600_000;
+const REPORT_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
 /** A patient caller repeats one call after at most this number of overloads; these repeats do not count as retries. */
 const MAX_OVERLOADS = 20;
@@ -68,7 +68,7 @@ export class Client {
   /** The number of responses that wait to be parsed. */
   #unparsed = 0;
   /** Times of the last report of what is said once an hour, by endpoint and what it is. */
-  readonly #saidTimes = new Map<string, number>();
+  readonly #reportTimes = new Map<string, number>();
 
   /** @throws Error when the proxy's address cannot be used */
   constructor(options: ClientOptions) {
@@ -111,23 +111,23 @@ export class Client {
     } finally {
       for (const { reason, words } of discarded.summaries()) {
         const message = this.#report(endpoint, new CallFailure(reason, words));
-        if (this.#isToBeSaid(`${endpoint} ${reason}`)) this.#options.observer.leftOut(endpoint, reason, message);
+        if (this.#isReportDue(`${endpoint} ${reason}`)) this.#options.observer.leftOut(endpoint, reason, message);
       }
     }
   }
 
   /** Reports a message from New Relic about a successful response, at most once an hour for each endpoint. */
   serviceMessage(endpoint: string, summary: string): void {
-    if (!this.#isToBeSaid(endpoint)) return;
+    if (!this.#isReportDue(endpoint)) return;
     // The key is hidden before the text is cut, because the cut could leave half of the key.
     this.#options.observer.serviceMessage(endpoint, this.#options.secrets.mask(summary).slice(0, LONGEST_MESSAGE));
   }
 
   /** True once an hour for each thing to say. */
-  #isToBeSaid(what: string): boolean {
+  #isReportDue(what: string): boolean {
     const now = this.#options.monotonic();
-    if (now - (this.#saidTimes.get(what) ?? -Infinity) < SAID_INTERVAL_MS) return false;
-    this.#saidTimes.set(what, now);
+    if (now - (this.#reportTimes.get(what) ?? -Infinity) < REPORT_INTERVAL_MS) return false;
+    this.#reportTimes.set(what, now);
     return true;
   }
 
@@ -155,7 +155,7 @@ export class Client {
       if (result.circumstances.isAnswer === true) this.#health.recordAnswer();
       let delay = 0;
       if (result.circumstances.overload === undefined) {
-        const mayRetry = isRetried(result, policy, call) && failures < maxRetries;
+        const mayRetry = allowsRetry(result, policy, call) && failures < maxRetries;
         if (!mayRetry || this.isFailing(call)) throw failed;
         delay = retryDelay(failures, random);
         failures += 1;
@@ -209,10 +209,10 @@ export class Client {
       const received = await this.#exchange(endpoint, request, policy.bounds.bytes, call.signal);
       const { status, headers, receivedAt } = received;
       if (status >= 300) {
-        const redirectedTo = httpsUpgrade(request, status, firstHeader(headers, 'location'));
+        const redirectedTo = findHttpsUpgrade(request, status, firstHeader(headers, 'location'));
         if (redirectedTo !== undefined) return { redirectedTo };
-        overload = overloadOf(status, headers, receivedAt);
-        throw await refusalOf(received, policy, overload);
+        overload = findOverload(status, headers, receivedAt);
+        throw await readRefusal(received, policy, overload);
       }
       const { mayBeOverload } = policy;
       if (mayBeOverload === undefined) return { response: readLater(received, policy) };
@@ -301,7 +301,7 @@ async function readLater(received: ReceivedResponse, policy: ResponsePolicy, dec
   return parseResponse(received, text, policy);
 }
 
-function isRetried(
+function allowsRetry(
   { reason, circumstances: { retriable } }: CallFailure,
   { retries }: ResponsePolicy,
   { patient }: CallOptions,
@@ -315,9 +315,9 @@ function isRetried(
  * the `Location` header (its page "301 response for REST API calls"), whose scheme does not matter: the published example has
  * `http`. Undefined for any other redirect: the key is sent to no other host.
  */
-export function httpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
+export function findHttpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
   if (status !== 301 || !address.origin.startsWith('http:')) return undefined;
-  const requested = urlOf(address);
+  const requested = toUrl(address);
   const target = resolve(location, requested);
   if (target?.hostname !== requested.hostname || !['http:', 'https:'].includes(target.protocol)) return undefined;
   target.protocol = 'https:';

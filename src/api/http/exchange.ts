@@ -25,7 +25,7 @@ export interface Address {
   readonly path: string;
 }
 
-export function urlOf({ origin, path }: Address): URL {
+export function toUrl({ origin, path }: Address): URL {
   return new URL(origin + path);
 }
 
@@ -94,7 +94,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#signal = signal;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(() => this.#late(), limits.timeoutMs);
+    this.#timer = setTimeout(() => this.#failLate(), limits.timeoutMs);
     signal.addEventListener('abort', this.#stop);
     if (signal.aborted) this.#stop();
   }
@@ -121,10 +121,10 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#headers = headers;
     if (this.#isError) {
       clearTimeout(this.#timer);
-      const left = this.#limits.timeoutMs - (performance.now() - this.#started);
-      this.#timer = setTimeout(() => this.#cut(), Math.min(ERROR_BODY_MS, left));
+      const remainingMs = this.#limits.timeoutMs - (performance.now() - this.#started);
+      this.#timer = setTimeout(() => this.#cutErrorBody(), Math.min(ERROR_BODY_MS, remainingMs));
     } else if (Number(headers['content-length']) > this.#limits.maxBytes) {
-      this.#tooLarge();
+      this.#failTooLarge();
     }
   }
 
@@ -133,9 +133,9 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length;
     this.#chunks.push(chunk);
     if (this.#isError) {
-      if (this.#bytes > ERROR_BODY_BYTES) this.#cut();
+      if (this.#bytes > ERROR_BODY_BYTES) this.#cutErrorBody();
     } else if (this.#bytes > this.#limits.maxBytes) {
-      this.#tooLarge();
+      this.#failTooLarge();
     }
   }
 
@@ -151,23 +151,23 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isError) this.#cut();
-    else this.#abort(networkFailure(error, this.#status));
+    if (this.#isError) this.#cutErrorBody();
+    else this.#abort(explainNetworkError(error, this.#status));
   }
 
-  #late(): void {
+  #failLate(): void {
     const what = this.#status === undefined ? 'no response' : 'no whole response';
     const words = `${what} within ${this.#limits.timeoutMs / 1000} s`;
     this.#abort(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
   }
 
-  #tooLarge(): void {
+  #failTooLarge(): void {
     const words = `the response is larger than ${this.#limits.maxBytes} bytes`;
     this.#abort(new CallFailure('too_large', words, { status: this.#status }));
   }
 
   /** The status alone is enough: an error response counts as read even if its body is incomplete. */
-  #cut(): void {
+  #cutErrorBody(): void {
     this.onResponseEnd();
     this.#hangUp(new Error('the rest of the error body is not read'));
   }
@@ -211,11 +211,11 @@ const UNTRUSTED =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
 
 /** The failure for an error of the system, TLS or the HTTP library, which never has parts of requests or responses. */
-function networkFailure(error: Error, status: number | undefined): CallFailure {
-  const root = rootCause(error);
+function explainNetworkError(error: Error, status: number | undefined): CallFailure {
+  const root = findRootCause(error);
   const { code = '', name, message } = root;
   const words = TRANSIENT[code];
-  if (words !== undefined) return new CallFailure('network', words + peer(root), { status, retriable: true });
+  if (words !== undefined) return new CallFailure('network', words + describePeer(root), { status, retriable: true });
   if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
     return new CallFailure('timeout', 'no connection in time', { retriable: true });
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
@@ -239,17 +239,17 @@ function networkFailure(error: Error, status: number | undefined): CallFailure {
 }
 
 /** The outermost error in the chain of causes that has a code: those around it say only that a tunnel or connection failed. */
-function rootCause(error: Error): Parameters<typeof peer>[0] {
+function findRootCause(error: Error): Parameters<typeof describePeer>[0] {
   let each: unknown = error;
   while (each instanceof Error) {
-    const { code, cause, name }: Parameters<typeof peer>[0] = each;
+    const { code, cause, name }: Parameters<typeof describePeer>[0] = each;
     if ((code !== undefined && code !== 'UND_ERR_PRX_TLS') || name === 'HTTPParserError') return each;
     each = each instanceof AggregateError ? each.errors[0] : cause;
   }
   return error;
 }
 
-function peer({
+function describePeer({
   code,
   address,
   port,

@@ -30,17 +30,17 @@ export interface ProxySettings {
  * Plain HTTP needs no proxy: it is for addresses of this machine.
  */
 export function readProxySettings(environment: Environment): ProxySettings {
-  const proxy = variableOf(environment, 'https_proxy');
+  const proxy = readVariable(environment, 'https_proxy');
   if (proxy === undefined) {
-    const other = variableOf(environment, 'all_proxy');
+    const other = readVariable(environment, 'all_proxy');
     const message = 'is not read, so that every call goes directly: set HTTPS_PROXY';
     const warnings = other === undefined ? [] : [{ variable: other.name, message }];
     return { proxy: undefined, isExcluded: () => true, fault: undefined, warnings };
   }
-  const exclusion = variableOf(environment, 'no_proxy');
+  const exclusion = readVariable(environment, 'no_proxy');
   const { isExcluded, unknown } = parseNoProxy(exclusion?.text ?? '');
   const parsed = parseProxy(proxy.text);
-  const warnings = [proxy, exclusion].flatMap((each) => differenceOf(environment, each));
+  const warnings = [proxy, exclusion].flatMap((each) => findDifference(environment, each));
   for (const entry of unknown) {
     // An entry with a user name may have a password too.
     const shown = entry.includes('@') ? 'one with "@"' : JSON.stringify(entry);
@@ -56,7 +56,7 @@ export function readProxySettings(environment: Environment): ProxySettings {
 const FORMS = 'write names, .example.com, *.example.com, addresses or ranges such as 10.0.0.0/8, with commas between';
 
 /** A variable whose name is in lower case, else in upper case. One without text counts as not set. */
-function variableOf(environment: Environment, lower: string): { name: string; text: string } | undefined {
+function readVariable(environment: Environment, lower: string): { name: string; text: string } | undefined {
   for (const name of [lower, lower.toUpperCase()]) {
     const text = environment[name]?.trim() ?? '';
     if (text !== '') return { name, text };
@@ -65,7 +65,7 @@ function variableOf(environment: Environment, lower: string): { name: string; te
 }
 
 /** A warning where both cases of a variable have different texts: curl and Go then disagree. */
-function differenceOf(environment: Environment, used: { name: string; text: string } | undefined): ProxyRemark[] {
+function findDifference(environment: Environment, used: { name: string; text: string } | undefined): ProxyRemark[] {
   const upper = used?.name.toUpperCase() ?? '';
   const other = environment[upper]?.trim() ?? '';
   if (used === undefined || upper === used.name || other === '' || other === used.text) return [];
@@ -90,12 +90,12 @@ function parseProxy(text: string): Proxy | { readonly problem: string } {
   if (/@/.test(`${url.pathname}${url.search}${url.hash}`)) {
     return { problem: 'has a "/", "?" or "#" in its user name or password: write %2F, %3F or %23 instead' };
   }
-  const credentials = credentialsOf(url);
+  const credentials = readCredentials(url);
   if ('problem' in credentials) return credentials;
   return { url: new URL(url.origin), authorization: credentials.authorization };
 }
 
-function credentialsOf({ username, password }: URL): Pick<Proxy, 'authorization'> | { readonly problem: string } {
+function readCredentials({ username, password }: URL): Pick<Proxy, 'authorization'> | { readonly problem: string } {
   if (username === '' && password === '') return { authorization: undefined };
   try {
     const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
@@ -134,27 +134,27 @@ const DOMAIN = /^(\*?\.)?((?:[a-z0-9_-]+\.)*(?![0-9]+$)[a-z0-9_-]+)$/;
 function parseEntry(entry: string): Rule | undefined {
   if (entry === '*') return () => true;
   const range = /^(.+)\/([0-9]{1,3})$/.exec(entry);
-  if (range !== null) return rangeRule(range[1] ?? '', Number(range[2]));
+  if (range !== null) return createRangeRule(range[1] ?? '', Number(range[2]));
   const [, inBrackets, portOfAddress] = BRACKETS.exec(entry) ?? [];
   const [, plain = entry, portOfName] = isIP(entry) === 0 ? (WITH_PORT.exec(entry) ?? []) : [];
   const port = portOfAddress ?? portOfName;
   if (inBrackets !== undefined && isIP(inBrackets) !== 6) return undefined;
-  const rule = hostRule(inBrackets ?? plain);
+  const rule = createHostRule(inBrackets ?? plain);
   return rule === undefined || port === undefined
     ? rule
     : (host, actual) => actual === String(Number(port)) && rule(host, actual);
 }
 
-function hostRule(host: string): Rule | undefined {
+function createHostRule(host: string): Rule | undefined {
   const kind = isIP(host);
-  if (kind !== 0) return rangeRule(host, kind === 4 ? 32 : 128);
+  if (kind !== 0) return createRangeRule(host, kind === 4 ? 32 : 128);
   const [, before = '', written = ''] = /^(\*?\.)?([\w.\-\u{80}-\u{10ffff}]+?)\.?$/u.exec(host) ?? [];
   const [, prefix, name] = DOMAIN.exec(before + domainToASCII(written)) ?? [];
   if (name === undefined) return undefined;
   return (actual) => actual.endsWith(`.${name}`) || (prefix !== '*.' && actual === name);
 }
 
-function rangeRule(address: string, bits: number): Rule | undefined {
+function createRangeRule(address: string, bits: number): Rule | undefined {
   const kind = isIP(address);
   if (kind === 0 || bits > (kind === 4 ? 32 : 128) || address.includes('%')) return undefined;
   const range = new BlockList();

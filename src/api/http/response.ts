@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { firstHeader, resolve, urlOf, type Address, type RawResponse, type ResponseHeaders } from './exchange.ts';
-import { hasMembers, isList, type Json } from './validation.ts';
+import { firstHeader, resolve, toUrl, type Address, type RawResponse, type ResponseHeaders } from './exchange.ts';
+import { isObject, isList, type Json } from './validation.ts';
 import { CallFailure, type FailureReason, type Overload } from '../upstreamError.ts';
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 import { cutAtWord } from '../../text/wording.ts';
@@ -69,31 +69,31 @@ const PAYMENT_REQUIRED = 402;
  *
  * @param now Unix milliseconds of the wall clock
  */
-export function overloadOf(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
+export function findOverload(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
   if (status === PAYMENT_REQUIRED) return { waitMs: undefined };
   if (status !== 429 && !(status === 503 && firstHeader(headers, 'retry-after') !== undefined)) return undefined;
-  return announced(headers, now);
+  return readAnnouncedOverload(headers, now);
 }
 
 /** The overload of a response whose body reports one, for any status; `now` is Unix milliseconds of the wall clock. */
-function announced(headers: ResponseHeaders, now: number): Overload {
+function readAnnouncedOverload(headers: ResponseHeaders, now: number): Overload {
   const times = [
-    retryAfterTime(firstHeader(headers, 'retry-after'), now),
-    1000 * decimal(firstHeader(headers, 'x-ratelimit-reset')),
-    1000 * decimal(firstHeader(headers, 'newrelic-overloadprotection-reset')),
+    parseRetryAfter(firstHeader(headers, 'retry-after'), now),
+    1000 * parseDecimal(firstHeader(headers, 'x-ratelimit-reset')),
+    1000 * parseDecimal(firstHeader(headers, 'newrelic-overloadprotection-reset')),
   ].filter((time) => time > now);
   return { waitMs: times.length === 0 ? undefined : Math.max(...times) - now };
 }
 
-function retryAfterTime(text = '', now: number): number {
-  const seconds = decimal(text);
+function parseRetryAfter(text = '', now: number): number {
+  const seconds = parseDecimal(text);
   if (!Number.isNaN(seconds)) return now + seconds * 1000;
   // HTTP has three date formats. Only the asctime format has no zone, and all three are GMT.
   return Date.parse(/GMT|UTC|[+-]\d{4}$/.test(text) ? text : `${text} GMT`);
 }
 
 /** NaN for any other text. */
-function decimal(text = ''): number {
+function parseDecimal(text = ''): number {
   return /^\d{1,12}(\.\d+)?$/.test(text) ? Number(text) : NaN;
 }
 
@@ -116,7 +116,7 @@ const USED_UP =
   "the account's plan, or a compute limit of the key's user, refuses the call; New Relic's page Compute Budgets says which";
 
 /** Server errors may be transient, except 501 (not supported) and an overload, which has its own time to wait. */
-function statusFailure(
+function explainStatus(
   { address, status, headers }: ReceivedResponse,
   title: string | undefined,
   overload: Overload | undefined,
@@ -124,7 +124,7 @@ function statusFailure(
   const reason = reasonOf(status);
   if (reason === 'redirect') {
     // Only the origin is shown, because the rest of the address may contain anything, secrets included.
-    const target = resolve(firstHeader(headers, 'location'), urlOf(address))?.origin;
+    const target = resolve(firstHeader(headers, 'location'), toUrl(address))?.origin;
     const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
     return new CallFailure(reason, words, { status });
   }
@@ -138,22 +138,22 @@ function statusFailure(
 }
 
 /** The failure that a body reports, which is possible even with status 200. */
-function bodyFailure(body: Json, status: number): CallFailure | undefined {
+function findBodyFailure(body: Json, status: number): CallFailure | undefined {
   const { error, errors } = body;
-  const isInList = Array.isArray(errors) ? errors.length > 0 : hasMembers(errors);
+  const isInList = Array.isArray(errors) ? errors.length > 0 : isObject(errors);
   if ((error ?? undefined) === undefined && !isInList) return undefined;
-  const title = titleOf(body);
+  const title = readTitle(body);
   const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
   return new CallFailure('invalid_response', words, { status });
 }
 
 /** The remedy for a response that is no JSON object, as each of New Relic's is. */
-export const NOT_OF_NEW_RELIC = 'look what answers in the place of New Relic, such as a proxy';
+export const WRONG_SERVER_REMEDY = 'look what answers in the place of New Relic, such as a proxy';
 
-function notJson(text: string): string {
+function describeNotJson(text: string): string {
   const start = text.trimStart();
   const what = start === '' ? 'is empty' : start.startsWith('<') ? 'is a web page, not JSON' : 'is not JSON';
-  return `the response ${what}: ${NOT_OF_NEW_RELIC}`;
+  return `the response ${what}: ${WRONG_SERVER_REMEDY}`;
 }
 
 const LONGEST_ERROR = 64 * 1024;
@@ -190,7 +190,7 @@ export interface ReceivedResponse extends RawResponse {
 }
 
 /** The failure of a response whose status is no good one. Its body may add to the status, if it can be read. */
-export async function refusalOf(
+export async function readRefusal(
   response: ReceivedResponse,
   { inspectRefusal }: ResponsePolicy,
   overload: Overload | undefined,
@@ -199,11 +199,11 @@ export async function refusalOf(
   let body: unknown;
   try {
     const text = await decodeText(response, LONGEST_ERROR);
-    if (tooMuchOf(text, Infinity) === undefined) body = JSON.parse(text);
+    if (findExceededLimit(text, Infinity) === undefined) body = JSON.parse(text);
   } catch {
     // The status alone is enough.
   }
-  return inspectRefusal?.(body, status) ?? statusFailure(response, titleOf(body), overload);
+  return inspectRefusal?.(body, status) ?? explainStatus(response, readTitle(body), overload);
 }
 
 /**
@@ -213,13 +213,13 @@ export async function refusalOf(
 export function parseResponse(
   { address, status, headers, receivedAt }: ReceivedResponse,
   text: string,
-  { bounds, inspect = bodyFailure }: ResponsePolicy,
+  { bounds, inspect = findBodyFailure }: ResponsePolicy,
 ): JsonResponse {
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   const { elements, mostlyShort } = bounds;
-  const tooMuch = mostlyShort === true && text.length <= SHORT ? undefined : tooMuchOf(text, elements);
+  const tooMuch = mostlyShort === true && text.length <= SHORT_TEXT ? undefined : findExceededLimit(text, elements);
   if (tooMuch === 'nesting') {
-    throw new CallFailure('too_large', `the response is nested deeper than ${DEEPEST}`, { status });
+    throw new CallFailure('too_large', `the response is nested deeper than ${MAX_NESTING}`, { status });
   }
   if (tooMuch === 'elements') {
     throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
@@ -228,21 +228,24 @@ export function parseResponse(
   try {
     body = JSON.parse(text);
   } catch {
-    throw invalid(notJson(text));
+    throw invalid(describeNotJson(text));
   }
-  if (!hasMembers(body) || isList(body)) throw invalid(`the response is no JSON object: ${NOT_OF_NEW_RELIC}`);
+  if (!isObject(body) || isList(body)) throw invalid(`the response is no JSON object: ${WRONG_SERVER_REMEDY}`);
   const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {
-    throw new CallFailure(failure.reason, failure.message, { status, overload: announced(headers, receivedAt) });
+    throw new CallFailure(failure.reason, failure.message, {
+      status,
+      overload: readAnnouncedOverload(headers, receivedAt),
+    });
   }
   if (failure !== undefined) throw failure;
   return { body, origin: address.origin, link: [headers['link'] ?? []].flat().join(', ') };
 }
 
 /** Texts up to this length, in characters, are parsed in a millisecond, however they are nested. */
-const SHORT = 16 * 1024;
+const SHORT_TEXT = 16 * 1024;
 /** New Relic's own responses are nested 12 deep. */
-const DEEPEST = 32;
+const MAX_NESTING = 32;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -253,19 +256,19 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /** The limit that a JSON text exceeds, found before it is parsed. Text that is not JSON may pass. */
-function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | undefined {
+function findExceededLimit(text: string, elements: number): 'nesting' | 'elements' | undefined {
   let depth = 0;
   let found = 0;
   for (let index = 0; index < text.length; index += 1) {
     switch (text.charCodeAt(index)) {
       case QUOTE:
-        index = endOfText(text, index);
+        index = findStringEnd(text, index);
         break;
       case OPEN_LIST:
       case OPEN_OBJECT:
         depth += 1;
         found += 1;
-        if (depth > DEEPEST) return 'nesting';
+        if (depth > MAX_NESTING) return 'nesting';
         break;
       case CLOSE_LIST:
       case CLOSE_OBJECT:
@@ -281,7 +284,7 @@ function tooMuchOf(text: string, elements: number): 'nesting' | 'elements' | und
 }
 
 /** The position after the string that begins with a quote at `start`, or the end of the text if the string is not closed. */
-function endOfText(text: string, start: number): number {
+function findStringEnd(text: string, start: number): number {
   for (let end = start; ;) {
     end = text.indexOf('"', end + 1);
     if (end === -1) return text.length;
@@ -297,7 +300,7 @@ const LONGEST_READ = 10_000;
 const MAX_REASONS = 5;
 
 /** The title of a parsed error body, for a message: at most 120 characters. The shapes are known from public clients. */
-export function titleOf(body: unknown): string | undefined {
+export function readTitle(body: unknown): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
   const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
@@ -307,13 +310,13 @@ export function titleOf(body: unknown): string | undefined {
 }
 
 function findTitle(body: unknown): string | undefined {
-  if (!hasMembers(body)) return undefined;
+  if (!isObject(body)) return undefined;
   const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
   for (const error of [body['error'], errors[0]]) {
     if (typeof error === 'string') return error;
-    if (!hasMembers(error)) continue;
+    if (!isObject(error)) continue;
     const title = error['title'] ?? error['message'];
-    const reasons = reasonsIn(error['messages']);
+    const reasons = joinReasons(error['messages']);
     if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
     if (reasons !== '') return reasons;
   }
@@ -321,7 +324,7 @@ function findTitle(body: unknown): string | undefined {
 }
 
 /** The messages beside a title: it says what failed ("The metric data could not be read"), and they say why. */
-function reasonsIn(messages: unknown): string {
+function joinReasons(messages: unknown): string {
   if (!isList(messages)) return '';
   const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');
   return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');

@@ -77,11 +77,11 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
 /** A connection that the proxy closes in response to CONNECT is an idle one for undici, which reconnects forever. */
 function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
   return new Pool(origin, options).compose(
-    (dispatch) => (request, handler) => dispatch(request, withOtherError(handler)),
+    (dispatch) => (request, handler) => dispatch(request, replaceError(handler)),
   );
 }
 
-function withOtherError(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+function replaceError(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
   const fail = decorated.onResponseError?.bind(decorated);
   decorated.onResponseError = (controller, error) => {
@@ -93,27 +93,27 @@ function withOtherError(handler: Dispatcher.DispatchHandler): Dispatcher.Dispatc
 /** The connections of one client, kept between calls until its reader is replaced. */
 export class UpstreamConnections {
   readonly #options: DispatcherOptions;
-  readonly #kept: Dispatcher;
+  readonly #keepAlive: Dispatcher;
   dispatcher: Dispatcher;
   #isClosed = false;
 
   /** @throws Error when the proxy's address cannot be used */
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.dispatcher = this.#kept = createDispatcher(options);
+    this.dispatcher = this.#keepAlive = createDispatcher(options);
   }
 
   /** Closes connections as they become idle. Later calls, such as further pages, use connections that are not kept. */
   retire(): void {
     // A reload may replace a reader that the end of the program has already closed.
-    if (this.dispatcher !== this.#kept || this.#isClosed) return;
+    if (this.dispatcher !== this.#keepAlive || this.#isClosed) return;
     this.dispatcher = createDispatcher(this.#options, false);
-    void this.#kept.close();
+    void this.#keepAlive.close();
   }
 
   /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([this.#kept.destroy(), this.dispatcher.destroy()]);
+    await Promise.all([this.#keepAlive.destroy(), this.dispatcher.destroy()]);
   }
 }

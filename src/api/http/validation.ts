@@ -7,7 +7,7 @@ import { counted, withCommas } from '../../text/wording.ts';
 export type Json = Readonly<Record<string, unknown>>;
 
 /** True if a value read from JSON is an object or a list, so that its members can be read. */
-export function hasMembers(value: unknown): value is Json {
+export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
 
@@ -44,7 +44,7 @@ class LeftOut {
   value = 0;
   first = '';
 
-  words(quality: string, cause: string): string {
+  describe(quality: string, cause: string): string {
     const parts = [
       this.record === 0 ? [] : counted(this.record, `${quality}record`),
       this.value === 0 ? [] : counted(this.value, `${quality}value`),
@@ -72,14 +72,14 @@ export class Discarded {
   addTooLong(what: 'record' | 'value', where: string, record: unknown, field: readonly string[], limit: number): void {
     this.#tooLong[what] += 1;
     const path = [where, ...field].join('.');
-    const subject = JSON.stringify(nameIn(record, field).slice(0, LONGEST_NAME_SHOWN));
+    const subject = JSON.stringify(findName(record, field).slice(0, LONGEST_NAME_SHOWN));
     this.#tooLong.first ||= `${path} of ${subject} has more than ${withCommas(limit)} characters`;
   }
 
   /** What was left out, by the reason under which it counts; empty where nothing was. */
   summaries(): { readonly reason: FailureReason; readonly words: string }[] {
-    const bad = { reason: 'invalid_response', words: this.#bad.words('bad ', '') } as const;
-    const long = this.#tooLong.words('', ' because of a text that is too long');
+    const bad = { reason: 'invalid_response', words: this.#bad.describe('bad ', '') } as const;
+    const long = this.#tooLong.describe('', ' because of a text that is too long');
     const tooLong = { reason: 'too_large', words: `${long}: shorten it in New Relic` } as const;
     return [this.#bad.first === '' ? [] : bad, this.#tooLong.first === '' ? [] : tooLong].flat();
   }
@@ -92,7 +92,7 @@ export class Discarded {
   }
 
   /** The failure of a response whose every part was left out. */
-  failure(words: string): CallFailure {
+  toFailure(words: string): CallFailure {
     const [first, ...others] = this.summaries();
     const isTooLarge = first?.reason === 'too_large' && others.length === 0;
     return isTooLarge
@@ -105,9 +105,9 @@ const LONGEST_NAME_SHOWN = 120;
 const NAMING_FIELDS = ['name', 'host', 'key', 'guid', 'id'];
 
 /** How a message calls a record: by its name or id; without either, by the text that is too long. */
-function nameIn(record: unknown, field: readonly string[]): string {
+function findName(record: unknown, field: readonly string[]): string {
   for (const path of [...NAMING_FIELDS.map((each) => [each]), field]) {
-    const name = valueAt(record, path);
+    const name = readPath(record, path);
     if ((typeof name === 'string' && name !== '') || typeof name === 'number') return String(name);
   }
   return '';
@@ -117,7 +117,7 @@ function nameIn(record: unknown, field: readonly string[]): string {
 const MAX_RECORDS = 5_000;
 
 /** The limit that a text exceeds; undefined for any other fault. */
-function exceededBy(issue: z.core.$ZodIssue): number | undefined {
+function findExceededLimit(issue: z.core.$ZodIssue): number | undefined {
   return issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined;
 }
 
@@ -136,10 +136,10 @@ export function parseRecord<T>(
   const bad = new Map(
     whole.error.issues.map((issue) => [
       issue.path.join('.'),
-      { path: issue.path.map(String), limit: exceededBy(issue) },
+      { path: issue.path.map(String), limit: findExceededLimit(issue) },
     ]),
   );
-  const rest = schema.safeParse([...bad.values()].map(({ path }) => path).reduce(without, record));
+  const rest = schema.safeParse([...bad.values()].map(({ path }) => path).reduce(removeField, record));
   if (!rest.success) {
     const causes = rest.error.issues.map(({ path }) => bad.get(path.join('.')));
     const [first] = causes;
@@ -151,7 +151,7 @@ export function parseRecord<T>(
   }
   for (const [name, { path, limit }] of bad) {
     if (limit !== undefined) discarded.addTooLong('value', where, record, path, limit);
-    else if (valueAt(record, path) !== null) discarded.add('value', `${where}.${name}`);
+    else if (readPath(record, path) !== null) discarded.add('value', `${where}.${name}`);
   }
   return rest.data;
 }
@@ -168,7 +168,7 @@ export async function parseList<T>(
   discarded: Discarded,
   leaveOut?: (record: unknown, discarded: Discarded) => void,
 ): Promise<T[]> {
-  const records = hasMembers(body) ? body[member] : undefined;
+  const records = isObject(body) ? body[member] : undefined;
   if (!isList(records)) throw new CallFailure('invalid_response', `the response has no list "${member}"`);
   if (records.length > MAX_RECORDS) {
     throw new CallFailure('too_large', `"${member}" has more than ${MAX_RECORDS} records on one page`);
@@ -180,21 +180,21 @@ export async function parseList<T>(
     else parsed.push(record);
   });
   if (records.length > 0 && parsed.length === 0 && leaveOut === undefined) {
-    throw discarded.failure(noneReadable(records.length, member));
+    throw discarded.toFailure(describeUnreadable(records.length, member));
   }
   return parsed;
 }
 
 /** Says that no record of a list can be read. */
-export function noneReadable(records: number, member: string): string {
+export function describeUnreadable(records: number, member: string): string {
   return `none of the ${records} records in "${member}" can be read`;
 }
 
 /** The only record of a response. Throws a CallFailure when it is missing or invalid. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
-  const given = hasMembers(body) ? body[member] : undefined;
-  const record = parseRecord(schema, given, discarded, member);
-  if (record === undefined) throw discarded.failure(`the response has no usable "${member}"`);
+  const value = isObject(body) ? body[member] : undefined;
+  const record = parseRecord(schema, value, discarded, member);
+  if (record === undefined) throw discarded.toFailure(`the response has no usable "${member}"`);
   return record;
 }
 
@@ -230,12 +230,12 @@ export async function readPages(
   }
 }
 
-function valueAt(record: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((value, field) => (hasMembers(value) ? value[field] : undefined), record);
+function readPath(record: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, field) => (isObject(value) ? value[field] : undefined), record);
 }
 
-function without(value: unknown, [field, ...deeper]: readonly string[]): unknown {
+function removeField(value: unknown, [field, ...deeper]: readonly string[]): unknown {
   if (field === undefined || typeof value !== 'object') return undefined;
   const { [field]: inner, ...others }: Record<string, unknown> = { ...value };
-  return deeper.length === 0 ? others : { ...others, [field]: without(inner, deeper) };
+  return deeper.length === 0 ? others : { ...others, [field]: removeField(inner, deeper) };
 }

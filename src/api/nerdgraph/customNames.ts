@@ -4,10 +4,10 @@ import { NextCall, makeQueries, readQueries } from './nextCall.ts';
 import { alignRange, joinWithAnd, joinWithOr, whereIn, whereLike, writeNrql, readResponse, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
-import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResult.ts';
+import { findIncompleteMessage, readMessages, describeIncomplete } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
-import { isList, hasMembers, LONGEST_TEXT, type Discarded, type Json } from '../http/validation.ts';
+import { isList, isObject, LONGEST_TEXT, type Discarded, type Json } from '../http/validation.ts';
 import {
   outcomeOf,
   type BatchRead,
@@ -69,9 +69,9 @@ async function readUniqueNames(
         : await transport.parseReporting(group, (discarded) => readNames(response, discarded));
     queries += 1;
     for (const name of found) names.add(name);
-    const words = isFull ? undefined : incompleteWords(messagesIn(response ?? {}), false);
+    const words = isFull ? undefined : findIncompleteMessage(readMessages(response ?? {}), false);
     if (words !== undefined) {
-      throw transport.failure(group, `${about}: the list of metric names: ${notWhole(words)}`, 'too_large');
+      throw transport.failure(group, `${about}: the list of metric names: ${describeIncomplete(words)}`, 'too_large');
     }
     const more = isFull ? makeBranches(branch, found) : [];
     open.push(...more);
@@ -123,7 +123,7 @@ function readNames(
   discarded: Discarded,
 ): { readonly found: readonly string[]; readonly isFull: boolean } {
   const [row] = readResponse(response).rows;
-  const names = hasMembers(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
+  const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
   if (!isList(names)) throw new CallFailure('invalid_response', 'the response has no list of names');
   if (names.length > MAX_NAMES) throw new CallFailure('too_large', `the response has more than ${MAX_NAMES} names`);
   const found: string[] = [];

@@ -7,7 +7,7 @@ import type { Group } from '../../reads/reads.ts';
 import type { Transport } from './transport.ts';
 import {
   isList,
-  hasMembers,
+  isObject,
   LONGEST_TEXT,
   parseRecord,
   text,
@@ -121,8 +121,8 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
         : readFitting(list, read, isFailing));
       const makeFailure = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
-      const entities = hasMembers(results) ? results['entities'] : undefined;
-      if (!hasMembers(results) || !isList(entities)) throw makeFailure('the response has no list "entities"');
+      const entities = isObject(results) ? results['entities'] : undefined;
+      if (!isObject(results) || !isList(entities)) throw makeFailure('the response has no list "entities"');
       if (entities.length > MAX_PAGE_SIZE) {
         throw new CallFailure('too_large', `page ${page} has more than ${MAX_PAGE_SIZE} entities`);
       }
@@ -137,8 +137,8 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       // Failed fields are reported, but do not make the list unusable.
       if (failed !== undefined) failure = transport.reportFailure(group, failed.failure);
       for (const [index, each] of entities.entries()) {
-        const guid = hasMembers(each) ? each['guid'] : undefined;
-        if (!hasMembers(each) || typeof guid !== 'string' || guid === '') {
+        const guid = isObject(each) ? each['guid'] : undefined;
+        if (!isObject(each) || typeof guid !== 'string' || guid === '') {
           discarded.add('record', 'entities');
           unknown += 1;
           continue;
@@ -167,7 +167,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       const members = guids.size + unknown;
       if (members < smallest) throw makeFailure(`${members} entities, but New Relic counts ${smallest}`);
       if (members > 0 && found.size === 0) {
-        throw discarded.failure(`page ${page}: none of the ${members} entities can be read`);
+        throw discarded.toFailure(`page ${page}: none of the ${members} entities can be read`);
       }
       return { fresh: guids.size - before, next: undefined };
     }),
@@ -191,7 +191,7 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
 
 function reportLongTags(list: readonly unknown[], discarded: Discarded): void {
   for (const each of list) {
-    const key = hasMembers(each) ? each['key'] : undefined;
+    const key = isObject(each) ? each['key'] : undefined;
     if (typeof key === 'string' && key.length > LONGEST_TEXT) {
       discarded.addTooLong('value', 'entities.tags', each, ['key'], LONGEST_TEXT);
     }

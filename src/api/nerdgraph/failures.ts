@@ -1,8 +1,8 @@
 import type { Document } from './documents.ts';
-import { NOT_OF_NEW_RELIC, titleOf } from '../http/response.ts';
-import { isList, hasMembers, type Json } from '../http/validation.ts';
+import { WRONG_SERVER_REMEDY, readTitle } from '../http/response.ts';
+import { isList, isObject, type Json } from '../http/validation.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
-import { withoutQuotations } from '../../nrql/quotations.ts';
+import { removeQuotations } from '../../nrql/quotations.ts';
 
 /** Failures by the meaning of an error, most serious first. The most serious error of a body decides. */
 const MEANINGS = {
@@ -142,7 +142,7 @@ export function judge(
 /** Describes a missing member. A GraphQL response has `data` or errors; a body with neither is not from New Relic. */
 function describeMissing(body: Json, missing: string): string {
   const words = `the response has no "${missing}"`;
-  return 'data' in body ? words : `${words}: ${NOT_OF_NEW_RELIC}`;
+  return 'data' in body ? words : `${words}: ${WRONG_SERVER_REMEDY}`;
 }
 
 /** Failed fields of the records of a list. Null in a failed field means unknown, not absent. */
@@ -173,7 +173,7 @@ export function mayReportError(text: string): boolean {
 
 /** Finds an invalid key in the body of a refused call. Undefined for status 403, which decides alone. */
 export function findBadKey(body: unknown, status: number): CallFailure | undefined {
-  if (status === 403 || !hasMembers(body)) return undefined;
+  if (status === 403 || !isObject(body)) return undefined;
   const bad = errorsOf(body).find((error) => meaningOf(error) === 'auth');
   return bad === undefined ? undefined : makeVerdict(bad, status).failure;
 }
@@ -182,7 +182,7 @@ function makeVerdict(error: unknown, status: number): NonNullable<ReturnType<typ
   const meaning = meaningOf(error);
   // A code such as TIMEOUT says more than its message, "An error occurred".
   const [code] = codesOf(error);
-  const parts = [code, titleOf({ errors: [error] })].filter((part) => part !== undefined);
+  const parts = [code, readTitle({ errors: [error] })].filter((part) => part !== undefined);
   const words = `status ${status} with an error: ${parts.length === 0 ? 'it has no message' : parts.join(': ')}`;
   const { reason, ...circumstances } = MEANINGS[meaning];
   return { meaning, failure: new CallFailure(reason, words, { ...circumstances, status, code }) };
@@ -191,9 +191,9 @@ function makeVerdict(error: unknown, status: number): NonNullable<ReturnType<typ
 function meaningOf(error: unknown): Meaning {
   const codes = codesOf(error);
   const message = wordsOf(error);
-  const words = withoutQuotations(message);
-  const extensions = hasMembers(error) ? error['extensions'] : undefined;
-  const classification = hasMembers(extensions) ? extensions['classification'] : undefined;
+  const words = removeQuotations(message);
+  const extensions = isObject(error) ? error['extensions'] : undefined;
+  const classification = isObject(extensions) ? extensions['classification'] : undefined;
   const row = TABLE.find(({ mark }) => {
     if ('database' in mark) return codes.includes(mark.database) || words.includes(mark.database);
     if ('classification' in mark) return classification === mark.classification && mark.and.test(words);
@@ -217,14 +217,14 @@ function isDeprecation(error: unknown): boolean {
 
 /** Returns the codes of an error, most precise first. */
 function codesOf(error: unknown): readonly string[] {
-  const extensions = hasMembers(error) ? error['extensions'] : undefined;
-  if (!hasMembers(extensions)) return [];
+  const extensions = isObject(error) ? error['extensions'] : undefined;
+  if (!isObject(extensions)) return [];
   const codes = CODES.map((name) => extensions[name]).filter((code) => typeof code === 'string');
   return codes.filter((code) => code.length <= LONGEST_CODE && /^[\w:.-]+$/.test(code));
 }
 
 function wordsOf(error: unknown): string {
-  const words = hasMembers(error) ? error['message'] : error;
+  const words = isObject(error) ? error['message'] : error;
   return typeof words === 'string' ? words.slice(0, LONGEST_WORDS) : '';
 }
 
@@ -234,17 +234,17 @@ function isBelow(error: unknown, root: readonly string[]): boolean {
 }
 
 function pathOf(error: unknown): readonly unknown[] {
-  const path = hasMembers(error) ? error['path'] : undefined;
+  const path = isObject(error) ? error['path'] : undefined;
   return isList(path) ? path : [];
 }
 
 /** Returns the first missing member on the path to the root. */
 function findMissing(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body['data'];
-  if (!hasMembers(value)) return 'data';
+  if (!isObject(value)) return 'data';
   for (const name of root) {
-    value = hasMembers(value) ? value[name] : undefined;
-    if (!hasMembers(value)) return name;
+    value = isObject(value) ? value[name] : undefined;
+    if (!isObject(value)) return name;
   }
   return undefined;
 }

@@ -5,10 +5,10 @@ import { NextCall, makeQueries } from './nextCall.ts';
 import type { FoundRows } from './rows.ts';
 import { readTimeslices } from './timeslices.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
-import { isRecord, numbersOf } from '../../nrql/queryRows.ts';
+import { isRecord, readNumbers } from '../../nrql/queryRows.ts';
 import { readStatement } from '../../nrql/statement.ts';
 import {
-  ownRange,
+  resolveWindow,
   type BatchRead,
   type GoldenResult,
   type GoldenSubject,
@@ -49,7 +49,7 @@ export function createGoldenMetricsRead(account: NerdGraphAccount): BatchRead<Go
     },
     async read(subjects, requested, call) {
       const [first] = subjects;
-      const range = first === undefined ? requested : ownRange(first, requested);
+      const range = first === undefined ? requested : resolveWindow(first, requested);
       const readsBySource = makeQueries(subjects.flatMap(makeParts), range).map(
         async (query) => [query.golden, await readTimeslices(account, query, call)] as const,
       );
@@ -80,7 +80,7 @@ function makeOutcome(
     const written = rows?.columns.get(select) ?? null;
     const members = isRecord(written) ? Object.keys(written).length : 0;
     const hasPercentiles = members > 0 && (readStatement(`SELECT ${select}`).columns[0]?.percentiles ?? 0) > 0;
-    const { numbers, isBad } = numbersOf(written, 1, hasPercentiles);
+    const { numbers, isBad } = readNumbers(written, 1, hasPercentiles);
     if (isBad) notNumbers.push(name);
     // A single percentile, such as `percentile(x, 75)`, has no label `percentile`.
     for (const [percentile, value] of numbers) {

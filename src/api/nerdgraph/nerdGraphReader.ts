@@ -16,7 +16,7 @@ import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
 import {
   outcomeOf,
-  ownRange,
+  resolveWindow,
   takeOne,
   type CallOptions,
   type QueryResult,
@@ -24,8 +24,8 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { messagesIn } from '../../nrql/incompleteResult.ts';
-import { readRows, UnreadableRows, whyIncomplete } from '../../nrql/queryRows.ts';
+import { readMessages } from '../../nrql/incompleteResult.ts';
+import { readRows, UnreadableRows, explainIncomplete } from '../../nrql/queryRows.ts';
 
 /**
  * Creates the reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL (docs/nerdgraph.md).
@@ -82,7 +82,7 @@ async function runQuery(
   const { transport } = account;
   const group = 'queries';
   const { nrql, rules } = subject;
-  const queried = ownRange(subject, range);
+  const queried = resolveWindow(subject, range);
   // SINCE begins a new line, because the text may end with a comment.
   const query = `${nrql}\nSINCE ${queried.from * 1000} UNTIL ${queried.to * 1000} LIMIT ${rules.limit ?? 'MAX'}`;
   const read = { group, account: await account.resolveId(call), query, keyHeader: 'Api-Key' } as const;
@@ -97,9 +97,9 @@ async function runQuery(
 function readResult(result: Json, rules: QuerySubject['rules'], queried: TimeRange): QueryResult {
   const fromNewRelic = readResponse(result);
   const { rows, facets } = fromNewRelic;
-  const response = { rows, facets, otherResult: result['otherResult'], messages: messagesIn(result) };
+  const response = { rows, facets, otherResult: result['otherResult'], messages: readMessages(result) };
   try {
-    const incomplete = whyIncomplete(response, rules);
+    const incomplete = explainIncomplete(response, rules);
     if (incomplete !== undefined) throw new CallFailure('too_large', incomplete);
     return { window: checkWindow(fromNewRelic.window, queried), rows, facets, reading: readRows(response, rules) };
   } catch (error) {

@@ -1,8 +1,8 @@
 import { CallFailure } from '../upstreamError.ts';
-import { isList, hasMembers, type Json } from '../http/validation.ts';
+import { isList, isObject, type Json } from '../http/validation.ts';
 import { literal } from '../../nrql/goldenMetric.ts';
 import { MAX_FACETS, hasOthers } from '../../nrql/facets.ts';
-import { incompleteWords, messagesIn, notWhole } from '../../nrql/incompleteResult.ts';
+import { findIncompleteMessage, readMessages, describeIncomplete } from '../../nrql/incompleteResult.ts';
 import type { TimeRange } from '../upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
@@ -116,12 +116,12 @@ export function readCompleteRows(
     ? rows.length >= MAX_BUCKET_ROWS || countFacets(rows, facets) >= MAX_FACETS
     : rows.length >= MAX_FACETS;
   const isCut = facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES));
-  const messages = messagesIn(result);
-  const aboutData = incompleteWords(messages, true);
-  if (aboutData !== undefined) return new Incomplete(notWhole(aboutData), false);
+  const messages = readMessages(result);
+  const aboutData = findIncompleteMessage(messages, true);
+  if (aboutData !== undefined) return new Incomplete(describeIncomplete(aboutData), false);
   if (isCut) return FULL;
-  const aboutRows = incompleteWords(messages, false);
-  return aboutRows === undefined ? response : new Incomplete(notWhole(aboutRows), true);
+  const aboutRows = findIncompleteMessage(messages, false);
+  return aboutRows === undefined ? response : new Incomplete(describeIncomplete(aboutRows), true);
 }
 
 /** Reads the rows of a response, also of an incomplete response. Throws a CallFailure if it has no list of rows. */
@@ -134,9 +134,9 @@ export function readResponse(response: Json): {
 } {
   const rows = response['results'];
   if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the response has no list "results"');
-  const metadata = hasMembers(response['metadata']) ? response['metadata'] : {};
+  const metadata = isObject(response['metadata']) ? response['metadata'] : {};
   const facets = isList(metadata['facets']) ? metadata['facets'] : [];
-  const { begin, end } = hasMembers(metadata['timeWindow']) ? metadata['timeWindow'] : {};
+  const { begin, end } = isObject(metadata['timeWindow']) ? metadata['timeWindow'] : {};
   // The end may be the last millisecond of the window, so both ends are rounded to minutes.
   const [from = NaN, to = NaN] = [begin, end].map((time) =>
     typeof time === 'number' ? Math.round(time / 1000 / MINUTE_S) * MINUTE_S : NaN,
@@ -166,7 +166,7 @@ function countFacets(rows: readonly unknown[], facets: readonly string[]): numbe
   if (rows.length < MAX_FACETS) return rows.length;
   const different = new Set<string>();
   for (const row of rows) {
-    if (hasMembers(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));
+    if (isObject(row)) different.add(JSON.stringify(row['facet'] ?? facets.map((name) => row[name])));
   }
   return different.size;
 }

@@ -13,7 +13,7 @@ import type { NrqlEnd, NrqlRead } from './transport.ts';
 import { isNeverNegative } from './metricSelector.ts';
 import { BOUNDS } from '../http/response.ts';
 import type { SubjectId } from './failureMemory.ts';
-import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
+import { isObject, type Json, type Discarded } from '../http/validation.ts';
 import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
 import { isAbout, type Timeslice } from '../types.ts';
 import { UpstreamError, CallFailure } from '../upstreamError.ts';
@@ -284,8 +284,8 @@ function takeRows(
 
 function takeRow(response: RowsResponse, row: unknown): void {
   const { query, targets, facets, columns, discarded } = response;
-  const keys = hasMembers(row) ? facets.keysOf(row) : undefined;
-  if (!hasMembers(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
+  const keys = isObject(row) ? facets.readKeys(row) : undefined;
+  if (!isObject(row) || keys === undefined) throw new CallFailure('invalid_response', NO_SUBJECT);
   const { groupBy } = query;
   const [id = ''] = keys;
   // New Relic does not document how it writes a number among several facets: `7.0` means 7.

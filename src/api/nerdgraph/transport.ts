@@ -3,8 +3,8 @@ import { NRQL, type Document } from './documents.ts';
 import type { Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/response.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
-import { hasMembers, type Json, type Discarded } from '../http/validation.ts';
-import { messagesIn } from '../../nrql/incompleteResult.ts';
+import { isObject, type Json, type Discarded } from '../http/validation.ts';
+import { readMessages } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
@@ -64,7 +64,7 @@ export class Transport {
       const variables = { account, nrql: query, timeout: this.#timeout };
       const { found: result, meaning } = await this.read(group, NRQL, variables, call, { ...read, bounds });
       if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
-      const messages = messagesIn(result).join('; ');
+      const messages = readMessages(result).join('; ');
       if (messages !== '') this.http.serviceMessage(endpointOf(group), messages);
       return result;
     } catch (error) {
@@ -109,8 +109,8 @@ export class Transport {
     };
     const response = await this.http.call(endpointOf(group), request, policy, call);
     let value: unknown = response.body['data'];
-    for (const name of root) value = hasMembers(value) ? value[name] : undefined;
-    return { found: hasMembers(value) ? value : {}, meaning, failed };
+    for (const name of root) value = isObject(value) ? value[name] : undefined;
+    return { found: isObject(value) ? value : {}, meaning, failed };
   }
 
   /** Runs a query that cannot be divided; undefined if no application of the query has data. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { queryOf, target, type ListRead, type RestClient } from './restClient.ts';
+import { encodeQuery, createTarget, type Target, type ListRead, type RestClient } from './restClient.ts';
 import { application, host, instance, keyTransaction } from './schemas.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
@@ -49,8 +49,8 @@ export async function readList<T>(
   call: CallOptions,
   applicationId?: number,
 ): Promise<ListRead<T>> {
-  const read = emptyList<T>();
-  await rest.list(targetOf(list, '', applicationId), list, read, call);
+  const read = createEmptyList<T>();
+  await rest.readList(createListTarget(list, '', applicationId), list, read, call);
   return refuseUnreadable(rest, list, read);
 }
 
@@ -61,7 +61,7 @@ export async function readByIds<T>(
   ids: readonly number[],
   call: CallOptions,
 ): Promise<ListRead<T>> {
-  const read = emptyList<T>();
+  const read = createEmptyList<T>();
   await addByIds(rest, list, ids, read, call);
   return refuseUnreadable(rest, list, read);
 }
@@ -75,26 +75,22 @@ export async function addByIds<T>(
   call: CallOptions,
 ): Promise<void> {
   for (let start = 0; start < ids.length; start += PAGE_SIZE) {
-    const filter = queryOf([['filter[ids]', ids.slice(start, start + PAGE_SIZE).join(',')]]);
-    await rest.list(targetOf(list, filter), list, read, call);
+    const filter = encodeQuery([['filter[ids]', ids.slice(start, start + PAGE_SIZE).join(',')]]);
+    await rest.readList(createListTarget(list, filter), list, read, call);
   }
 }
 
-function emptyList<T>(): ListRead<T> {
+function createEmptyList<T>(): ListRead<T> {
   return { found: new Map(), unreadable: new Set(), unknown: 0, leftOut: undefined };
 }
 
-function targetOf(
-  { endpoint }: Pick<List<unknown>, 'endpoint'>,
-  query: string,
-  id?: number,
-): ReturnType<typeof target> {
-  return target(endpoint, id === undefined ? {} : { id }, query);
+function createListTarget({ endpoint }: Pick<List<unknown>, 'endpoint'>, query: string, id?: number): Target {
+  return createTarget(endpoint, id === undefined ? {} : { id }, query);
 }
 
 function refuseUnreadable<T>(rest: RestClient, { endpoint, member }: List<T>, read: ListRead<T>): ListRead<T> {
   const { found, unreadable, unknown } = read;
-  if (found.size === 0 && unreadable.size + unknown > 0) throw rest.noneReadable(endpoint, member, read);
+  if (found.size === 0 && unreadable.size + unknown > 0) throw rest.failUnreadable(endpoint, member, read);
   return read;
 }
 
@@ -126,7 +122,7 @@ export class KnownRecords<T extends RollingValues> {
 }
 
 /** The known records of an application, which are none at first. */
-export function knownOf<T extends RollingValues>(
+export function getKnownRecords<T extends RollingValues>(
   known: Map<number, KnownRecords<T>>,
   applicationId: number,
 ): KnownRecords<T> {

@@ -14,8 +14,8 @@ import {
   type TimeRange,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import { formatTime, metricTarget, queryOf, type RestClient, type Target } from './restClient.ts';
-import { inColumns, isKnown, parseMetricData, rangeOf, type MetricTimeslices } from './restColumns.ts';
+import { formatTime, createMetricTarget, encodeQuery, type RestClient, type Target } from './restClient.ts';
+import { convertTimeslices, isKnown, parseMetricData, parseRange, type MetricTimeslices } from './restColumns.ts';
 import type { RestMemory } from './restMemory.ts';
 import { LIMITS, summarizeSeries, toSeries } from './restSeries.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
@@ -24,27 +24,27 @@ const LONGEST_NAME_SHOWN = 120;
 const RAW = '&raw=true';
 
 /** Encoded lists of names: encoding them costs more than the rest of an address. */
-const encoded = new WeakMap<readonly string[], string>();
+const encodedNames = new WeakMap<readonly string[], string>();
 
 /**
  * The reads of metric data of applications and hosts.
  *
  * @param raw true: requests values that are not rounded to three digits
  */
-export function metricDataReads(
+export function createMetricDataReads(
   rest: RestClient,
   memory: RestMemory,
   { raw, refusedNamesMs: omitMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
   const figures = raw ? RAW : '';
   const take = <T extends MetricDataSubject>([subject]: Iterable<T>): NextBatch<T> => {
-    const names = subject === undefined ? [] : allowedOf(memory, subject);
-    return takeOne(subject, Math.max(1, batches(names, memory.maxNames).length));
+    const names = subject === undefined ? [] : selectAllowed(memory, subject);
+    return takeOne(subject, Math.max(1, splitNames(names, memory.maxNames).length));
   };
   const readSummary = async (subject: MetricDataSubject, range: TimeRange, call: CallOptions) => {
     const switches = `&summarize=true${figures}`;
     const data = await new NamesRead({ rest, memory, omitMs, subject, range, switches, call }).run();
-    return summarized(data, subject.metrics, range);
+    return toMetricDataResult(data, subject.metrics, range);
   };
   const readSeries = async (subject: MetricDataSubject, chunk: SeriesChunk, call: CallOptions) => {
     const range = { from: chunk.readFrom, to: chunk.to };
@@ -81,7 +81,7 @@ export function metricDataReads(
 }
 
 /** The columns of a summarized response. A timeslice of another length than the others is unknown. */
-function summarized(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
+function toMetricDataResult(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;
   for (const name of names) {
@@ -110,7 +110,7 @@ const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
 const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 
 /** Splits names into as few calls as the limits allow, in order. If all names certainly fit, the same list is returned. */
-export function batches(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
+export function splitNames(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
   const longest = names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
   if (names.length <= maxNames && longest <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
   const result: string[][] = [];
@@ -132,19 +132,19 @@ export function batches(names: readonly string[], maxNames: number): readonly (r
  * The owners whose refused names a read leaves out; newly refused ones are stored under the last. What is refused for a host
  * may be valid for the application.
  */
-function omittedFrom({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
-  const own = `names of ${applicationId}`;
-  return hostKey === undefined ? [own] : [own, `${own} hosts`];
+function listOmissionKeys({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
+  const applicationKey = `names of ${applicationId}`;
+  return hostKey === undefined ? [applicationKey] : [applicationKey, `${applicationKey} hosts`];
 }
 
 /** Status codes that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
 /** The names that are not left out; the same list if that is all of them. */
-function allowedOf({ omissions }: RestMemory, subject: MetricDataSubject): readonly string[] {
+function selectAllowed({ omissions }: RestMemory, subject: MetricDataSubject): readonly string[] {
   const { names } = subject.metrics;
   if (omissions.isEmpty) return names;
-  const owners = omittedFrom(subject);
+  const owners = listOmissionKeys(subject);
   const allowed = names.filter((name) => !owners.some((owner) => omissions.isOmitted(owner, name)));
   return allowed.length === names.length ? names : allowed;
 }
@@ -173,7 +173,7 @@ class NamesRead {
   #data: MetricTimeslices | undefined;
   readonly #refused: string[] = [];
   /** The refusals of names that were requested alone; undefined for an answer. */
-  readonly #single = new Map<string, UpstreamError | undefined>();
+  readonly #singleResults = new Map<string, UpstreamError | undefined>();
 
   constructor(request: NamesRequest) {
     const { range, switches } = request;
@@ -202,20 +202,20 @@ class NamesRead {
   async #readAll(): Promise<void> {
     const { rest, memory, subject, call } = this.#request;
     const { names } = subject.metrics;
-    let left = allowedOf(memory, subject);
-    if (left !== names) this.#refused.push(...names.filter((name) => !left.includes(name)));
-    while (left.length > 0) {
+    let remaining = selectAllowed(memory, subject);
+    if (remaining !== names) this.#refused.push(...names.filter((name) => !remaining.includes(name)));
+    while (remaining.length > 0) {
       // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
       // limit.
-      const [batch = left] = batches(left, memory.maxNames);
-      left = left.slice(batch.length);
+      const [batch = remaining] = splitNames(remaining, memory.maxNames);
+      remaining = remaining.slice(batch.length);
       const refusal = await this.#read(batch);
       if (refusal === undefined) continue;
       // If calls for other subjects fail too, the cause is not a name.
       if (this.#data === undefined && rest.http.isFailing(call)) throw refusal;
       const isLong = batch.length > CAUTIOUS_NAMES;
       let isTooLong = isLong;
-      for (const part of isLong ? batches(batch, CAUTIOUS_NAMES) : [batch]) {
+      for (const part of isLong ? splitNames(batch, CAUTIOUS_NAMES) : [batch]) {
         const again = isLong ? await this.#read(part) : refusal;
         if (again === undefined) continue;
         isTooLong = false;
@@ -236,17 +236,17 @@ class NamesRead {
     for (const name of list) {
       if ((await this.#read([name])) === undefined) continue;
       this.#refused.push(name);
-      memory.omissions.omit(omittedFrom(subject).at(-1) ?? '', name, omitMs);
+      memory.omissions.omit(listOmissionKeys(subject).at(-1) ?? '', name, omitMs);
       const shown = JSON.stringify(Array.from(name).slice(0, LONGEST_NAME_SHOWN).join(''));
       const words = `${about}: New Relic refuses the metric name ${shown}: what is calculated from it is missing`;
-      rest.http.reportRefused(this.#targetOf([name]).endpoint, words);
+      rest.http.reportRefused(this.#createTarget([name]).endpoint, words);
     }
   }
 
   /** Reads a list, a single name only once; returns the refusal. */
   async #read(list: readonly string[]): Promise<UpstreamError | undefined> {
     const [name = '', second] = list;
-    if (second === undefined && this.#single.has(name)) return this.#single.get(name);
+    if (second === undefined && this.#singleResults.has(name)) return this.#singleResults.get(name);
     const outcome = await outcomeOf(this.#call(list));
     const refusal = 'error' in outcome ? outcome.error : undefined;
     // A failure without a status, such as a timeout, is not a refusal.
@@ -254,22 +254,22 @@ class NamesRead {
     if ('value' in outcome) {
       this.#data = this.#data === undefined ? outcome.value : new Map([...this.#data, ...outcome.value]);
     }
-    if (second === undefined) this.#single.set(name, refusal);
+    if (second === undefined) this.#singleResults.set(name, refusal);
     return refusal;
   }
 
   #call(names: readonly string[]): Promise<MetricTimeslices> {
     const { rest, subject, range, isForCounters, call } = this.#request;
-    return rest.one(this.#targetOf(names), call, BOUNDS.metricData, (body, discarded) => {
-      if (isForCounters === true) this.window = sharedRange(this.window, rangeOf(body));
-      return inColumns(parseMetricData(body, range, discarded), subject.metrics.values);
+    return rest.readOne(this.#createTarget(names), call, BOUNDS.metricData, (body, discarded) => {
+      if (isForCounters === true) this.window = sharedRange(this.window, parseRange(body));
+      return convertTimeslices(parseMetricData(body, range, discarded), subject.metrics.values);
     });
   }
 
-  #targetOf(names: readonly string[]): Target {
+  #createTarget(names: readonly string[]): Target {
     const { subject } = this.#request;
-    const query = encoded.get(names) ?? queryOf(names.map((name) => ['names[]', name]));
-    if (names === subject.metrics.names) encoded.set(names, query);
-    return metricTarget('metrics/data.json', subject, `${query}&${this.#times}`);
+    const query = encodedNames.get(names) ?? encodeQuery(names.map((name) => ['names[]', name]));
+    if (names === subject.metrics.names) encodedNames.set(names, query);
+    return createMetricTarget('metrics/data.json', subject, `${query}&${this.#times}`);
   }
 }

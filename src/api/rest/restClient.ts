@@ -5,9 +5,9 @@ import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
 import {
-  hasMembers,
+  isObject,
   id as recordId,
-  noneReadable,
+  describeUnreadable,
   parseList,
   parseSingle,
   Discarded,
@@ -22,14 +22,18 @@ export interface Target {
   readonly path: string;
 }
 
-/** @param query as `queryOf` writes it */
-export function target(template: string, ids: Readonly<Record<string, number | string>> = {}, query = ''): Target {
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encoded(String(ids[name])));
+/** @param query as `encodeQuery` writes it */
+export function createTarget(
+  template: string,
+  ids: Readonly<Record<string, number | string>> = {},
+  query = '',
+): Target {
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encode(String(ids[name])));
   return { endpoint: template, path: query === '' ? path : `${path}?${query}` };
 }
 
 /** The target of metric data or names: for a host it differs from that of its application only by a path segment. */
-export function metricTarget(
+export function createMetricTarget(
   file: string,
   { applicationId: id, hostKey }: { readonly applicationId: number; readonly hostKey?: string | undefined },
   query: string,
@@ -38,7 +42,7 @@ export function metricTarget(
   const search = query === '' ? '' : `?${query}`;
   if (hostKey === undefined)
     return { endpoint: `/applications/{id}/${file}`, path: `/applications/${id}/${file}${search}` };
-  const path = `/applications/${id}/hosts/${encoded(hostKey)}/${file}${search}`;
+  const path = `/applications/${id}/hosts/${encode(hostKey)}/${file}${search}`;
   return { endpoint: `/applications/{id}/hosts/{host_id}/${file}`, path };
 }
 
@@ -47,12 +51,12 @@ export function formatTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-export function queryOf(parameters: readonly (readonly [name: string, value: string])[]): string {
-  return parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
+export function encodeQuery(parameters: readonly (readonly [name: string, value: string])[]): string {
+  return parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
 }
 
 /** Names come from outside and may contain half a surrogate pair, which `encodeURIComponent` rejects. */
-function encoded(text: string): string {
+function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
@@ -85,7 +89,7 @@ export class RestClient {
   }
 
   /** Reads the body of one response with `read`. */
-  async one<T>(
+  async readOne<T>(
     { endpoint, path }: Target,
     call: CallOptions,
     bounds: Bounds,
@@ -100,15 +104,15 @@ export class RestClient {
   }
 
   /** Reads the only record of a response. */
-  single<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
-    return this.one(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
+  readSingle<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
+    return this.readOne(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
   }
 
   /**
    * Reads all pages of a list into `read`, and keeps the last record of each id. A list is read completely or fails; only its
    * members that cannot be read are left out.
    */
-  async list<T>(
+  async readList<T>(
     target: Target,
     {
       member,
@@ -130,18 +134,18 @@ export class RestClient {
       }
       return known - before;
     };
-    await this.pages(target, member, schema, { maxPages: MAX_PAGES }, call, take, (record, discarded) => {
+    await this.readPages(target, member, schema, { maxPages: MAX_PAGES }, call, take, (record, discarded) => {
       read.leftOut = discarded;
-      const { data } = recordId.safeParse(hasMembers(record) ? record['id'] : undefined);
+      const { data } = recordId.safeParse(isObject(record) ? record['id'] : undefined);
       if (data === undefined) read.unknown += 1;
       else unreadable.add(data);
     });
   }
 
   /** The failure of a list of which no member can be read. */
-  noneReadable(endpoint: string, member: string, { unreadable, unknown, leftOut }: ListRead<unknown>): Error {
-    const words = noneReadable(unreadable.size + unknown, member);
-    return this.http.reportFailure(endpoint, (leftOut ?? new Discarded()).failure(words));
+  failUnreadable(endpoint: string, member: string, { unreadable, unknown, leftOut }: ListRead<unknown>): Error {
+    const words = describeUnreadable(unreadable.size + unknown, member);
+    return this.http.reportFailure(endpoint, (leftOut ?? new Discarded()).toFailure(words));
   }
 
   /**
@@ -150,7 +154,7 @@ export class RestClient {
    * @param take stores the records of a page, and returns the number of new ones
    * @param leaveOut takes each record that cannot be read, before `take`; without it, a page needs one that can
    */
-  pages<T>(
+  readPages<T>(
     { endpoint, path }: Target,
     member: string,
     schema: z.ZodType<T>,
@@ -217,10 +221,10 @@ export function nextPage(page: URL, header: string | undefined, refuse: (words: 
   if (resolve(targetOf('last'), page)?.searchParams.get('page') === '0') return undefined;
   if (next.origin !== page.origin) throw refuse('its next page is on another origin');
   if (next.pathname !== page.pathname) throw refuse('its next page is under another path');
-  return merged(page, next);
+  return mergeQueries(page, next);
 }
 
-function merged(page: URL, next: URL): string {
+function mergeQueries(page: URL, next: URL): string {
   const parameters = new URLSearchParams(next.searchParams);
   for (const [name, value] of page.searchParams) {
     // The page number or cursor of the current page is not one of our filters.

@@ -1,4 +1,4 @@
-import { isList, hasMembers, parseTime, type Json, type Discarded } from '../http/validation.ts';
+import { isList, isObject, parseTime, type Json, type Discarded } from '../http/validation.ts';
 import { secondsOf, type Timeslice } from '../types.ts';
 import { CallFailure } from '../upstreamError.ts';
 import type { TimeRange } from '../upstreamReader.ts';
@@ -18,12 +18,12 @@ export function isKnown({ columns }: Timeslice): boolean {
 }
 
 /** The columns that the families read of a metric, and the wanted values; none where the timeslice has no values. */
-export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: readonly string[]): Columns {
+export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: readonly string[]): Columns {
   const { values } = timeslice;
   if (Object.keys(values).length === 0) return {};
   if (wanted !== undefined) {
-    const kept = Object.entries(values).filter(([name]) => wanted.includes(name));
-    return { ...columnsOf(metric, timeslice), values: Object.fromEntries(kept) };
+    const wantedValues = Object.entries(values).filter(([name]) => wanted.includes(name));
+    return { ...toColumns(metric, timeslice), values: Object.fromEntries(wantedValues) };
   }
   if (isApdex(metric)) {
     const { s = NaN, t = NaN, f = NaN, count = s + t + f, score = NaN, threshold = NaN } = values;
@@ -57,7 +57,7 @@ export function columnsOf(metric: string, timeslice: RestTimeslice, wanted?: rea
 }
 
 /** @param wanted by metric, the values that custom metrics read */
-export function inColumns(
+export function convertTimeslices(
   data: ReadonlyMap<string, readonly RestTimeslice[]>,
   wanted?: ReadonlyMap<string, readonly string[]>,
 ): MetricTimeslices {
@@ -66,7 +66,7 @@ export function inColumns(
     const values = wanted?.get(name);
     metrics.set(
       name,
-      timeslices.map((each) => ({ from: each.from, to: each.to, columns: columnsOf(name, each, values) })),
+      timeslices.map((each) => ({ from: each.from, to: each.to, columns: toColumns(name, each, values) })),
     );
   }
   return metrics;
@@ -91,26 +91,26 @@ export function parseMetricData(
   range: TimeRange,
   discarded: Discarded,
 ): ReadonlyMap<string, readonly RestTimeslice[]> {
-  const data = hasMembers(body) ? body['metric_data'] : undefined;
-  if (!hasMembers(data) || !isList(data['metrics'])) {
+  const data = isObject(body) ? body['metric_data'] : undefined;
+  if (!isObject(data) || !isList(data['metrics'])) {
     throw new CallFailure('invalid_response', 'the response has no "metric_data" with "metrics"');
   }
-  const given = data['metrics'];
+  const list = data['metrics'];
   // The timeslices of a response share a few times, so each is parsed once.
   const times = new Map<string, number | undefined>();
   const metrics = new Map<string, readonly RestTimeslice[]>();
   const unknown = [{ from: range.from, to: range.to, values: NO_VALUES }];
-  for (const metric of given) {
-    const name = hasMembers(metric) ? metric['name'] : undefined;
-    if (!hasMembers(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
+  for (const metric of list) {
+    const name = isObject(metric) ? metric['name'] : undefined;
+    if (!isObject(metric) || typeof name !== 'string' || name === '' || metrics.has(name))
       discarded.add('record', 'metrics');
     else {
-      const timeslices = timeslicesOf(name, metric['timeslices'], times, discarded);
+      const timeslices = parseTimeslices(name, metric['timeslices'], times, discarded);
       metrics.set(name, timeslices.length === 0 ? unknown : timeslices);
     }
   }
-  if (given.length > 0 && metrics.size === 0) {
-    throw new CallFailure('invalid_response', `none of the ${given.length} metrics of the response can be read`);
+  if (list.length > 0 && metrics.size === 0) {
+    throw new CallFailure('invalid_response', `none of the ${list.length} metrics of the response can be read`);
   }
   for (const name of isList(data['metrics_found']) ? data['metrics_found'] : []) {
     if (typeof name === 'string' && !metrics.has(name)) metrics.set(name, unknown);
@@ -119,36 +119,36 @@ export function parseMetricData(
 }
 
 /** The whole minutes of the range that a response names. Throws a CallFailure where it cannot be read. */
-export function rangeOf(body: unknown): TimeRange {
-  const data = hasMembers(body) ? body['metric_data'] : undefined;
-  const [from = NaN, to = NaN] = hasMembers(data) ? [data['from'], data['to']].map((time) => timeOf(time)) : [];
+export function parseRange(body: unknown): TimeRange {
+  const data = isObject(body) ? body['metric_data'] : undefined;
+  const [from = NaN, to = NaN] = isObject(data) ? [data['from'], data['to']].map((time) => parseCachedTime(time)) : [];
   if (!(to > from)) throw new CallFailure('invalid_response', 'the response does not say which time it is for');
   // The end may be the last second of its minute.
   return { from: Math.ceil(from / 60) * 60, to: Math.floor((to + 1) / 60) * 60 };
 }
 
 /** The timeslices of one metric. Only the first of two with the same start is kept: otherwise both would be counted. */
-function timeslicesOf(
+function parseTimeslices(
   metric: string,
-  given: unknown,
+  list: unknown,
   times: Map<string, number | undefined>,
   discarded: Discarded,
 ): readonly RestTimeslice[] {
   // A custom metric may have any value under any name.
   const mayBeNegative = metric.startsWith('Custom/');
-  const read = (isList(given) ? given : given === null ? [] : [undefined]).map((each) => {
-    const values = hasMembers(each) ? each['values'] : undefined;
-    const from = hasMembers(each) ? timeOf(each['from'], times) : undefined;
-    const to = hasMembers(each) ? timeOf(each['to'], times) : undefined;
+  const read = (isList(list) ? list : list === null ? [] : [undefined]).map((each) => {
+    const values = isObject(each) ? each['values'] : undefined;
+    const from = isObject(each) ? parseCachedTime(each['from'], times) : undefined;
+    const to = isObject(each) ? parseCachedTime(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
     // New Relic sends null where it has no data, as for a silent application. That is no fault.
-    if (!isTimed || !(hasMembers(values) || values === null)) discarded.add('value', 'metrics.timeslices');
+    if (!isTimed || !(isObject(values) || values === null)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
     // A timeslice without values is unknown, not empty.
-    if (!hasMembers(values)) return { from, to, values: NO_VALUES };
+    if (!isObject(values)) return { from, to, values: NO_VALUES };
     // The parsed object itself, unless some values are impossible: this saves a copy.
-    const isWhole = allPossible(values, mayBeNegative);
-    return { from, to, values: isWhole ? values : possibleOf(values, mayBeNegative, discarded) };
+    const isWhole = areAllPossible(values, mayBeNegative);
+    return { from, to, values: isWhole ? values : dropImpossible(values, mayBeNegative, discarded) };
   });
   // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.
   if (!read.every((each) => each !== undefined)) return [];
@@ -162,13 +162,13 @@ function timeslicesOf(
   });
 }
 
-function timeOf(text: unknown, times = new Map<string, number | undefined>()): number | undefined {
+function parseCachedTime(text: unknown, times = new Map<string, number | undefined>()): number | undefined {
   if (typeof text !== 'string') return undefined;
   if (!times.has(text)) times.set(text, parseTime(text));
   return times.get(text);
 }
 
-function possibleOf(values: Json, mayBeNegative: boolean, discarded: Discarded): RestTimeslice['values'] {
+function dropImpossible(values: Json, mayBeNegative: boolean, discarded: Discarded): RestTimeslice['values'] {
   const possible: [string, number][] = [];
   for (const [name, value] of Object.entries(values)) {
     if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
@@ -177,7 +177,7 @@ function possibleOf(values: Json, mayBeNegative: boolean, discarded: Discarded):
   return Object.fromEntries(possible);
 }
 
-function allPossible(values: Json, mayBeNegative: boolean): values is Readonly<Record<string, number>> {
+function areAllPossible(values: Json, mayBeNegative: boolean): values is Readonly<Record<string, number>> {
   for (const name in values) if (!isPossible(name, values[name], mayBeNegative)) return false;
   return true;
 }

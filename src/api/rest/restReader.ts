@@ -10,7 +10,7 @@ import {
   type UpstreamReader,
 } from '../upstreamReader.ts';
 import type { Application, Host, Instance, MetricName } from '../types.ts';
-import { metricDataReads } from './metricData.ts';
+import { createMetricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
 import {
   addByIds,
@@ -18,12 +18,12 @@ import {
   HOSTS,
   INSTANCES,
   KEY_TRANSACTIONS,
-  knownOf,
+  getKnownRecords,
   PAGE_SIZE,
   readByIds,
   readList,
 } from './lists.ts';
-import { metricTarget, queryOf, RestClient, target } from './restClient.ts';
+import { createMetricTarget, encodeQuery, RestClient, createTarget } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
 import { application, keyTransaction, metricName } from './schemas.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
@@ -82,7 +82,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       read: (subjects, _, call) =>
         Promise.all(subjects.map((each) => outcomeOf(readCustomNames(rest, memory, each, call)))),
     },
-    ...metricDataReads(rest, memory, options),
+    ...createMetricDataReads(rest, memory, options),
     user: nerdgraph?.user,
     queries: nerdgraph?.queries,
     entities: nerdgraph?.entities,
@@ -98,13 +98,13 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       return found;
     },
     readApplication: (id, call) =>
-      rest.single(target('/applications/{id}.json', { id }), 'application', application, call),
+      rest.readSingle(createTarget('/applications/{id}.json', { id }), 'application', application, call),
     listKeyTransactions: async ({ ids }, call) =>
       ids === undefined
         ? memory.keyTransactions.complete(await readList(rest, KEY_TRANSACTIONS, call))
         : memory.keyTransactionsById.complete(await readByIds(rest, KEY_TRANSACTIONS, ids, call), ids),
     readKeyTransaction: (id, call) =>
-      rest.single(target('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
+      rest.readSingle(createTarget('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: async (query, call) => {
       const remedy = `application ${query.applicationId}: narrow them by a part of the name`;
@@ -145,7 +145,7 @@ async function readHosts(
   call: CallOptions,
 ): Promise<readonly Host[]> {
   const remedy = `application ${id}: read it without hosts (applications.settings: hosts: false)`;
-  return knownOf(memory.hosts, id).complete(await explainTooLarge(remedy, readList(rest, HOSTS, call, id)));
+  return getKnownRecords(memory.hosts, id).complete(await explainTooLarge(remedy, readList(rest, HOSTS, call, id)));
 }
 
 async function readInstances(
@@ -155,7 +155,9 @@ async function readInstances(
   call: CallOptions,
 ): Promise<readonly Instance[]> {
   const remedy = `application ${id}: read it without them (instances: false)`;
-  return knownOf(memory.instances, id).complete(await explainTooLarge(remedy, readList(rest, INSTANCES, call, id)));
+  return getKnownRecords(memory.instances, id).complete(
+    await explainTooLarge(remedy, readList(rest, INSTANCES, call, id)),
+  );
 }
 
 async function readDatastores(
@@ -171,9 +173,13 @@ async function readDatastores(
 async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions) {
   const limits = { maxPages: Math.max(MAX_NAME_PAGES, query.maxPages ?? 0), stopAfter: query.maxPages };
   const found = new Map<string, MetricName>();
-  const list = metricTarget('metrics.json', query, query.name === undefined ? '' : queryOf([['name', query.name]]));
+  const list = createMetricTarget(
+    'metrics.json',
+    query,
+    query.name === undefined ? '' : encodeQuery([['name', query.name]]),
+  );
   let pages = 0;
-  const complete = await rest.pages(list, 'metrics', metricName, limits, call, (names, page) => {
+  const complete = await rest.readPages(list, 'metrics', metricName, limits, call, (names, page) => {
     const before = found.size;
     for (const entry of names) if (!found.has(entry.name)) found.set(entry.name, entry);
     pages = page;

@@ -26,8 +26,8 @@ export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
     weight: (slice: Timeslice) => number = secondsOf,
   ): number | undefined => {
     const having = timeslices.filter((slice) => slice.columns[figure] !== undefined);
-    const weights = total(having, weight);
-    return known(total(having, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
+    const weights = addUp(having, weight);
+    return known(addUp(having, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
   };
   return {
     ...columns,
@@ -38,8 +38,8 @@ export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
   };
 }
 
-function total(slices: readonly Timeslice[], of: (slice: Timeslice) => number): number {
-  return slices.reduce((accumulated, slice) => accumulated + of(slice), 0);
+function addUp(slices: readonly Timeslice[], amountOf: (slice: Timeslice) => number): number {
+  return slices.reduce((accumulated, slice) => accumulated + amountOf(slice), 0);
 }
 
 /** Metrics whose zeros mean "not reported": New Relic fills a series with zeros, which a summarized response does not have. */
@@ -52,9 +52,9 @@ export function toSeries(
   chunk: SeriesChunk,
 ): MetricSeries {
   const metrics = names.flatMap((name) => {
-    const timeslices = (data.get(name) ?? []).flatMap((timeslice) => spread(timeslice, chunk));
-    const kept = timeslices.filter(({ from }) => from >= chunk.from && from < chunk.to);
-    const reported = kept.filter((slice) => !NEVER_ZERO.has(name) || !isKnown(slice) || isAnyNonZero(slice));
+    const timeslices = (data.get(name) ?? []).flatMap((timeslice) => splitUnknown(timeslice, chunk));
+    const inChunk = timeslices.filter(({ from }) => from >= chunk.from && from < chunk.to);
+    const reported = inChunk.filter((slice) => !NEVER_ZERO.has(name) || !isKnown(slice) || isAnyNonZero(slice));
     return reported.length === 0 ? [] : [[name, reported] as const];
   });
   const lengths = metrics.flatMap(([, timeslices]) => timeslices.filter(isKnown).map(secondsOf));
@@ -73,13 +73,13 @@ export function summarizeSeries(
   for (const [name, inside] of timeslices) {
     if (inside.length === 0) continue;
     isReporting ||= inside.some(isAnyNonZero);
-    metrics.set(name, joined(inside, secondsOf(range), granule));
+    metrics.set(name, mergeWindow(inside, secondsOf(range), granule));
   }
   // New Relic fills a series with zeros, but an application that reported nothing is missing in a summarized response.
   return { window: range, metrics: isReporting ? metrics : new Map() };
 }
 
-function joined(timeslices: readonly Timeslice[], length: number, granule: number): Columns {
+function mergeWindow(timeslices: readonly Timeslice[], length: number, granule: number): Columns {
   // A timeslice with unknown columns makes the whole window unknown, because a partial sum would be wrong.
   if (!timeslices.every(isKnown)) return {};
   const [first] = timeslices;
@@ -87,7 +87,7 @@ function joined(timeslices: readonly Timeslice[], length: number, granule: numbe
 }
 
 /** Divides a long timeslice without columns, which means "unknown", into one for each granule of the chunk. */
-function spread(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesChunk): Timeslice[] {
+function splitUnknown(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesChunk): Timeslice[] {
   const length = secondsOf(timeslice);
   if (isKnown(timeslice) || length <= granule) return [timeslice];
   const granules = (seconds: number): number => Math.max(0, Math.ceil(seconds / granule));

@@ -18,13 +18,13 @@ const time = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-const divided = (divisor: number) => amount.transform((value) => value / divisor).optional();
+const divideBy = (divisor: number) => amount.transform((value) => value / divisor).optional();
 
 /** A summary, whose rates are per minute. All fields are optional, because older responses have fewer. */
-const summary = (timeUnits: number) => {
+const createSummarySchema = (timeUnits: number) => {
   const summaryFields = z.object({
-    response_time: divided(timeUnits),
-    throughput: divided(60),
+    response_time: divideBy(timeUnits),
+    throughput: divideBy(60),
     error_rate: amount.optional(),
     apdex_target: amount.optional(),
     apdex_score: amount.max(1).optional(),
@@ -45,9 +45,9 @@ const summary = (timeUnits: number) => {
 };
 
 /** Its times are milliseconds. */
-const applicationSummary = summary(1000).optional();
+const applicationSummary = createSummarySchema(1000).optional();
 /** Its times are seconds. */
-const endUserSummary = summary(1).optional();
+const endUserSummary = createSummarySchema(1).optional();
 
 const settings = z.object({
   app_apdex_threshold: amount.optional(),

@@ -9,7 +9,7 @@ import {
   type PackedSamples,
   type WrittenLabels,
 } from '../../metrics/writeSamples.ts';
-import { columnProblems, PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../../nrql/queryRows.ts';
+import { describeColumnProblems, PERCENTILE_LABEL, type ROW_DROP_REASONS } from '../../nrql/queryRows.ts';
 import type { AccountContext } from './accountContext.ts';
 import type { Subject, Task, TaskStore } from './task.ts';
 
@@ -118,7 +118,7 @@ export class QueryRecords {
     });
     const { name, max_series } = query.definition;
     record.warnings = [
-      ...columnProblems(reading).map((problem) => `queries: "${name}" has ${problem}`),
+      ...describeColumnProblems(reading).map((problem) => `queries: "${name}" has ${problem}`),
       ...(repeated === 0
         ? []
         : [`queries: rows of "${name}" repeat labels that another row has: the first one counts`]),

@@ -1,4 +1,4 @@
-import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
+import { isObject, isList, type Json } from '../../api/http/validation.ts';
 import * as documents from '../../api/nerdgraph/documents.ts';
 import { goldenMetric } from '../../api/nerdgraph/entityLists.ts';
 import { applicationIdOf } from '../../api/nerdgraph/lists.ts';
@@ -14,7 +14,7 @@ import { accepted, numberAt, objectsIn } from './judges.ts';
 async function readPage(account: AskedAccount, document: documents.Document, what: string, more: Json = {}) {
   const search = `${what}${what === '' ? '' : ' AND '}accountId = ${await account.accountId()}`;
   const found = await account.read(document, { search, cursor: null, ...more });
-  const results = hasMembers(found['results']) ? found['results'] : {};
+  const results = isObject(found['results']) ? found['results'] : {};
   return { entities: objectsIn(results['entities']), next: results['nextCursor'], total: numberAt(found, 'count') };
 }
 
@@ -84,13 +84,13 @@ export async function goldenValues(account: AskedAccount): Promise<Judged> {
   const refused = ends.find((end) => end instanceof UpstreamError);
   if (refused !== undefined) return accepted(refused);
   const hasValue = (row: Json): boolean => Object.keys(row).some((key) => /^m\d/.test(key) && row[key] !== null);
-  const valued = ends.filter((end) => hasMembers(end) && objectsIn(end['results']).some(hasValue));
+  const valued = ends.filter((end) => isObject(end) && objectsIn(end['results']).some(hasValue));
   return holds(valued.length > 0, ratio('seen by expected', valued.length / ends.length));
 }
 
 /** The golden metrics of an entity, with its id in records; members that definitions lack are added to `missing`. */
 function columnsOf({ guid, goldenMetrics }: Json, missing: Set<string>) {
-  const metrics = hasMembers(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [];
+  const metrics = isObject(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [];
   return metrics.flatMap((metric) => {
     const { data, error } = goldenMetric.safeParse(metric);
     for (const { path } of error?.issues ?? []) missing.add(String(path.at(-1)));

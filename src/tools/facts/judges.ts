@@ -1,4 +1,4 @@
-import { hasMembers, isList, type Json } from '../../api/http/validation.ts';
+import { isObject, isList, type Json } from '../../api/http/validation.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import type { Application } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
@@ -19,12 +19,12 @@ export interface Answer {
 
 /** The objects of a list; none where there is no list. */
 export function objectsIn(value: unknown): readonly Json[] {
-  return isList(value) ? value.filter(hasMembers) : [];
+  return isList(value) ? value.filter(isObject) : [];
 }
 
 /** The number at a key of a row; 0 without one. */
 export function numberAt(row: unknown, key: string): number {
-  const value = hasMembers(row) ? row[key] : undefined;
+  const value = isObject(row) ? row[key] : undefined;
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
@@ -40,7 +40,7 @@ export function limitMax({ rows, result: { otherResult } }: Answer): Judged {
 export function otherResult({ rows, result }: Answer): Judged {
   if (rows.length < 5) return tooFew(rows);
   const others = result['otherResult'];
-  return holds(numberAt(others, 'c') > 0, word('shape', hasMembers(others) ? 'number' : 'absent'));
+  return holds(numberAt(others, 'c') > 0, word('shape', isObject(others) ? 'number' : 'absent'));
 }
 
 /** Whether a limit keeps those of all facets that have the most records, as column `n`, or the greatest sum, as `s`. */
@@ -69,7 +69,7 @@ export function countOfMetrics({ rows: [row] }: Answer): Judged {
 /** Each row has the id of an application at the index of `appId`, which is the first facet of the query. */
 export function facets({ rows, result: { metadata }, largest }: Answer): Judged {
   if (rows.length === 0) return tooFew(rows);
-  const names = hasMembers(metadata) && isList(metadata['facets']) ? metadata['facets'] : [];
+  const names = isObject(metadata) && isList(metadata['facets']) ? metadata['facets'] : [];
   const position = Math.max(0, names.indexOf('appId'));
   const ids = largest.map(({ id }) => String(id));
   const areIds = rows.every(({ facet }) => isList(facet) && ids.includes(String(facet[position])));
@@ -98,7 +98,7 @@ export function hosts({ rows, largest }: Answer): Judged {
 export function percentile({ rows: [row] }: Answer): Judged {
   if (numberAt(row, 'n') === 0) return undecided('too few events');
   const value = row?.['p'];
-  const shape = hasMembers(value) ? `key "${Object.keys(value).join()}"` : value === null ? 'null' : typeof value;
+  const shape = isObject(value) ? `key "${Object.keys(value).join()}"` : value === null ? 'null' : typeof value;
   return holds(['key "75"', 'key "75.0"'].includes(shape), word('shape', shape));
 }
 

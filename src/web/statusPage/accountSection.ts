@@ -1,6 +1,6 @@
 import type { AccountStatus, GroupStatus } from '../../collect/serve/accountStatus.ts';
 import { describeEnd } from '../../config/config.ts';
-import { FIRST_OF, groupInWords } from '../../reads/reads.ts';
+import { FIRST_OF, describeGroup } from '../../reads/reads.ts';
 import { ago, counted, withCommas, durationInWords, threeDigits, timeInWords } from '../../text/wording.ts';
 import { addressOf, type Query } from './applicationsSection.ts';
 import { breakable, CROSS, facts, fold, markup, isolate, join, list } from './markup.ts';
@@ -104,7 +104,7 @@ function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAcc
     const every = `every ${durationInWords(intervalSeconds)}${slower}`;
     return {
       ...each,
-      title: groupInWords(group),
+      title: describeGroup(group),
       problem: undefined,
       seconds: each.durationSeconds,
       windowEnd: FIRST_OF[group].gives === 'window' ? each.oldestWindowEnd : undefined,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { resolve, urlOf, type Address } from '../../../src/api/http/exchange.ts';
-import { httpsUpgrade } from '../../../src/api/http/client.ts';
+import { resolve, toUrl, type Address } from '../../../src/api/http/exchange.ts';
+import { findHttpsUpgrade } from '../../../src/api/http/client.ts';
 
-describe('urlOf', () => {
+describe('toUrl', () => {
   it('never takes a path for a host', () => {
     const address = { origin: 'https://a.example', path: '//evil.example/x?y=1' };
-    expect(urlOf(address).href).toBe('https://a.example//evil.example/x?y=1');
+    expect(toUrl(address).href).toBe('https://a.example//evil.example/x?y=1');
   });
 });
 
@@ -18,7 +18,7 @@ describe('resolve', () => {
 
 const PLAIN = { origin: 'http://127.0.0.1:8080', path: '/v2/applications.json' };
 
-describe('httpsUpgrade', () => {
+describe('findHttpsUpgrade', () => {
   it.each([
     ['the same port', 'https://127.0.0.1:8080/v2/applications.json', 'https://127.0.0.1:8080'],
     ['another port', 'https://127.0.0.1:8443/v2/applications.json', 'https://127.0.0.1:8443'],
@@ -26,7 +26,7 @@ describe('httpsUpgrade', () => {
     ['HTTPS on its host, although http is written', 'http://127.0.0.1:8080/v2/x.json', 'https://127.0.0.1:8080'],
     ['another path', 'https://127.0.0.1:8080/elsewhere', 'https://127.0.0.1:8080'],
   ])('takes a 301 to %s', (_, location, origin) => {
-    expect(httpsUpgrade(PLAIN, 301, location)).toBe(origin);
+    expect(findHttpsUpgrade(PLAIN, 301, location)).toBe(origin);
   });
 
   it.each<[string, Address, number, string | undefined]>([
@@ -39,6 +39,6 @@ describe('httpsUpgrade', () => {
     ['a 308', PLAIN, 308, 'https://127.0.0.1:8080/'],
     ['a call that was HTTPS already', { origin: 'https://127.0.0.1', path: '/v2' }, 301, 'https://127.0.0.1:8443/'],
   ])('refuses %s', (_, asked, status, location) => {
-    expect(httpsUpgrade(asked, status, location)).toBeUndefined();
+    expect(findHttpsUpgrade(asked, status, location)).toBeUndefined();
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { overloadOf } from '../../../src/api/http/response.ts';
+import { findOverload } from '../../../src/api/http/response.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 2, 0, 0);
 const at = (seconds: number): number => NOW + seconds * 1000;
 
-describe('overloadOf', () => {
+describe('findOverload', () => {
   it.each<[string, number, Record<string, string | string[]>, number | undefined]>([
     ['Retry-After in seconds', 429, { 'retry-after': '30' }, 30_000],
     ['Retry-After with a fraction', 429, { 'retry-after': '1.5' }, 1500],
@@ -23,7 +23,7 @@ describe('overloadOf', () => {
     ['a negative time', 429, { 'retry-after': '-5' }, undefined],
     ['words', 429, { 'retry-after': 'soon', 'x-ratelimit-reset': 'NaN' }, undefined],
   ])('reads %s', (_, status, headers, waitMs) => {
-    expect(overloadOf(status, headers, NOW)).toEqual({ waitMs });
+    expect(findOverload(status, headers, NOW)).toEqual({ waitMs });
   });
 
   it.each<[number, Record<string, string>]>([
@@ -33,6 +33,6 @@ describe('overloadOf', () => {
     [503, { 'x-ratelimit-reset': String(at(45) / 1000) }],
     [404, {}],
   ])('sees none in status %i with %j', (status, headers) => {
-    expect(overloadOf(status, headers, NOW)).toBeUndefined();
+    expect(findOverload(status, headers, NOW)).toBeUndefined();
   });
 });

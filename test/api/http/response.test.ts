@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BOUNDS, parseResponse, refusalOf, titleOf } from '../../../src/api/http/response.ts';
+import { BOUNDS, parseResponse, readRefusal, readTitle } from '../../../src/api/http/response.ts';
 
 const KEY = 'NRAK-TESTKEY0123456789';
 const POLICY = { bounds: BOUNDS.list, retries: 'none' } as const;
@@ -13,7 +13,7 @@ function responseOf(status: number, text = '') {
 /** The words of a refusal with this body. */
 async function wordsOf(body: unknown): Promise<string> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return (await refusalOf(responseOf(400, text), POLICY, undefined)).message;
+  return (await readRefusal(responseOf(400, text), POLICY, undefined)).message;
 }
 
 describe('a refusal', () => {
@@ -57,7 +57,9 @@ describe('a refusal', () => {
 
 describe('the title of an error', () => {
   it('has no control characters and line ends', () => {
-    expect(titleOf({ error: { title: 'a\r\nlevel=error\tb\u0000\u001b[31mc\u202ed' } })).toBe('a level=error b[31mcd');
+    expect(readTitle({ error: { title: 'a\r\nlevel=error\tb\u0000\u001b[31mc\u202ed' } })).toBe(
+      'a level=error b[31mcd',
+    );
   });
 
   it.each([
@@ -67,14 +69,14 @@ describe('the title of an error', () => {
     [`${'x'.repeat(100)} abcdefghijklmnopqrs`, `${'x'.repeat(100)} abcdefghijklmnopqrs`],
     ['x'.repeat(500), undefined],
   ])('is cut to 120 characters, never through a word, which may be a key: %s', (said, shown) => {
-    expect(titleOf({ error: said })).toBe(shown);
+    expect(readTitle({ error: said })).toBe(shown);
   });
 
   it.each([
     ['The API key provided (NRAK-TESTK...) is invalid', 'The API key provided (<secret>...) is invalid'],
     ['No access for nrak-0000OLDKEY0000, NRRA-0123456789abcdef', 'No access for <secret>, <secret>'],
   ])('has no part of a key, nor another key: %s', (said, shown) => {
-    expect(titleOf({ error: { title: said } })).toBe(shown);
+    expect(readTitle({ error: { title: said } })).toBe(shown);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batches, MAX_CHARACTERS } from '../../../src/api/rest/metricData.ts';
+import { splitNames, MAX_CHARACTERS } from '../../../src/api/rest/metricData.ts';
 
 const names = (count: number, length = 4): string[] =>
   Array.from({ length: count }, (_, index) => `M/${String(index).padStart(length, '0')}`);
@@ -8,20 +8,20 @@ const names = (count: number, length = 4): string[] =>
 describe('the batches of metric names', () => {
   it('are split where the query would grow beyond 4,000 characters as it travels', () => {
     const long = names(20, 300);
-    for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
-    expect(batches(long, 30)).toHaveLength(2);
+    for (const batch of splitNames(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
+    expect(splitNames(long, 30)).toHaveLength(2);
     // Each of these characters travels as nine.
-    expect(batches(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
+    expect(splitNames(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
   });
 
   it('are the list itself where all of it surely fits: what is made from a list of names can be kept with it', () => {
     const all = names(20);
-    expect(batches(all, 30)[0]).toBe(all);
-    expect(batches([], 30)).toEqual([]);
+    expect(splitNames(all, 30)[0]).toBe(all);
+    expect(splitNames([], 30)).toEqual([]);
   });
 
   it('send a name too long for any call alone', () => {
-    expect(batches(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
+    expect(splitNames(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
   });
 
   it('hold every name once and in order, and no batch is too large', () => {
@@ -30,7 +30,7 @@ describe('the batches of metric names', () => {
         fc.array(fc.string({ maxLength: 500, unit: 'grapheme' })),
         fc.integer({ min: 1, max: 30 }),
         (all, most) => {
-          const result = batches(all, most);
+          const result = splitNames(all, most);
           expect(result.flat()).toEqual(all);
           for (const batch of result) {
             expect(batch.length).toBeLessThanOrEqual(most);

@@ -1,6 +1,6 @@
 import { AccountHealth } from '../../../src/api/accountHealth.ts';
 import {
-  ownRange,
+  resolveWindow,
   takeOne,
   type AccountListing,
   type Api,
@@ -186,7 +186,7 @@ export class FakeReader implements UpstreamReader {
       const { nrql, rules } = subject;
       const rows = this.rows.get(nrql) ?? [];
       const reading = readRows({ rows, facets: rules.facets.map(String), otherResult: null }, rules);
-      return { window: ownRange(subject, range), rows, facets: rules.facets.map(String), reading };
+      return { window: resolveWindow(subject, range), rows, facets: rules.facets.map(String), reading };
     });
     this.queries = { ...queries, take: ([query]) => takeOne(query) };
     this.entities = {
@@ -196,7 +196,7 @@ export class FakeReader implements UpstreamReader {
       },
       listCalls: (_type, count) => this.listCalls(count),
       goldenMetrics: this.#read<GoldenSubject, GoldenResult>('golden_metrics', (subject, range) => ({
-        window: ownRange(subject, range),
+        window: resolveWindow(subject, range),
         values: Object.entries(this.golden(subject)).map(([metric, value]) => ({
           metric,
           percentile: undefined,
