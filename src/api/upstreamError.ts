@@ -3,22 +3,23 @@
  * cannot be read because of it (docs/errors.md, "Failed calls").
  */
 export const REMEDIES = {
-  auth: 'the key must be a user key (it begins with NRAK-) that is still valid, and "region" that of its account: us, eu, gov or jp',
+  auth: 'use a valid user key (NRAK-...), and set "region" to the region of its account: us, eu, gov or jp',
   forbidden:
-    "look at the permissions of the key's user: it needs access to the account; account_id must be one that it sees, and " +
-    '"region" that of its account: us, eu, gov or jp',
-  not_found: 'look whether base_url is the address of New Relic',
+    "check the permissions of the key's user: it needs access to the account; set account_id to an account that the " +
+    'user sees, and "region" to the region of this account: us, eu, gov or jp',
+  not_found: 'check that base_url is the address of New Relic',
   rate_limited: "lower limits.requests_per_minute, and find what else uses the account's limit",
   timeout:
-    'look at the network and the proxy between the exporter and New Relic; a longer limits.request_timeout may help',
+    'check the network and the proxy between the exporter and New Relic; a longer limits.request_timeout may help',
   network:
-    'look at DNS, the proxy settings (HTTPS_PROXY) and the way to New Relic; tls.ca_file names an authority of your own',
-  server: 'New Relic itself fails: look at its status page, and wait',
-  redirect: 'correct base_url: the key is never sent to the address that it leads to',
-  invalid_response: 'report it with these words, unless they say that something else answers in the place of New Relic',
+    'check DNS, the proxy settings (HTTPS_PROXY) and the route to New Relic; tls.ca_file adds an authority of your own',
+  server: 'New Relic itself fails: check its status page, and wait',
+  redirect: 'correct base_url: the exporter does not send the key to the target of the redirect',
+  invalid_response:
+    'report it with this message, unless the message says that something else answers instead of New Relic',
   too_large:
-    'narrow what is read, as the message says; where it names nothing of yours, look what answers at this address',
-  other: 'correct what the message names; where it names nothing of yours, report it with these words',
+    'read less, as the message says; if it names nothing in your configuration, check what answers at this address',
+  other: 'correct what the message names; if it names nothing in your configuration, report it with this message',
 };
 
 export type FailureReason = keyof typeof REMEDIES;

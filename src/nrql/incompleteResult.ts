@@ -28,7 +28,7 @@ export const INCOMPLETE: readonly {
   {
     words: [/\btimed out\b/i, /\bfound so far\b/i],
     about: 'data',
-    source: 'our reading: a query that ends at its time limit has not read all data',
+    source: 'our reading: a query that times out has not read all data',
   },
   {
     words: [
@@ -37,7 +37,7 @@ export const INCOMPLETE: readonly {
       new RegExp(String.raw`\b(?:data|results?|records|events) ${VERBS}missing\b`, 'i'),
     ],
     about: 'data',
-    source: 'our reading: data that was not read is in none of the numbers',
+    source: 'our reading: the numbers lack the data that New Relic did not read',
   },
   {
     words: [
@@ -85,7 +85,7 @@ const LONGEST_QUOTED = 120;
 
 /** A failure's words for what New Relic says of a result, with its own message, cut. */
 export function describeIncomplete(message: string): string {
-  return `the result is not whole, says New Relic: ${cutAtWord(message, LONGEST_QUOTED)}`;
+  return `New Relic reports an incomplete result: ${cutAtWord(message, LONGEST_QUOTED)}`;
 }
 
 /** New Relic's messages about a result of NRQL, each in one line. */

@@ -73,10 +73,10 @@ export function explainIncomplete(
 ): string | undefined {
   const { limit, failAt } = rules;
   if (limit === undefined && rows.length >= MAX_FACETS) {
-    return `the result has ${rows.length} rows, as many as New Relic gives: narrow the query, or set "limit"`;
+    return `the result has ${rows.length} rows, the maximum of New Relic: narrow the query, or set "limit"`;
   }
   if (limit === undefined && hasOthers(otherResult)) {
-    return 'New Relic left rows out (otherResult): narrow the query, or set "limit"';
+    return 'New Relic left out rows (otherResult): narrow the query, or set "limit"';
   }
   const words = findIncompleteMessage(messages, limit !== undefined);
   if (words !== undefined) return describeIncomplete(words);
@@ -87,7 +87,7 @@ export function explainIncomplete(
   if (numbers.length === 0) throw new UnreadableRows('no row has a number in the column that "fail_at" names');
   const sum = numbers.reduce((total, each) => total + each, 0);
   return sum >= failAt.at_least
-    ? `the column of "fail_at" is ${sum} in all rows together, and ${failAt.at_least} is too many`
+    ? `the sum of the column of "fail_at" is ${sum}, and reaches at_least (${failAt.at_least})`
     : undefined;
 }
 
@@ -110,9 +110,9 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     else metricSeries.push(series);
   };
   for (const row of rows) {
-    if (!isRecord(row)) throw new UnreadableRows('a row is no object');
+    if (!isRecord(row)) throw new UnreadableRows('a row is not an object');
     const values = facetsOfRows.readLabels(row);
-    if (values === undefined) throw new UnreadableRows('a row does not say its facets');
+    if (values === undefined) throw new UnreadableRows('a row lacks its facets');
     for (const name in row) {
       if (notColumns.has(name)) continue;
       columns.add(name);
@@ -171,7 +171,8 @@ export function describeColumnProblems({
   };
   const advice = badColumns.includes('') ? ': name one of them in "value"' : '';
   const existing = columns.length === 0 ? 'the rows have no columns' : `the columns are ${named(columns)}${advice}`;
-  const elsewhere = `but numbers in ${named(numberColumns)}: look at the name in "value", and at the spelling of the attribute`;
+  const advised = 'check the name in "value", and the spelling of the attribute';
+  const elsewhere = `but numbers in ${named(numberColumns)}: ${advised}`;
   return [
     ...(badColumns.length === 0 ? [] : [`rows without a number in ${named(badColumns)}: ${existing}`]),
     ...(nullColumns.length === 0 ? [] : [`only null in ${named(nullColumns)}, ${elsewhere}`]),

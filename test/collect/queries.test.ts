@@ -178,7 +178,7 @@ describe('rows of one family', () => {
     world.reader.rows.set(nrql, [{ facet: 'eu', region: 'eu', a: null, 'percentile[99.5]': 3 }]);
     await world.scrape(only);
     expect(world.status.warnings).toEqual([
-      'queries: "slow" has only null in "a", but numbers in "percentile[99.5]": look at the name in "value", and at the spelling of the attribute',
+      'queries: "slow" has only null in "a", but numbers in "percentile[99.5]": check the name in "value", and the spelling of the attribute',
     ]);
     world.reader.rows.set(nrql, [{ facet: 'eu', region: 'eu', a: 3 }]);
     await world.nextMinute(5);

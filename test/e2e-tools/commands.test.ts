@@ -96,13 +96,13 @@ describe.concurrent('a command', () => {
     },
   );
 
-  it('says in a sentence that a proxy setting is no address, without the password in it', async () => {
+  it('says in a sentence that a proxy setting is not a valid address, without the password in it', async () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-OFAVARIABLE0000000000', HTTPS_PROXY: 'http://user:secret@:::' };
     for (const args of [['--web.listen-address=127.0.0.1:0'], ['plan']]) {
       const { status, stderr } = await runProgram(args, { env });
       expect(status).toBe(2);
       expect(stderr).toMatch(
-        /^environment: HTTPS_PROXY: is no address: it should look like http:\/\/proxy\.example:3128\n$/m,
+        /^environment: HTTPS_PROXY: is not a valid address: it should look like http:\/\/proxy\.example:3128\n$/m,
       );
       expect(stderr).not.toMatch(/secret|\n {4}at /);
     }
@@ -114,7 +114,7 @@ describe.concurrent('a command', () => {
       const gone = account({ url: 'http://127.0.0.1:1' }, 'gone', { account_id: 1, limits: { max_retries: 0 } });
       const { status, stderr } = await commandsOn(gone)(...args);
       expect(status).toBe(1);
-      expect(stderr).toMatch(/^error: .* cannot be read.*: connection refused .*\nhint: look at DNS, .*\n$/);
+      expect(stderr).toMatch(/^error: .* cannot be read.*: connection refused .*\nhint: check DNS, .*\n$/);
     },
   );
 

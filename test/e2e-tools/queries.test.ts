@@ -200,7 +200,8 @@ describe('a query of which New Relic says that its result is not whole', () => {
     };
     const problems = status.accounts[0]!.queries.flatMap(({ problem }) => problem ?? []);
     expect(problems).toHaveLength(2 - published.length);
-    for (const problem of problems) expect(problem).toMatch(/says New Relic: .* \(reason too_large\)$/);
+    for (const problem of problems)
+      expect(problem).toMatch(/New Relic reports an incomplete result: .* \(reason too_large\)$/);
   });
 });
 

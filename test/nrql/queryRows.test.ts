@@ -139,7 +139,7 @@ describe('the value of a row', () => {
     const judged = () =>
       explainIncomplete(resultOf([{ region: 7, ...columns }], ['region']), { ...one, metrics, failAt });
     if (value === undefined) expect(judged).toThrow(UnreadableRows);
-    else expect(judged()).toContain(`is ${String(value)} in all rows`);
+    else expect(judged()).toContain(`is ${String(value)}, and reaches`);
   });
 
   it('gives a series for each percentile, named alike whether the service says 95 or 95.0', () => {
@@ -222,7 +222,7 @@ describe('the value of a row', () => {
     [
       [{ orders: null, n: 1 }],
       'orders',
-      ['only null in "orders", but numbers in "n": look at the name in "value", and at the spelling of the attribute'],
+      ['only null in "orders", but numbers in "n": check the name in "value", and the spelling of the attribute'],
     ],
     [
       [{ x: 1, y: 2 }],
@@ -284,7 +284,7 @@ describe('a result that is not whole', () => {
   it.each([[{ count: 1 }], [[{ count: 0 }, { count: -2 }]], [{ a: { '95': 0.5 } }], [{ a: [[{ b: 1 }]] }]])(
     'has something in otherResult: %j',
     (otherResult) => {
-      expect(explainIncomplete(resultOf([], [], otherResult), one)).toContain('left rows out');
+      expect(explainIncomplete(resultOf([], [], otherResult), one)).toContain('left out rows');
       expect(explainIncomplete(resultOf([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
     },
   );
@@ -300,7 +300,9 @@ describe('a result that is not whole', () => {
     const saying = (message: string): QueryRows => ({ ...resultOf(rows(3)), messages: ['rolled up', message] });
     const partial = saying('Only partial results are available');
     const cut = saying('Results limited to 5000 rows');
-    expect(explainIncomplete(partial, one)).toContain('says New Relic: Only partial results are available');
+    expect(explainIncomplete(partial, one)).toContain(
+      'New Relic reports an incomplete result: Only partial results are available',
+    );
     expect(explainIncomplete(partial, { ...one, limit: 20 })).toContain('partial');
     expect(explainIncomplete(cut, one)).toContain('5000 rows');
     expect(explainIncomplete(cut, { ...one, limit: 20 })).toBeUndefined();

@@ -123,11 +123,11 @@ export class Client {
     this.#options.observer.serviceMessage(endpoint, this.#options.secrets.mask(summary).slice(0, LONGEST_MESSAGE));
   }
 
-  /** True once an hour for each thing to say. */
-  #isReportDue(what: string): boolean {
+  /** True once an hour for each subject. */
+  #isReportDue(subject: string): boolean {
     const now = this.#options.monotonic();
-    if (now - (this.#reportTimes.get(what) ?? -Infinity) < REPORT_INTERVAL_MS) return false;
-    this.#reportTimes.set(what, now);
+    if (now - (this.#reportTimes.get(subject) ?? -Infinity) < REPORT_INTERVAL_MS) return false;
+    this.#reportTimes.set(subject, now);
     return true;
   }
 

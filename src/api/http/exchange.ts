@@ -156,8 +156,8 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 
   #failLate(): void {
-    const what = this.#status === undefined ? 'no response' : 'no whole response';
-    const words = `${what} within ${this.#limits.timeoutMs / 1000} s`;
+    const missing = this.#status === undefined ? 'no response' : 'no complete response';
+    const words = `${missing} within ${this.#limits.timeoutMs / 1000} s`;
     this.#abort(new CallFailure('timeout', words, { status: this.#status, retriable: true }));
   }
 
@@ -186,7 +186,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-const CUT = 'connection closed before the whole response was there';
+const CUT = 'connection closed before the end of the response';
 
 /** Explanations by error code for connection failures that a retry may solve. */
 const TRANSIENT: Readonly<Record<string, string>> = {
@@ -194,7 +194,7 @@ const TRANSIENT: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
   EPIPE: 'connection reset',
   ENOTFOUND: 'host name not found',
-  EAI_AGAIN: 'host name could not be looked up',
+  EAI_AGAIN: 'host name lookup failed',
   ECONNABORTED: 'connection aborted',
   EHOSTUNREACH: 'host unreachable',
   EHOSTDOWN: 'host down',

@@ -82,11 +82,11 @@ function parseProxy(text: string): Proxy | { readonly problem: string } {
   }
   const address = text.includes('://') ? text : `http://${text}`;
   if (/\s/.test(text) || !/^https?:\/\/[^/]/i.test(address) || !URL.canParse(address)) {
-    return { problem: `is no address: ${EXAMPLE}` };
+    return { problem: `is not a valid address: ${EXAMPLE}` };
   }
   const url = new URL(address);
-  // The scheme of a slip such as `http:proxy:3128` would become the host.
-  if (/^https?$/.test(url.hostname) && !text.includes('://')) return { problem: `is no address: ${EXAMPLE}` };
+  // In a typo such as `http:proxy:3128`, `http` would become the host.
+  if (/^https?$/.test(url.hostname) && !text.includes('://')) return { problem: `is not a valid address: ${EXAMPLE}` };
   if (/@/.test(`${url.pathname}${url.search}${url.hash}`)) {
     return { problem: 'has a "/", "?" or "#" in its user name or password: write %2F, %3F or %23 instead' };
   }

@@ -47,7 +47,7 @@ export async function decodeText(response: RawResponse, maxBytes: number): Promi
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
   if (encoding === '' || encoding === 'identity') return body.toString('utf8');
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
-    throw new CallFailure('invalid_response', 'the response has an encoding that was not asked for', { status });
+    throw new CallFailure('invalid_response', 'the response has an encoding that was not requested', { status });
   }
   try {
     const plain = await unzip(body, { maxOutputLength: maxBytes });
@@ -55,7 +55,7 @@ export async function decodeText(response: RawResponse, maxBytes: number): Promi
   } catch (error) {
     throw error instanceof RangeError
       ? new CallFailure('too_large', `the response is larger than ${maxBytes} bytes`, { status })
-      : new CallFailure('invalid_response', 'the response cannot be unpacked', { status });
+      : new CallFailure('invalid_response', 'the response cannot be decompressed', { status });
   }
 }
 
@@ -113,7 +113,7 @@ function reasonOf(status: number): FailureReason {
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 422]);
 
 const USED_UP =
-  "the account's plan, or a compute limit of the key's user, refuses the call; New Relic's page Compute Budgets says which";
+  "the account's plan, or a compute limit of the key's user, refuses the call; see New Relic's page Compute Budgets";
 
 /** Server errors may be transient, except 501 (not supported) and an overload, which has its own time to wait. */
 function explainStatus(
@@ -147,13 +147,13 @@ function findBodyFailure(body: Json, status: number): CallFailure | undefined {
   return new CallFailure('invalid_response', words, { status });
 }
 
-/** The remedy for a response that is no JSON object, as each of New Relic's is. */
-export const WRONG_SERVER_REMEDY = 'look what answers in the place of New Relic, such as a proxy';
+/** The remedy for a response that is not a JSON object. Every response of New Relic is a JSON object. */
+export const WRONG_SERVER_REMEDY = 'check what answers instead of New Relic, for example a proxy';
 
 function describeNotJson(text: string): string {
   const start = text.trimStart();
-  const what = start === '' ? 'is empty' : start.startsWith('<') ? 'is a web page, not JSON' : 'is not JSON';
-  return `the response ${what}: ${WRONG_SERVER_REMEDY}`;
+  const fault = start === '' ? 'is empty' : start.startsWith('<') ? 'is a web page, not JSON' : 'is not JSON';
+  return `the response ${fault}: ${WRONG_SERVER_REMEDY}`;
 }
 
 const LONGEST_ERROR = 64 * 1024;
@@ -230,7 +230,7 @@ export function parseResponse(
   } catch {
     throw invalid(describeNotJson(text));
   }
-  if (!isObject(body) || isList(body)) throw invalid(`the response is no JSON object: ${WRONG_SERVER_REMEDY}`);
+  if (!isObject(body) || isList(body)) throw invalid(`the response is not a JSON object: ${WRONG_SERVER_REMEDY}`);
   const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {
     throw new CallFailure(failure.reason, failure.message, {

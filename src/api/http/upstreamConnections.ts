@@ -85,7 +85,7 @@ function replaceError(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchH
   const decorated: Dispatcher.DispatchHandler = new DecoratorHandler(handler);
   const fail = decorated.onResponseError?.bind(decorated);
   decorated.onResponseError = (controller, error) => {
-    fail?.(controller, new Error('the proxy made no tunnel', { cause: error }));
+    fail?.(controller, new Error('the proxy opened no tunnel', { cause: error }));
   };
   return decorated;
 }

@@ -223,9 +223,9 @@ export async function readPages(
     if (next === undefined) return true;
     if (page === stopAfter) return false;
     if (page >= maxPages) throw refuse(`the list does not end within ${page} pages`, 'too_large');
-    if (seen.has(next)) throw refuse(`page ${page}: its next page has been read before`);
+    if (seen.has(next)) throw refuse(`page ${page}: the link to its next page repeats an earlier page`);
     stale = fresh === 0 ? stale + 1 : 0;
-    if (stale === MAX_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat what was read before`);
+    if (stale === MAX_STALE_PAGES) throw refuse(`pages ${page - stale + 1} to ${page} repeat records of earlier pages`);
     position = next;
   }
 }

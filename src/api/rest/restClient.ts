@@ -216,7 +216,7 @@ export function nextPage(page: URL, header: string | undefined, refuse: (words: 
   const target = targetOf('next');
   if (target === undefined) return undefined;
   const next = resolve(target, page);
-  if (next === undefined) throw refuse('the link to its next page is no address');
+  if (next === undefined) throw refuse('the link to its next page is not a valid address');
   if (next.searchParams.get('cursor') === '') return undefined;
   if (resolve(targetOf('last'), page)?.searchParams.get('page') === '0') return undefined;
   if (next.origin !== page.origin) throw refuse('its next page is on another origin');

@@ -154,7 +154,7 @@ async function readInstances(
   { applicationId: id }: ApplicationSubject,
   call: CallOptions,
 ): Promise<readonly Instance[]> {
-  const remedy = `application ${id}: read it without them (instances: false)`;
+  const remedy = `application ${id}: read it without instances (instances: false)`;
   return getKnownRecords(memory.instances, id).complete(
     await explainTooLarge(remedy, readList(rest, INSTANCES, call, id)),
   );
@@ -205,7 +205,7 @@ async function readCustomNames(
     calls += pages;
     if (!complete) {
       const many = `more than ${MAX_CUSTOM_PAGES} pages of metric names with ${JSON.stringify(name)}`;
-      const words = `${many}: the rest is left out; a longer literal part in "match" (custom_metrics) narrows the list`;
+      const words = `${many}: the exporter leaves out the rest; ${MATCH_REMEDY}`;
       cut.push(words);
       const failure = new CallFailure('too_large', `application ${applicationId}: ${words}`);
       rest.http.reportFailure('/applications/{id}/metrics.json', failure);

@@ -65,23 +65,23 @@ const FAULTS: readonly (readonly [fault: string, answer: Responder, reason: Fail
   ['a body cut short', cutShort({ 'content-length': '1000' }), 'network', /connection/],
   ['a chunked body cut short', cutShort({}), 'network', /connection/],
   ['no response', () => void vi.advanceTimersByTime(TIMEOUT_MS), 'timeout', /no response within 0\.5 s/],
-  ['a slow drip', drip, 'timeout', /no whole response within 0\.5 s/],
+  ['a slow drip', drip, 'timeout', /no complete response within 0\.5 s/],
   [
     'malformed JSON',
     send('{"applications":['),
     'invalid_response',
-    /the response is not JSON: look what answers in the place of New Relic/,
+    /the response is not JSON: check what answers instead of New Relic/,
   ],
   ['an empty body', send(''), 'invalid_response', /empty/],
   ['a 204', (response) => response.writeHead(204).end(), 'invalid_response', /empty/],
   ['a web page', send('<!doctype html><html></html>'), 'invalid_response', /web page/],
-  ['a list for an object', send('[]'), 'invalid_response', /no JSON object/],
-  ['null', send('null'), 'invalid_response', /no JSON object/],
+  ['a list for an object', send('[]'), 'invalid_response', /not a JSON object/],
+  ['null', send('null'), 'invalid_response', /not a JSON object/],
   ['another envelope', send('{"widgets":[]}'), 'invalid_response', /has no/],
   ['an envelope of the wrong type', send(WRONG_TYPES), 'invalid_response', /has no/],
   ['a 200 with an error', send(`{"error":{"title":"Sorry"},"applications":[],${graph}}`), 'invalid_response', /Sorry/],
-  ['a body that is not packed as it says', send(good, { 'content-encoding': 'gzip' }), 'invalid_response', /unpacked/],
-  ['an encoding nobody asked for', send(good, { 'content-encoding': 'br' }), 'invalid_response', /not asked for/],
+  ['a body that is not packed as it says', send(good, { 'content-encoding': 'gzip' }), 'invalid_response', /decompressed/],
+  ['an encoding nobody asked for', send(good, { 'content-encoding': 'br' }), 'invalid_response', /not requested/],
   ['a body of 50 MB', flood, 'too_large', LARGER],
   ['a body of 25 MB, packed into 25 kB', packed(PACKED_SMALL), 'too_large', LARGER],
   ['a body of 50 MB, packed', packed(PACKED), 'too_large', LARGER],
@@ -166,7 +166,7 @@ describe('a connection that cannot be made', () => {
     const { reader, call } = startReading('https://no-such-host.invalid/v2');
     const { failure, message } = await failureOf(reader.listApplications({}, call));
     expect(failure.reason).toBe('network');
-    expect(message).toMatch(/host name (not found|could not be looked up): no-such-host\.invalid \(reason network\)$/);
+    expect(message).toMatch(/host name (not found|lookup failed): no-such-host\.invalid \(reason network\)$/);
   });
 
   it('to something that does not speak HTTP gives no response', async () => {

@@ -146,7 +146,7 @@ describe('the body of a response', () => {
     ['whose actor is null', { data: { actor: null } }, false],
   ])('%s is one of something else than New Relic, or not', (_, body, isForeign) => {
     const { failure } = judge(body, 200, { root: ROOT })!;
-    expect(failure.message.includes('in the place of New Relic')).toBe(isForeign);
+    expect(failure.message.includes('instead of New Relic')).toBe(isForeign);
   });
 
   it('is judged by rows that each have a source', () => {

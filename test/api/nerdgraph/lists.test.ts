@@ -184,7 +184,7 @@ describe('the list of applications', () => {
     [
       'a cursor comes again',
       (search) => (search.results = { nextCursor: 'again', entities: search.results?.entities ?? [] }),
-      /its next page has been read before/,
+      /the link to its next page repeats an earlier page/,
     ],
     ['a cursor is a number', (search) => (search.results!.nextCursor = 7), /"nextCursor" is not a text/],
     [

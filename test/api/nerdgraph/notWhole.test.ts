@@ -61,7 +61,7 @@ describe('a message that is said of every result, so that no part of a batch is 
     const cut = `Results may be incomplete ${'x '.repeat(40)}${DEMO_API_KEY}`;
     for (const message of [BUDGET, `Results may be incomplete for ${DEMO_API_KEY} ${'x'.repeat(300)}`, cut]) {
       for (const failure of await failuresWith(read, message)) {
-        expect(failure).toContain(`says New Relic: ${message.slice(0, 25)}`);
+        expect(failure).toContain(`New Relic reports an incomplete result: ${message.slice(0, 25)}`);
         expect(failure).toContain('(reason too_large)');
         expect(failure).not.toMatch(
           /too large for one query|exclude|leave it out|fewer|hosts: false|New Relic's limit of/,
@@ -75,7 +75,7 @@ describe('a message that is said of every result, so that no part of a batch is 
   it('names what to leave out where it is about the number of rows', async () => {
     for (const failure of await failuresWith(READS['metric data']!, 'Results limited to 10 rows')) {
       expect(failure).toContain(
-        'leave it out (applications.exclude); the result is not whole, says New Relic: Results limited',
+        'leave it out (applications.exclude); New Relic reports an incomplete result: Results limited',
       );
     }
   });

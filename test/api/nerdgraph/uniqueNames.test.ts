@@ -132,7 +132,9 @@ it('a list of metric names of which a message says that it is not whole is a fai
   const between = await startBetween(WORLD);
   between.fault = edit((answer) => (answer.metadata.messages = ['Only partial results are available']));
   await expect(between.reader.listMetricNames({ applicationId: APPLICATION }, between.call)).rejects.toMatchObject({
-    message: expect.stringContaining('says New Relic: Only partial results are available') as string,
+    message: expect.stringContaining(
+      'New Relic reports an incomplete result: Only partial results are available',
+    ) as string,
     failure: { reason: 'too_large' },
   });
   expect(between.asked).toHaveLength(1);

@@ -134,11 +134,11 @@ describe('a list over several pages', () => {
   });
 
   it.each<[string, Responder, RegExp, number]>([
-    ['where it has been', (response, _, index) => json(response, page(index), link('?page=2')), /read before/, 2],
+    ['where it has been', (response, _, index) => json(response, page(index), link('?page=2')), /earlier page/, 2],
     [
       'back to its first page',
       (response, _, index) => json(response, page(index), link('/v2/applications.json')),
-      /page 1: its next page has been read before/,
+      /page 1: the link to its next page repeats an earlier page/,
       1,
     ],
     [
@@ -207,7 +207,7 @@ describe('metric names', () => {
       json(response, { metrics: [entry('everywhere')] }, link(`${url.pathname}?cursor=${index + 2}`)),
     );
     const { message } = await failureOf(reader.listMetricNames({ applicationId: 7, maxPages: 50 }, call));
-    expect(message).toContain('pages 2 to 4 repeat what was read before');
+    expect(message).toContain('pages 2 to 4 repeat records of earlier pages');
     expect(server.asked).toHaveLength(4);
   });
 
@@ -224,6 +224,8 @@ describe('metric names', () => {
     expect(names).toHaveLength(20);
     expect(cut).toHaveLength(left.length);
     expect(server.asked).toHaveLength(20);
-    expect(notes.failures.map(({ message }) => message.replace(/: the rest is left out; .*/, ''))).toEqual(left);
+    expect(notes.failures.map(({ message }) => message.replace(/: the exporter leaves out the rest; .*/, ''))).toEqual(
+      left,
+    );
   });
 });

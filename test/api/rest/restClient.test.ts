@@ -60,7 +60,7 @@ describe('nextPage', () => {
     ['a script', 'javascript:alert(1)', 'origin'],
     ['another path', '/v2/users.json?page=2', 'path'],
     ['a path out of ours', '/v2/applications.json/../users.json?page=2', 'path'],
-    ['no address', 'https://[', 'no address'],
+    ['no address', 'https://[', 'not a valid address'],
   ])('refuses %s', (_, target, why) => {
     expect(() => nextPage(PAGE, next(target), refuse)).toThrow(why);
   });

@@ -47,7 +47,7 @@ describe('createRestReader', () => {
       notes.failures.map(({ reason, message }) => [reason, message.replace(/.*: (application)/, '$1')]),
     ).toContainEqual([
       'invalid_response',
-      'application 7: New Relic refuses the metric name "Custom/bad": what is calculated from it is missing',
+      'application 7: New Relic refuses the metric name "Custom/bad": the values calculated from it are missing',
     ]);
   });
 
