@@ -1,16 +1,16 @@
-/** An account fails after this number of unanswered reads in a row. */
+/** Number of unanswered reads in a row after which an account fails. */
 const UNANSWERED_READS = 3;
 
 /**
- * Whether New Relic answers the calls of an account (docs/errors.md, "An account that fails"). An answer is New Relic's own JSON:
- * with data, or with the refusal of one query, name or entity.
+ * Records whether New Relic answers the calls of an account (docs/errors.md, "An account that fails"). An answer is New
+ * Relic's own JSON: data, or the refusal of one query, name or entity.
  */
 export class AccountHealth {
   /** The number of answered calls. */
   answers = 0;
   #unanswered = 0;
 
-  /** While this is true, the account makes one call at a time, repeats none, and reads no batch in parts. */
+  /** A failing account makes one call at a time, retries no call, and divides no batch. */
   get isFailing(): boolean {
     return this.#unanswered >= UNANSWERED_READS;
   }
@@ -20,12 +20,12 @@ export class AccountHealth {
     this.#unanswered = 0;
   }
 
-  /** Records that New Relic answered no call of a read: a list, a query, or a batch with its retries and parts. */
+  /** Records a read without any answer. A read is a list, a query, or a batch with its retries and parts. */
   recordUnansweredRead(): void {
     this.#unanswered += 1;
   }
 
-  /** Forgets failures of another key. */
+  /** Forgets the failures of the previous key. */
   reset(): void {
     this.#unanswered = 0;
   }

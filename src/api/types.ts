@@ -1,8 +1,8 @@
 import type { Columns } from '../formulas/metricInputs.ts';
 import type { UpstreamError } from './upstreamError.ts';
 
-// The types below are New Relic's records after validation, in base units: seconds, rates per second, ratios. A field is undefined
-// where the response lacks it or has an invalid value.
+// New Relic's records after validation, in base units: seconds, rates per second, ratios. An undefined field was
+// missing or invalid in the response.
 
 /** `application_summary` or `end_user_summary`. */
 export interface RollingSummary {
@@ -38,11 +38,11 @@ export interface Application extends RollingValues {
   /** The number of hosts and instances linked to the application. */
   readonly hosts?: number | undefined;
   readonly instances?: number | undefined;
-  /** Undefined where the interface does not return tags. */
+  /** Undefined: the interface does not return tags. */
   readonly tags?: readonly Tag[] | undefined;
 }
 
-/** What is used only in part: the words behind "has" in a warning, such as `more than 20 pages of names`. */
+/** Data that were cut at a limit, in words that follow "has" in a warning: `more than 20 pages of names`. */
 export type Cut = readonly string[];
 
 /** A tag in New Relic's spelling. */
@@ -52,7 +52,7 @@ export interface Tag {
 }
 
 export interface Host {
-  /** The key that identifies the host within its application: the id of the REST interface, or the name if there is none. */
+  /** Identifies the host within its application: the id of the REST interface; over NerdGraph the name. */
   readonly key: string;
   readonly host: string;
   readonly language?: string | undefined;
@@ -69,7 +69,7 @@ export interface Instance extends Omit<Host, 'key'> {
 export interface KeyTransaction extends RollingValues {
   readonly id: number;
   readonly name: string;
-  /** The error of the call for the fields below, where the interface reads them separately: only id and name are known. */
+  /** The error of the separate call that reads the fields below. Then only id and name are known. */
   readonly unread?: UpstreamError | undefined;
   readonly transactionName?: string | undefined;
   readonly healthStatus?: string | undefined;
@@ -82,32 +82,34 @@ export interface KeyTransaction extends RollingValues {
 /** An entry of the metric name list. */
 export interface MetricName {
   readonly name: string;
-  /** The names of the values in a timeslice of the metric; undefined: the interface does not return them. */
+  /** Names of the values in a timeslice of the metric; undefined: the interface does not return them. */
   readonly values: readonly string[] | undefined;
 }
 
 export interface Timeslice {
-  /** Unix times in seconds; `to` as in the response, where it may be inclusive: `endOf` gives the exclusive end. */
+  /** Unix times in seconds, as in the response. `to` may be inclusive; `endOf` returns the exclusive end. */
   readonly from: number;
   readonly to: number;
-  /** Empty where the metric was in the response, but nothing of it can be read. */
+  /** Empty: the response has the metric, but no readable value of it. */
   readonly columns: Columns;
 }
 
-/** Length of a timeslice in seconds: whole minutes, because `to` may be inclusive (`:59`), and at least one, the shortest. */
+/**
+ * Returns the length of a timeslice in seconds: whole minutes, because `to` may be inclusive (`:59`), and at least one.
+ */
 export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
   return Math.max(60, Math.round((to - from) / 60) * 60);
 }
 
-/** The longest timeslice of a series that is ever requested, in seconds. */
+/** The longest timeslice that the exporter requests, in seconds. */
 const LONGEST_TIMESLICE = 3_600;
 
-/** True where a timeslice says something about a range, which it may begin before by no more than its longest length. */
+/** True if a timeslice overlaps a range, and begins less than the longest timeslice before it. */
 export function isAbout(range: Pick<Timeslice, 'from' | 'to'>, { from, to }: Pick<Timeslice, 'from' | 'to'>): boolean {
   return from < range.to && to > range.from && from > range.from - LONGEST_TIMESLICE;
 }
 
-/** The exclusive end of a timeslice in Unix seconds. */
+/** Returns the exclusive end of a timeslice in Unix seconds. */
 export function endOf(timeslice: Pick<Timeslice, 'from' | 'to'>): number {
   return timeslice.from + secondsOf(timeslice);
 }

@@ -1,6 +1,6 @@
 /**
- * Why a call failed (the label `reason` of newrelic_exporter_api_failures_total), with the remedy for an operator when an account
- * cannot be read because of it (docs/errors.md, "Failed calls").
+ * The reasons why a call fails (the label `reason` of newrelic_exporter_api_failures_total), each with the remedy for
+ * an operator (docs/errors.md, "Failed calls").
  */
 export const REMEDIES = {
   auth: 'use a valid user key (NRAK-...), and set "region" to the region of its account: us, eu, gov or jp',
@@ -26,24 +26,26 @@ export type FailureReason = keyof typeof REMEDIES;
 
 export const FAILURE_REASONS = Object.keys(REMEDIES) as readonly FailureReason[];
 
-/** An overload that New Relic reported, with its length if known (milliseconds from now): the whole account pauses. */
+/** An overload that New Relic reports: the account pauses for `waitMs` milliseconds, if New Relic names a time. */
 export interface Overload {
   readonly waitMs: number | undefined;
 }
 
-/** A call that failed, after its retries. The message contains endpoint and status, never a key or a body. */
+/** The failure of a call after its retries. The message contains endpoint and status, never a key or a body. */
 export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   readonly failure: {
     readonly reason: FailureReason;
     readonly status?: number | undefined;
-    /** True for New Relic's own refusal of what was requested, and for a response that cannot be read: the account does not fail. */
+    /**
+     * True for New Relic's own refusal and for an unreadable response. Such an error does not make the account fail.
+     */
     readonly isAnswer?: boolean | undefined;
-    /** True for a subject that is now read apart from others, once in its interval (docs/nerdgraph.md, "What breaks a batch"). */
+    /** True for a subject that is set apart from now on (docs/nerdgraph.md, "What breaks a batch"). */
     readonly isSetApart?: boolean | undefined;
-    /** True if New Relic reports that the request or its result is too big or too complex. */
+    /** True if New Relic reports that the query or its result is too big or too complex. */
     readonly isTooBig?: boolean | undefined;
-    /** New Relic's code of the error in the body. */
+    /** New Relic's code for the error in the body. */
     readonly code?: string | undefined;
   };
 
@@ -53,15 +55,15 @@ export class UpstreamError extends Error {
   }
 }
 
-/** A failed attempt at a call. It has no cause, because errors of the HTTP library contain parts of responses. */
+/** A failed attempt at a call. It carries no `cause`: errors of the HTTP library contain parts of responses. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly reason: FailureReason;
   readonly circumstances: Omit<UpstreamError['failure'], 'reason'> & {
-    /** True if the same call may succeed when it is repeated. */
+    /** True if a retry of the same call may succeed. */
     readonly retriable?: boolean;
     readonly overload?: Overload | undefined;
-    /** True for an overload that may last for hours, so that no caller waits for its end. */
+    /** True for an overload that may last for hours. No caller waits for its end. */
     readonly isLasting?: boolean;
   };
 
@@ -72,7 +74,11 @@ export class CallFailure extends Error {
   }
 }
 
-/** The end of a read. Where it is too large, the message begins with these words: what it is of, and what to change. */
+/**
+ * Awaits a read. If its response is too large, puts `words` before the message of the error.
+ *
+ * @param words names the application or list, and what to change
+ */
 export async function explainTooLarge<T>(words: string, read: Promise<T>): Promise<T> {
   try {
     return await read;

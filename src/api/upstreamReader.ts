@@ -14,7 +14,7 @@ import type {
 } from './types.ts';
 import { UpstreamError, type FailureReason, type Overload } from './upstreamError.ts';
 
-/** Reasons for reading a call for many subjects again in parts. */
+/** The reasons why a reader divides a batch that failed. */
 export const SPLIT_REASONS = ['truncated', 'timeout', 'error'] as const;
 
 export type SplitReason = (typeof SPLIT_REASONS)[number];
@@ -23,17 +23,17 @@ export type SplitReason = (typeof SPLIT_REASONS)[number];
 export interface CallObserver {
   /** A call goes out. */
   started(endpoint: string): void;
-  /** The call has ended: `code` is the HTTP status, or `error` without a response. */
+  /** A call ended. `code` is the HTTP status, or `error` without a response. */
   ended(endpoint: string, code: number | 'error', seconds: number): void;
-  /** A call failed, or a part of a response was left out; `message` carries no secret. */
+  /** A call failed, or the reader left out a part of a response. `message` contains no secret. */
   failed(endpoint: string, reason: FailureReason, message: string): void;
-  /** A failed call will be retried after `delayMs`. */
+  /** The client retries a failed call after `delayMs`. */
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
-  /** A call for many subjects is read again in parts. */
+  /** The reader divides a batch that failed. */
   split(reason: SplitReason): void;
-  /** A part of a response was left out, of which `failed` is called, too. Called once an hour for each endpoint and reason. */
+  /** Like `failed` for a part of a response, but at most once an hour for each endpoint and reason. */
   leftOut(endpoint: string, reason: FailureReason, message: string): void;
-  /** New Relic added a message to a successful response; `message` carries no secret. Called once an hour for each endpoint. */
+  /** New Relic added a message, without secrets, to a good response. At most once an hour for each endpoint. */
   serviceMessage(endpoint: string, message: string): void;
 }
 
@@ -42,21 +42,21 @@ export const APIS = ['rest', 'nerdgraph'] as const;
 
 export type Api = (typeof APIS)[number];
 
-/** Grants calls one at a time, retries, pages and parts too; each grant spends a call of the budget. */
+/** Admits every call, also retries, pages and parts of batches. Each one spends a call of the budget. */
 export interface RateLimiter {
   /**
-   * Waits for a place and a call of the budget, for a repeat one of half of the places. The returned function ends the call: good
-   * means answered without a failure.
+   * Waits for a place and a call of the budget. Repeats take at most half of the places. Returns the function that
+   * releases the place; `isGood` tells it that the call did not fail.
    */
   acquire(signal: AbortSignal, isRepeat?: boolean): Promise<(isGood: boolean, overload?: Overload) => void>;
 }
 
-/** Options of every read: above all the signal that stops it. */
+/** Options of every read. */
 export interface CallOptions {
   readonly signal: AbortSignal;
-  /** True, for commands: repeated after an overload or a timeout. The daemon tries again later, for the window of that time. */
+  /** True for commands: the client retries after an overload or a timeout. The daemon reads a later window instead. */
   readonly patient?: boolean;
-  /** True for the parts of what failed, and for what is set apart: such calls take at most half of the places. */
+  /** True for parts of a failed batch, and for subjects set apart. Such calls take at most half of the places. */
   readonly isRepeat?: boolean;
 }
 
@@ -66,12 +66,12 @@ export interface TimeRange {
   readonly to: number;
 }
 
-/** The time that two ranges share; it ends before it begins where they share none. */
+/** Returns the intersection of two ranges. If it is empty, its `to` is before its `from`. */
 export function sharedRange(a: TimeRange, b: TimeRange): TimeRange {
   return { from: Math.max(a.from, b.from), to: Math.min(a.to, b.to) };
 }
 
-/** The window of a query or a golden metric, in place of the range of a refresh. */
+/** Returns the window of a query or golden metric: its `window` and `endsBefore`, applied to the range of a refresh. */
 export function resolveWindow(
   { window, endsBefore }: Pick<QuerySubject, 'window' | 'endsBefore'>,
   range: TimeRange,
@@ -80,26 +80,26 @@ export function resolveWindow(
   return { from: to - (window ?? range.to - range.from), to };
 }
 
-/** The result of one subject of a read, which fails independently of the others. */
+/** The value or error of one subject. Each subject of a batch fails on its own. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** Subjects that are read together. */
+/** A batch: the subjects of the next read. */
 export interface NextBatch<S> {
-  /** The first one, and others in their order. */
+  /** The first of the offered subjects, and those after it that fit. */
   readonly subjects: readonly S[];
-  /** The number of calls when nothing fails: 1, or more if the first subject alone needs several. */
+  /** The number of calls without failures: 1, or more if the first subject alone needs several. */
   readonly calls: number;
 }
 
-/** Data that are read for many subjects in one call. */
+/** Reads one kind of data in batches. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
-  /** Takes at least one subject, and what else fits into its call, by known sizes and failures. */
+  /** Takes the first subject, and further subjects that fit into its call. Known sizes and failures decide. */
   take<T extends S>(subjects: Iterable<T>, range: R): NextBatch<T>;
-  /** Reads a batch; its outcomes are in the order of its subjects. Rejects only with the signal's reason. */
+  /** Reads a batch. Returns an outcome for each subject, in order. Rejects only with the signal's reason. */
   read(subjects: readonly S[], range: R, call: CallOptions): Promise<readonly Outcome<V>[]>;
 }
 
-/** The batches that together have all of these subjects, which are asked for as the batches need them. */
+/** Divides subjects into batches. Iterates over the subjects only as far as each batch needs. */
 export function* takeAll<S, R extends TimeRange>(
   read: { take(subjects: Iterable<S>, range: R): NextBatch<S> },
   subjects: Iterable<S>,
@@ -125,13 +125,13 @@ export function* takeAll<S, R extends TimeRange>(
   }
 }
 
-/** A batch of one subject, where subjects share no call. */
+/** Returns a batch of one subject, for reads whose subjects share no call. */
 export function takeOne<S>(subject: S | undefined, calls = 1): NextBatch<S> {
   if (subject === undefined) throw new RangeError('no subjects');
   return { subjects: [subject], calls };
 }
 
-/** The outcome of a read; rejects with any error other than an UpstreamError. */
+/** Turns a read into an outcome. Rejects with any error other than an UpstreamError. */
 export async function outcomeOf<V>(read: Promise<V>): Promise<Outcome<V>> {
   try {
     return { value: await read };
@@ -145,11 +145,11 @@ export interface ApplicationSubject {
   readonly applicationId: number;
 }
 
-/** Requested metrics: one object for all subjects with the same request, because readers keep what they make of it. */
+/** Requested metrics. Subjects with equal requests share one object, by which readers cache derived data. */
 export interface MetricSelection {
   /** Metric names of the REST interface. A reader without `datastores` adds the datastore types itself. */
   readonly names: readonly string[];
-  /** By metric, the values that custom metrics read, under New Relic's names; all columns are read in any case. */
+  /** By metric, New Relic's names of the values that custom metrics read. Readers return all columns in any case. */
   readonly values?: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -162,17 +162,17 @@ export interface MetricDataSubject extends ApplicationSubject {
 
 /** The metric data of an application or a host over one window. */
 export interface MetricDataResult {
-  /** The window of the response, to which counts refer; it may differ a little from the requested one. */
+  /** The window of the response, to which counts refer. It may differ a little from the requested window. */
   readonly window: TimeRange;
-  /** By metric name. One without columns is unknown: it could not be read, or New Relic refused it. */
+  /** By metric name. A metric without columns is unknown: it was unreadable, or New Relic refused it. */
   readonly metrics: ReadonlyMap<string, Columns>;
-  /** The datastore metrics of this response, sorted; undefined where the reader finds none itself: the requested ones apply. */
+  /** The datastore metrics of this response, sorted; undefined: the requested datastores apply. */
   readonly datastores?: readonly string[] | undefined;
 }
 
-/** A part of a long range that one read of a series covers, Unix seconds. */
+/** The part of a long range that one read of a series covers, in Unix seconds. */
 export interface SeriesChunk extends TimeRange {
-  /** Start of the requested range; before `from` where New Relic returns this granule only for a longer or an aligned range. */
+  /** Start of the request. Before `from` if New Relic returns this granule only for longer or aligned ranges. */
   readonly readFrom: number;
   /** Expected seconds per timeslice. */
   readonly granule: number;
@@ -180,16 +180,16 @@ export interface SeriesChunk extends TimeRange {
 
 /** Limits for the chunks of one call, in seconds. */
 export interface SeriesLimits {
-  /** The longest ranges that are returned by the minute, and by the hour. */
+  /** The longest ranges that New Relic returns by the minute, and by the hour. */
   readonly longestByMinute: number;
   readonly longestByHour: number;
-  /** The shortest range that is returned by the hour. */
+  /** The shortest range that New Relic returns by the hour. */
   readonly shortestByHour: number;
-  /** The step for a range of this length: both of its ends must be multiples of the step. */
+  /** Returns the step for a range of this length. Both ends of the range must be multiples of the step. */
   readonly stepOf: (seconds: number) => number;
 }
 
-/** The timeslices of one subject over one chunk; plain values that can be stored as JSON. */
+/** The timeslices of one subject over one chunk, as plain values that JSON can store. */
 export interface MetricSeries {
   /** Seconds per timeslice of the response. */
   readonly granule: number;
@@ -200,15 +200,17 @@ export interface MetricSeries {
 /** Reads metric data as series, for windows of the past. */
 export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
   readonly limits: SeriesLimits;
-  /** The result that `metricData` would have of a window, from its timeslices; empty where the entity did not report. */
+  /**
+   * Calculates the result of `metricData` for a window from its timeslices; empty if the application did not report.
+   */
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
 
 /** The minutes of one application, for counters. */
 export interface MinuteSeries {
-  /** The range that the response names, cut to the requested one. Without a timeslice, a minute had nothing to report. */
+  /** The intersection of requested and returned range. A minute in it without a timeslice had no data. */
   readonly window: TimeRange;
-  /** By metric name, in any order. A timeslice that lacks a column, or is not one minute long, could not be read. */
+  /** By metric name, in any order. A timeslice without a column, or of another length than a minute, is unreadable. */
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }
 
@@ -230,22 +232,22 @@ export interface CustomNames {
   readonly cut?: Cut | undefined;
 }
 
-/** A query of the language NRQL, without time and limit. */
+/** An NRQL query without time and limit. */
 export interface QuerySubject {
   /** The length of its window in seconds, whole minutes; undefined: as long as the range of the refresh. */
   readonly window: number | undefined;
-  /** Seconds, whole minutes, by which its window ends before that range; negative: after it. */
+  /** Seconds, whole minutes, by which its window ends before the range of the refresh; negative: after it. */
   readonly endsBefore: number;
   readonly nrql: string;
   readonly rules: RowRules;
 }
 
-/** All rows of a query, as series. */
+/** All rows of a query, and the series that they give. */
 export interface QueryResult {
-  /** The window of the response, which may end a few minutes before the requested one. */
+  /** The window of the response, which may end a few minutes before the requested window. */
   readonly window: TimeRange;
   readonly rows: readonly unknown[];
-  /** The attributes in `facet` of a row, in its order. */
+  /** Names of the attributes in the `facet` of a row, in order. */
   readonly facets: readonly string[];
   readonly reading: RowReading;
 }
@@ -254,12 +256,12 @@ export interface MonitoredEntity {
   readonly guid: string;
   readonly name: string;
   readonly reporting: boolean;
-  /** In the words of the REST interface. */
+  /** As the REST interface spells it. */
   readonly healthStatus: string | undefined;
   readonly tags: readonly Tag[];
-  /** Golden metrics; entities with equal definitions share one object. */
+  /** Entities with equal golden metrics share one list. */
   readonly metrics: readonly GoldenMetric[];
-  /** The error if its golden metrics were never read. */
+  /** The error, if no read of its golden metrics ever succeeded. */
   readonly unread?: UpstreamError | undefined;
   readonly cut?: Cut | undefined;
 }
@@ -274,24 +276,24 @@ export interface GoldenMetric {
 
 /** Golden metrics of one entity. */
 export interface GoldenSubject extends Pick<QuerySubject, 'window' | 'endsBefore'> {
-  /** `DOMAIN-TYPE`: entities of one type share queries. */
+  /** `DOMAIN-TYPE`. Entities of one type share queries. */
   readonly type: string;
   readonly guid: string;
-  /** Requested columns. Entities with the same request share this list, and columns with equal sources share the source. */
+  /** Requested columns. Entities with equal requests share the list; columns with equal sources share the source. */
   readonly columns: readonly (GoldenColumn & { readonly name: string })[];
-  /** The error if its golden metrics were never read, so that there are no columns. */
+  /** The error, if no read of its golden metrics ever succeeded. Then `columns` is empty. */
   readonly unread?: UpstreamError | undefined;
 }
 
 export interface GoldenResult {
   readonly window: TimeRange;
-  /** With `percentile` where there are several of one metric; metrics without a value are left out. */
+  /** `percentile` is set for a metric with several percentiles. Metrics without a value are missing. */
   readonly values: readonly {
     readonly metric: string;
     readonly percentile: string | undefined;
     readonly value: number;
   }[];
-  /** Golden metrics that failed while others were read. */
+  /** Golden metrics that failed, while others had values. */
   readonly failures: readonly (readonly [metric: string, error: UpstreamError])[];
   /** Golden metrics whose column is not a number. */
   readonly notNumbers: readonly string[];
@@ -305,12 +307,12 @@ export interface EntityTypeCount {
 
 /** Reads entities of any type, always through NerdGraph. */
 export interface EntityReader {
-  /** All entities of a type, `DOMAIN-TYPE`, in any order. */
+  /** Returns all entities of a type, `DOMAIN-TYPE`, in any order. */
   list(type: string, call: CallOptions): Promise<readonly MonitoredEntity[]>;
-  /** The number of calls for a list of this length. */
+  /** Returns the number of calls for a list of this length. */
   listCalls(type: string, entities: number): number;
   readonly goldenMetrics: BatchRead<GoldenSubject, GoldenResult>;
-  /** The entity types of the account, sorted. */
+  /** Returns the entity types of the account, sorted. */
   types(call: CallOptions): Promise<readonly EntityTypeCount[]>;
 }
 
@@ -318,34 +320,34 @@ export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
   /** A substring that the names contain. */
   readonly name?: string;
-  /** The end of the day whose names are read, where the interface needs one; default: now. */
+  /** NerdGraph reads the names of the 24 hours before this time; default: now. */
   readonly to?: number;
-  /** Reading stops after this many pages, where the interface has pages. */
+  /** Reading stops after this many pages, if the interface has pages. */
   readonly maxPages?: number;
 }
 
 export interface MetricNameList {
   readonly names: readonly MetricName[];
-  /** False when the list continues after the pages that were read. */
+  /** False if further pages exist. */
   readonly complete: boolean;
 }
 
-/** An account that a key sees, with New Relic's name of it; empty where there is none. */
+/** An account that a key sees. Its name may be empty. */
 export interface ListedAccount {
   readonly id: number;
   readonly name: string;
 }
 
-/** The accounts that a key sees, each once, as far as they can be read. */
+/** The readable accounts that a key sees, without duplicates. */
 export interface AccountListing {
   readonly accounts: readonly ListedAccount[];
   /** The number of members without a usable id. */
   readonly unreadable: number;
-  /** What cannot be read, in words; undefined where all can. */
+  /** A sentence about the unreadable members; undefined without one. */
   readonly problem: string | undefined;
 }
 
-/** The findings of a trial of an account (`check --live`), in sentences. */
+/** The findings of a test of an account (`check --live`), in sentences. */
 export interface Diagnosis {
   /** Facts about the data that the key can see. */
   readonly facts: readonly string[];
@@ -354,53 +356,53 @@ export interface Diagnosis {
 }
 
 /**
- * New Relic as the collector and the commands see it, over either interface: both return the same values in the same units
+ * Reads an account over one of New Relic's interfaces. Both readers return the same values in the same units
  * (types.ts). Every method rejects with an UpstreamError, or with the reason of the signal.
  */
 export interface UpstreamReader {
   readonly api: Api;
-  /** The id of the user who owns the key; undefined: nothing goes through NerdGraph, which alone has this id. */
+  /** Returns the id of the user who owns the key; undefined: the reader does not use NerdGraph. */
   readonly user?: ((call: CallOptions) => Promise<number>) | undefined;
-  /** The number of the only account that the key sees, once it was looked up. */
+  /** Returns the id of the only account that the key sees, after its first look-up. */
   readonly onlyAccount?: (() => number | undefined) | undefined;
-  /** The accounts that the key sees; undefined: the interface cannot list them. */
+  /** Lists the accounts that the key sees; undefined: the interface cannot. */
   readonly listAccounts?: ((call: CallOptions) => Promise<AccountListing>) | undefined;
   /** Reads all pages; `ids` limits the list to these applications. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
-  /** Undefined, as `readKeyTransaction`: the interface has no such record outside its list. */
+  /** Undefined, like `readKeyTransaction`: the interface returns single records only in a list. */
   readApplication?(id: number, call: CallOptions): Promise<Application>;
   listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
   readKeyTransaction?(id: number, call: CallOptions): Promise<KeyTransaction>;
-  /** The number of calls for a list with `count` entities. */
+  /** Returns the number of calls for a list with `count` entities. */
   listCalls(count: number): number;
-  /** The hosts of applications that reported within about an hour. */
+  /** Hosts of applications that reported within about an hour. */
   readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
   /** Instances; undefined: the interface has none. */
   readonly instances?: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
-  /** Rolling values that the lists do not contain; undefined: the lists contain all of them. */
+  /** Rolling values; undefined: the lists contain them. */
   readonly rolling?: BatchRead<RollingSubject, RollingValues> | undefined;
   /** The datastore metrics of applications, sorted; undefined: the metric data include them. */
   readonly datastores?: BatchRead<ApplicationSubject, readonly string[]> | undefined;
-  /** The names that custom metrics may match; unscoped ones only. */
+  /** Metric names that custom metrics may match, without scoped metrics. */
   readonly customNames: BatchRead<CustomNamesSubject, CustomNames>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly metricSeries: SeriesRead;
-  /** Values of single minutes, never rounded. */
+  /** Minutes for counters, with values that New Relic did not round. */
   readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
-  /** Reports that minutes for counters cannot be used, as a failed call, and returns its error. */
+  /** Reports unusable minutes for counters as a failed call, and returns the error. */
   refuseCounters(problem: string): UpstreamError;
-  /** Queries of the configuration, one call each; undefined: the account has none. */
+  /** Queries of the configuration, a call for each; undefined: the account has none. */
   readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
   /** Entities of other types; undefined: the account is not configured for any. */
   readonly entities?: EntityReader | undefined;
-  /** Metric names in the order in which New Relic returns them, each once. */
+  /** Lists metric names in New Relic's order, without duplicates. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
-  /** Looks for problems that the lists do not show. Called after the lists were read. */
+  /** Looks for problems that the lists do not show. Call it after reading the lists. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
-  /** Facts learned about the account, failures included; a reload hands them to the next reader. */
+  /** Facts about the account, failures included. A reload hands them to the next reader. */
   readonly memory: object;
-  /** For a reader that a reload replaces: calls in flight continue, but no connection is kept for a later call. */
+  /** Call it when a reload replaces the reader. Calls in flight continue; connections close when they become idle. */
   retire(): void;
-  /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
+  /** Closes all connections and aborts calls in flight. Only its signal aborts a call from before `retire`. */
   close(): Promise<void>;
 }

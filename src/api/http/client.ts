@@ -21,89 +21,94 @@ import { Discarded } from './validation.ts';
 const FIRST_CEILING_MS = 500;
 const HIGHEST_CEILING_MS = 8_000;
 
-/** Milliseconds to wait before the next attempt, "full jitter": callers that failed together do not retry together. */
+/**
+ * Returns the milliseconds before the next attempt, with full jitter: calls that fail together do not retry together.
+ */
 export function retryDelay(attempt: number, random: () => number): number {
   return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING_MS, HIGHEST_CEILING_MS));
 }
 
 const REPORT_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
-/** A patient caller repeats one call after at most this number of overloads; these repeats do not count as retries. */
+/** Limit for the overloads after which a patient caller repeats one call. These repeats do not count as retries. */
 const MAX_OVERLOADS = 20;
 
-/** While more responses than this wait to be parsed, a new one keeps its place: their texts may be megabytes long. */
+/** While more responses than this wait for parsing, a new response keeps its place: each text may have megabytes. */
 const MAX_UNPARSED = 2;
 
 export interface ClientOptions extends DispatcherOptions {
   readonly keyHeader: string;
-  /** Called before each attempt, because key files change. */
+  /** Returns the key. The client calls it before each attempt, because key files change. */
   readonly key: () => string;
-  /** The keys of all accounts, which are hidden in messages. */
+  /** The keys of all accounts, which messages must not show. */
   readonly secrets: Secrets;
   readonly userAgent: string;
-  /** Limit for each attempt, from connecting to the last byte of the body. */
+  /** Timeout of each attempt, from connecting to the last byte of the body. */
   readonly requestTimeoutMs: number;
   readonly maxRetries: number;
   readonly observer: CallObserver;
-  /** Every call takes its place there, those of a later reader of the account too. */
+  /** Admits every call. The next reader of the account shares it. */
   readonly limiter: RateLimiter;
-  /** What answered calls are recorded in; while the account fails, no call is repeated. */
+  /** Records answered calls. While the account fails, the client retries no call. */
   readonly health: AccountHealth;
-  /** Unix milliseconds of the wall clock, for comparison with times in headers. */
+  /** Returns Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly now: () => number;
-  /** Milliseconds of a monotonic clock, for durations. */
+  /** Returns milliseconds of a monotonic clock, for durations. */
   readonly monotonic: () => number;
   readonly random: () => number;
-  /** Rejects at once when the signal is aborted. */
+  /** Rejects as soon as the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Makes calls. Each attempt waits for the limiter; a wait before a retry holds no place (docs/errors.md, "Failed calls"). */
+/**
+ * Makes calls. Each attempt waits for the limiter. The wait before a retry holds no place (docs/errors.md, "Failed
+ * calls").
+ */
 export class Client {
   readonly connections: UpstreamConnections;
   readonly #options: ClientOptions;
   readonly #health: AccountHealth;
-  /** The HTTPS origin that New Relic once redirected a plain HTTP call to. */
+  /** The HTTPS origin to which New Relic redirected an earlier plain HTTP call. */
   #upgraded: string | undefined;
-  /** The number of responses that wait to be parsed. */
+  /** Number of responses that wait for parsing. */
   #unparsed = 0;
-  /** Times of the last report of what is said once an hour, by endpoint and what it is. */
+  /** Times of the last hourly reports, by endpoint and reason. */
   readonly #reportTimes = new Map<string, number>();
 
-  /** @throws Error when the proxy's address cannot be used */
+  /** @throws Error for an unusable proxy address */
   constructor(options: ClientOptions) {
     this.connections = new UpstreamConnections(options);
     this.#health = options.health;
     this.#options = options;
   }
 
-  /** True while New Relic does not answer the account, but not for patient callers. */
+  /** True while the account fails. Always false for patient callers. */
   isFailing({ patient }: CallOptions): boolean {
     return patient !== true && this.#health.isFailing;
   }
 
-  /** Reports a failure, and returns it as the error that callers get. */
+  /** Reports a failure, and returns the error for callers. */
   reportFailure(endpoint: string, failure: CallFailure): UpstreamError {
     const { reason, circumstances } = failure;
     const { status, isTooBig, isAnswer, code } = circumstances;
-    // The message has the same reason as the metrics, so that a log line leads to a series and a series to a log line.
+    // The log line names the reason, so that it leads to the series of the metric.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
     return new UpstreamError(message, { reason, status, isTooBig, isAnswer, code });
   }
 
-  /** Reports that a metric name was refused, and is left out. */
+  /** Reports a refused metric name. */
   reportRefused(endpoint: string, words: string): void {
     this.#report(endpoint, new CallFailure('invalid_response', words));
   }
 
-  /** Reads a response with `read`, and reports the parts that it left out, or its CallFailure. */
+  /** Reads a response with `read`. Reports the parts that `read` leaves out, or its CallFailure. */
   async parseReporting<T>(endpoint: string, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     const discarded = new Discarded();
     try {
       return await read(discarded);
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
-      // What cannot be read is an answer all the same.
+      // New Relic answered, even if the answer is unreadable.
       throw this.reportFailure(
         endpoint,
         new CallFailure(error.reason, error.message, { ...error.circumstances, isAnswer: true }),
@@ -116,10 +121,10 @@ export class Client {
     }
   }
 
-  /** Reports a message from New Relic about a successful response, at most once an hour for each endpoint. */
+  /** Reports New Relic's message about a good response, at most once an hour for each endpoint. */
   serviceMessage(endpoint: string, summary: string): void {
     if (!this.#isReportDue(endpoint)) return;
-    // The key is hidden before the text is cut, because the cut could leave half of the key.
+    // Mask the key before cutting: the cut could leave half of the key.
     this.#options.observer.serviceMessage(endpoint, this.#options.secrets.mask(summary).slice(0, LONGEST_MESSAGE));
   }
 
@@ -131,7 +136,7 @@ export class Client {
     return true;
   }
 
-  /** The key is hidden once more, because the words can have any source. */
+  /** Reports a message to the observer. Masks keys once more, because the message can have any source. */
   #report(endpoint: string, { reason, message }: CallFailure, suffix = ''): string {
     const text = this.#options.secrets.mask(
       `${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${suffix}`,
@@ -140,7 +145,7 @@ export class Client {
     return text;
   }
 
-  /** Makes a call. Rejects with an UpstreamError after the last attempt, or with the reason of the signal. */
+  /** Makes a call with its retries. Rejects with an UpstreamError, or with the reason of the signal. */
   async call(endpoint: string, request: Request, policy: ResponsePolicy, call: CallOptions): Promise<JsonResponse> {
     const { maxRetries, observer, random, sleep } = this.#options;
     let failures = 0;
@@ -166,7 +171,7 @@ export class Client {
         overloads += 1;
       }
       await sleep(delay, call.signal);
-      // Other reads may have failed during the wait.
+      // Other reads may have made the account fail during the wait.
       if (this.isFailing(call)) throw failed;
       observer.retried(endpoint, result.reason, delay);
     }
@@ -193,7 +198,7 @@ export class Client {
     }
   }
 
-  /** Makes one call of the budget, from the limiter to the last byte, and reads its response. */
+  /** Makes one call of the budget, from the limiter to the last byte. Returns a redirect, or the parsed response. */
   async #send(
     endpoint: string,
     request: Request,
@@ -229,10 +234,10 @@ export class Client {
       }
       throw error;
     } finally {
-      // A refusal may make the caller stop all calls, so the place is released only after the caller has seen it.
+      // A refusal may make the caller stop all calls, so the caller sees it before the place is free.
       if (refused) setImmediate(() => release(isGood, overload));
       else if (parsing === undefined) release(isGood, overload);
-      // Until this response is parsed, further calls would only add to the texts in memory.
+      // Further calls would only add texts to the memory before this response is parsed.
       else void Promise.allSettled([parsing]).then(() => release(isGood, overload));
     }
   }
@@ -276,7 +281,7 @@ export class Client {
     }
   }
 
-  /** The API key, which is hidden from now on. Throws a CallFailure when it cannot be read or sent. */
+  /** Returns the API key, and masks it from now on. Throws a CallFailure for an unreadable or invalid key. */
   #currentKey(): string {
     let key: string;
     try {
@@ -292,11 +297,11 @@ export class Client {
   }
 }
 
-/** Decodes and parses a response. Waits a turn, so that the next calls start first, and longer while that turn has enough work. */
+/** Decodes and parses a response in a later turn of the event loop, so that the next calls start first. */
 async function readLater(received: ReceivedResponse, policy: ResponsePolicy, decoded?: string): Promise<JsonResponse> {
   await nextTurn();
   const text = decoded ?? (await decodeText(received, policy.bounds.bytes));
-  // Parsing is one step: of many long responses, each turn parses one.
+  // Each turn parses one long response, because parsing cannot be divided.
   await inSlices([text]);
   return parseResponse(received, text, policy);
 }
@@ -311,9 +316,9 @@ function allowsRetry(
 }
 
 /**
- * The origin to call instead when New Relic redirects a plain HTTP call with 301: the same host over HTTPS, at the port of
- * the `Location` header (its page "301 response for REST API calls"), whose scheme does not matter: the published example has
- * `http`. Undefined for any other redirect: the key is sent to no other host.
+ * Returns the HTTPS origin to call instead, when New Relic redirects a plain HTTP call with 301 to the same host ("301
+ * response for REST API calls"). Ignores the scheme in `Location`, because the published example has `http`. Returns
+ * undefined for any other redirect: no other host may get the key.
  */
 export function findHttpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
   if (status !== 301 || !address.origin.startsWith('http:')) return undefined;

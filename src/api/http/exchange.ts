@@ -6,18 +6,18 @@ import { CallFailure } from '../upstreamError.ts';
 /** Headers of a response; names are in lower case. */
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The value of a header that should be there once. */
+/** Returns the first value of a header. */
 export function firstHeader(headers: ResponseHeaders, name: string): string | undefined {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value)?.trim();
 }
 
-/** The address that a reference on a page leads to; undefined when it is not a valid address. */
+/** Resolves a reference against a page. Returns undefined if the result is not a valid address. */
 export function resolve(reference: string | undefined, page: URL): URL | undefined {
   return reference !== undefined && URL.canParse(reference, page.href) ? new URL(reference, page) : undefined;
 }
 
-/** The address of a call in two parts, because parsing it for each call would cost more than the rest of its making. */
+/** The address of a call in two parts, because parsing a URL for each call is expensive. */
 export interface Address {
   /** Scheme, host and port. */
   readonly origin: string;
@@ -29,27 +29,27 @@ export function toUrl({ origin, path }: Address): URL {
   return new URL(origin + path);
 }
 
-/** Limits for an error body, in bytes and in milliseconds after its headers: only its title is shown. */
+/** Limits for an error body, in bytes and in milliseconds after its headers. Messages show only its title. */
 const ERROR_BODY_BYTES = 8_192;
 const ERROR_BODY_MS = 1_000;
 
 export interface RawResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** The encoded body; incomplete where the status is not 2xx and the body is long, slow or broken. Empty once it was read. */
+  /** The encoded body. An error body may be incomplete. `decodeText` empties the body. */
   body: Buffer;
 }
 
 /** A request: a GET, or with a body a POST of JSON. */
 export interface Request extends Address {
   readonly body?: string | undefined;
-  /** Name of the key's header, where it differs from that of the account. */
+  /** Name of the key's header, if it differs from the account's. */
   readonly keyHeader?: string | undefined;
 }
 
 /**
- * Sends one request and reads its whole response, without a stream, which would cost more than all other work. Rejects with a
- * CallFailure, or with the reason of the signal.
+ * Sends one request and reads its whole response, without the cost of a stream. Rejects with a CallFailure, or with the
+ * reason of the signal.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -58,7 +58,7 @@ export function exchange(
   limits: { readonly timeoutMs: number; readonly maxBytes: number },
   signal: AbortSignal,
 ): Promise<RawResponse> {
-  // Node.js warns of more than ten listeners, and as many exchanges may be under way.
+  // Node.js warns about more than ten listeners, but more exchanges may share the signal.
   setMaxListeners(0, signal);
   return new Promise((resolve, reject) => {
     const handler = new ResponseHandler(limits, signal, resolve, reject);
@@ -75,7 +75,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
   readonly #started = performance.now();
   #timer: NodeJS.Timeout;
   #controller: Dispatcher.DispatchController | undefined;
-  /** The reason for closing the connection when the exchange ends before its response. */
+  /** Why the exchange closes the connection before the end of the response. */
   #hangUpReason: Error | undefined;
   #ended = false;
   #status: number | undefined;
@@ -101,7 +101,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   readonly #stop = (): void => this.#abort(abortReason(this.#signal));
 
-  /** Ends the exchange without its response. */
+  /** Fails the exchange, and closes its connection. */
   #abort(error: Error): void {
     if (!this.#end()) return;
     this.#reject(error);
@@ -110,7 +110,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // The exchange ended while it waited for a connection: nothing is sent.
+    // The exchange ended while it waited for a connection. Send nothing.
     if (this.#hangUpReason !== undefined) controller.abort(this.#hangUpReason);
   }
 
@@ -166,7 +166,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     this.#abort(new CallFailure('too_large', words, { status: this.#status }));
   }
 
-  /** The status alone is enough: an error response counts as read even if its body is incomplete. */
+  /** Completes an error response without the rest of its body. The status alone is enough. */
   #cutErrorBody(): void {
     this.onResponseEnd();
     this.#hangUp(new Error('the rest of the error body is not read'));
@@ -188,7 +188,7 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
 
 const CUT = 'connection closed before the end of the response';
 
-/** Explanations by error code for connection failures that a retry may solve. */
+/** Connection failures that a retry may solve, by error code. */
 const TRANSIENT: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: 'connection reset',
@@ -206,11 +206,11 @@ const TRANSIENT: Readonly<Record<string, string>> = {
   HPE_INVALID_EOF_STATE: CUT,
 };
 
-/** Error codes of certificate verification. */
+/** Error codes of a failed certificate verification. */
 const UNTRUSTED =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
 
-/** The failure for an error of the system, TLS or the HTTP library, which never has parts of requests or responses. */
+/** Explains an error of the system, TLS or the HTTP library, without parts of requests or responses. */
 function explainNetworkError(error: Error, status: number | undefined): CallFailure {
   const root = findRootCause(error);
   const { code = '', name, message } = root;
@@ -221,7 +221,7 @@ function explainNetworkError(error: Error, status: number | undefined): CallFail
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return new CallFailure('network', 'certificate not trusted: it was issued for another name');
   }
-  // OpenSSL's own message is clear; newer releases of Node.js append advice that does not apply here.
+  // Keep OpenSSL's own message. Newer releases of Node.js append advice that does not apply here.
   if (UNTRUSTED.test(code))
     return new CallFailure('network', `certificate not trusted: ${message.split(';', 1).join('')}`);
   if (/^(ERR_SSL_|ERR_TLS_|EPROTO$)/.test(code)) {
@@ -238,7 +238,7 @@ function explainNetworkError(error: Error, status: number | undefined): CallFail
   return new CallFailure('network', code === '' ? 'connection failed' : `connection failed (${code})`, { status });
 }
 
-/** The outermost error in the chain of causes that has a code: those around it say only that a tunnel or connection failed. */
+/** Returns the outermost cause with a code. Errors around it say only that a tunnel or connection failed. */
 function findRootCause(error: Error): Parameters<typeof describePeer>[0] {
   let each: unknown = error;
   while (each instanceof Error) {

@@ -1,39 +1,39 @@
 import { backoff } from '../backoff.ts';
 
-/** What is left out: an application by its id, a key transaction or entity by its guid, or a metric name. */
+/** The id of an application, the guid of a key transaction or entity, or a metric name. */
 export type OmittedItem = number | string;
 
-/** An item is forgotten when its omission ended this long ago. */
+/** Time after the end of an omission when its record goes. */
 const FORGOTTEN_MS = 3_600_000;
-/** The first time for which an application without data is left out. */
+/** Length of the first omission of a subject without data. */
 const FIRST_OMISSION_MS = 5 * 60_000;
-/** The distance between the ends of such omissions: each application is then read alone, which costs a call. */
+/** Distance between the ends of such omissions. A returning subject is read alone, which costs a call. */
 const RETURN_DISTANCE_MS = 20_000;
 
-/** Refused metric names, and subjects without data: an account does not ask for them for a time. */
+/** Leaves refused metric names and subjects without data out of an account's requests for a time. */
 export class Omissions {
   readonly #monotonic: () => number;
-  /** For each collection the items that are left out, with the end of their omission (monotonic milliseconds) and its number. */
+  /** By collection and item: the end of the omission (monotonic milliseconds), and its number in a row. */
   readonly #omitted = new Map<string, Map<OmittedItem, { readonly until: number; readonly times: number }>>();
-  /** The ends of omissions for want of data, in units of their distance. */
+  /** Ends of the omissions of subjects without data, in units of RETURN_DISTANCE_MS. */
   readonly #returns = new Set<number>();
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
   }
 
-  /** True when nothing is left out: a quick check before many names are compared. */
+  /** True without omissions. Check this before iterating over names. */
   get isEmpty(): boolean {
     return this.#omitted.size === 0;
   }
 
-  /** Leaves an item of a collection (a subject of a kind of data, a metric name of an application) out for a time. */
+  /** Omits an item of a collection for a time: a subject of a kind, or a metric name of an application. */
   omit(collection: string, item: OmittedItem, ms: number, times = 1): void {
     const items = this.#omitted.get(collection) ?? new Map<OmittedItem, { until: number; times: number }>();
     this.#omitted.set(collection, items.set(item, { until: this.#monotonic() + ms, times }));
   }
 
-  /** Leaves a subject without data out, each time longer; at most three a minute return before the longest time is over. */
+  /** Omits a subject without data, each time longer. At most three a minute return before `longestMs` is over. */
   omitWithoutData(collection: string, item: OmittedItem, longestMs: number): void {
     const now = this.#monotonic();
     const times = (this.#omitted.get(collection)?.get(item)?.times ?? 0) + 1;
@@ -43,7 +43,7 @@ export class Omissions {
     this.omit(collection, item, Math.min(end * RETURN_DISTANCE_MS - now, longestMs), times);
   }
 
-  /** Ends the omissions of an item, because there is news of it; only those from one collection where it is given. */
+  /** Ends the omissions of an item in one collection, or in all collections. */
   readmit(item: OmittedItem, collection?: string): void {
     for (const [name, items] of this.#omitted) if (collection === undefined || name === collection) items.delete(item);
   }
@@ -53,12 +53,12 @@ export class Omissions {
     return omission !== undefined && omission.until > this.#monotonic();
   }
 
-  /** True for an item that is no longer left out, but was not read since. */
+  /** True for an item whose omission ended, and that no read has confirmed since. */
   isReturning(collection: string, item: OmittedItem): boolean {
     return this.#omitted.get(collection)?.has(item) === true && !this.isOmitted(collection, item);
   }
 
-  /** Removes old records. Called with every list. */
+  /** Removes old records. Call it after each list. */
   forgetOld(): void {
     const now = this.#monotonic();
     for (const end of this.#returns) if (end * RETURN_DISTANCE_MS < now) this.#returns.delete(end);

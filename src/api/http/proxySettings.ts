@@ -3,21 +3,21 @@ import { domainToASCII } from 'node:url';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A remark about a variable, as the end of a sentence that begins with its name; never quotes a value that may be secret. */
+/** A remark about a variable. The message follows the variable's name, and never quotes a secret. */
 export interface ProxyRemark {
   readonly variable: string;
   readonly message: string;
 }
 
-/** An HTTP proxy: its address without user and password, and the header that carries both. */
+/** An HTTP proxy. The address has no user and password; the header has both. */
 export interface Proxy {
   readonly url: URL;
-  /** Value of `Proxy-Authorization`; undefined where the address names no user. */
+  /** Value of `Proxy-Authorization`; undefined: the address names no user. */
   readonly authorization: string | undefined;
 }
 
 export interface ProxySettings {
-  /** Undefined: every call goes directly. */
+  /** Undefined: every call goes directly to New Relic. */
   readonly proxy: Proxy | undefined;
   /** True for an address that `NO_PROXY` names. */
   readonly isExcluded: (url: URL) => boolean;
@@ -26,8 +26,8 @@ export interface ProxySettings {
 }
 
 /**
- * Reads `HTTPS_PROXY` and `NO_PROXY` as curl and Go do (docs/operations.md, "Proxy", says which counts where the two differ).
- * Plain HTTP needs no proxy: it is for addresses of this machine.
+ * Reads `HTTPS_PROXY` and `NO_PROXY` like curl and Go (docs/operations.md, "Proxy", has the cases in which the two
+ * differ). Ignores `HTTP_PROXY`: plain HTTP is for addresses of this machine.
  */
 export function readProxySettings(environment: Environment): ProxySettings {
   const proxy = readVariable(environment, 'https_proxy');
@@ -55,7 +55,7 @@ export function readProxySettings(environment: Environment): ProxySettings {
 
 const FORMS = 'write names, .example.com, *.example.com, addresses or ranges such as 10.0.0.0/8, with commas between';
 
-/** A variable whose name is in lower case, else in upper case. One without text counts as not set. */
+/** Returns a variable by its name in lower case, else in upper case. An empty variable counts as not set. */
 function readVariable(environment: Environment, lower: string): { name: string; text: string } | undefined {
   for (const name of [lower, lower.toUpperCase()]) {
     const text = environment[name]?.trim() ?? '';
@@ -64,7 +64,7 @@ function readVariable(environment: Environment, lower: string): { name: string; 
   return undefined;
 }
 
-/** A warning where both cases of a variable have different texts: curl and Go then disagree. */
+/** Warns if the lower and upper case variables differ: curl and Go then disagree. */
 function findDifference(environment: Environment, used: { name: string; text: string } | undefined): ProxyRemark[] {
   const upper = used?.name.toUpperCase() ?? '';
   const other = environment[upper]?.trim() ?? '';
@@ -74,7 +74,7 @@ function findDifference(environment: Environment, used: { name: string; text: st
 
 const EXAMPLE = 'it should look like http://proxy.example:3128';
 
-/** Reads a proxy's address; one without a scheme is an HTTP proxy. */
+/** Reads a proxy's address. Without a scheme it means an HTTP proxy. */
 function parseProxy(text: string): Proxy | { readonly problem: string } {
   if (/^["'`].*["'`]$/s.test(text)) return { problem: `has quotes around it: remove them, ${EXAMPLE}` };
   if (/^socks[0-9a-z]*:/i.test(text)) {
@@ -106,7 +106,7 @@ function readCredentials({ username, password }: URL): Pick<Proxy, 'authorizatio
   }
 }
 
-/** Reads the entries of `NO_PROXY`, with white space or commas between; `unknown` has each entry without a meaning. */
+/** Reads the entries of `NO_PROXY`, separated by white space or commas. `unknown` lists invalid entries. */
 function parseNoProxy(text: string): { isExcluded: ProxySettings['isExcluded']; unknown: readonly string[] } {
   const rules: Rule[] = [];
   const unknown: string[] = [];
@@ -123,12 +123,14 @@ function parseNoProxy(text: string): { isExcluded: ProxySettings['isExcluded']; 
   return { isExcluded, unknown };
 }
 
-/** True for an excluded host; a host is a name in lower case, or an address without brackets. */
+/** True for an excluded host: a name in lower case, or an address without brackets. */
 type Rule = (host: string, port: string) => boolean;
 
 const BRACKETS = /^\[([^\]]*)\](?::([0-9]{1,5}))?$/;
 const WITH_PORT = /^([^:]*):([0-9]{1,5})$/;
-/** A host name, perhaps with a dot or `*.` in front. A last label of digits would be a part of an address. */
+/**
+ * A host name, perhaps after a dot or `*.`. Its last label is not a number, because that is a part of an IP address.
+ */
 const DOMAIN = /^(\*?\.)?((?:[a-z0-9_-]+\.)*(?![0-9]+$)[a-z0-9_-]+)$/;
 
 function parseEntry(entry: string): Rule | undefined {

@@ -6,22 +6,21 @@ import { CallFailure, type FailureReason, type Overload } from '../upstreamError
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 import { cutAtWord } from '../../text/wording.ts';
 
-/** Limits beyond which a response is not parsed: parsing takes far more memory and time than its length suggests. */
+/**
+ * Limits for a response, checked before parsing: parsing can take far more memory and time than the length suggests.
+ */
 export interface Bounds {
-  /** Limit for the body both as sent and as unpacked. */
+  /** Limit for the body, compressed and uncompressed. */
   readonly bytes: number;
-  /** Limit for the objects, lists and their members together, at any depth. */
+  /** Limit for the number of objects, lists and their members together, at any depth. */
   readonly elements: number;
-  /**
-   * Set where most responses are small: the nesting of a short one does no harm, and looking for it would take a good part of
-   * its time.
-   */
+  /** Set for frequent small responses: short texts skip the check, because their nesting does no harm. */
   readonly mostlyShort?: true;
 }
 
 const MIB = 1024 * 1024;
 
-/** Limits by kind of response, several times larger than the largest genuine response (docs/errors.md). */
+/** Limits by kind of response, several times above the largest genuine response (docs/errors.md). */
 export const BOUNDS = {
   /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
@@ -29,7 +28,7 @@ export const BOUNDS = {
   metricData: { bytes: 4 * MIB, elements: 150_000, mostlyShort: true },
   /** Enough for 5,000 rows. */
   query: { bytes: 16 * MIB, elements: 250_000 },
-  /** Enough for 50,000 rows of buckets; only commands read them. */
+  /** Enough for 50,000 rows of buckets, which only commands read. */
   series: { bytes: 16 * MIB, elements: 1_000_000 },
 } as const satisfies Record<string, Bounds>;
 
@@ -38,8 +37,8 @@ const unzip = promisify(gunzip);
 const EMPTY = Buffer.alloc(0);
 
 /**
- * The text of a body, which is dropped, because several may wait. Unpacking stops at `maxBytes`. Rejects with a CallFailure:
- * `too_large`, or `invalid_response`.
+ * Decompresses and decodes a body, up to `maxBytes`. Empties the response, because several responses may wait. Rejects
+ * with a CallFailure: `too_large`, or `invalid_response`.
  */
 export async function decodeText(response: RawResponse, maxBytes: number): Promise<string> {
   const { status, headers, body } = response;
@@ -59,13 +58,12 @@ export async function decodeText(response: RawResponse, maxBytes: number): Promi
   }
 }
 
-/** The account's plan refuses the call, or a compute limit that is used up. */
+/** Status for a call that the account's plan or an exhausted compute limit refuses. */
 const PAYMENT_REQUIRED = 402;
 
 /**
- * The overload that a response reports, if any: 429 always, 503 when it has `Retry-After` (docs/errors.md, "Pauses"). Its
- * length is the longest of the headers that tell one; a time in the past is ignored. 402, which may last for a day or a month,
- * is one of unknown length.
+ * Returns the overload that a response reports: 429, 503 with `Retry-After`, or 402 (docs/errors.md, "Pauses"). The
+ * longest time in the headers counts. The length of a 402 is unknown, because it may last for a day or a month.
  *
  * @param now Unix milliseconds of the wall clock
  */
@@ -75,7 +73,7 @@ export function findOverload(status: number, headers: ResponseHeaders, now: numb
   return readAnnouncedOverload(headers, now);
 }
 
-/** The overload of a response whose body reports one, for any status; `now` is Unix milliseconds of the wall clock. */
+/** Reads the length of an overload from the headers, ignoring times in the past. `now` is Unix milliseconds. */
 function readAnnouncedOverload(headers: ResponseHeaders, now: number): Overload {
   const times = [
     parseRetryAfter(firstHeader(headers, 'retry-after'), now),
@@ -88,11 +86,11 @@ function readAnnouncedOverload(headers: ResponseHeaders, now: number): Overload 
 function parseRetryAfter(text = '', now: number): number {
   const seconds = parseDecimal(text);
   if (!Number.isNaN(seconds)) return now + seconds * 1000;
-  // HTTP has three date formats. Only the asctime format has no zone, and all three are GMT.
+  // All three date formats of HTTP are in GMT, but the asctime format does not say so.
   return Date.parse(/GMT|UTC|[+-]\d{4}$/.test(text) ? text : `${text} GMT`);
 }
 
-/** NaN for any other text. */
+/** Returns NaN for a text that is not a decimal number. */
 function parseDecimal(text = ''): number {
   return /^\d{1,12}(\.\d+)?$/.test(text) ? Number(text) : NaN;
 }
@@ -109,13 +107,13 @@ function reasonOf(status: number): FailureReason {
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
 }
 
-/** Statuses with which New Relic refuses one query, name or entity. */
+/** The statuses by which New Relic refuses one query, name or entity. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 422]);
 
 const USED_UP =
   "the account's plan, or a compute limit of the key's user, refuses the call; see New Relic's page Compute Budgets";
 
-/** Server errors may be transient, except 501 (not supported) and an overload, which has its own time to wait. */
+/** Returns the failure for a status. Server errors are retriable, except 501 (not supported) and an overload. */
 function explainStatus(
   { address, status, headers }: ReceivedResponse,
   title: string | undefined,
@@ -123,7 +121,7 @@ function explainStatus(
 ): CallFailure {
   const reason = reasonOf(status);
   if (reason === 'redirect') {
-    // Only the origin is shown, because the rest of the address may contain anything, secrets included.
+    // Show only the origin: the rest of the address may contain secrets.
     const target = resolve(firstHeader(headers, 'location'), toUrl(address))?.origin;
     const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
     return new CallFailure(reason, words, { status });
@@ -132,12 +130,12 @@ function explainStatus(
   const isUsedUp = status === PAYMENT_REQUIRED;
   const parts = [title, isUsedUp ? USED_UP : undefined].filter((part) => part !== undefined);
   const words = [`status ${status}`, ...parts].join(': ');
-  // An error in New Relic's form is its own: a proxy has another form, or a page.
+  // A title means New Relic's own error: a proxy sends another form, or a web page.
   const isAnswer = title !== undefined && REFUSALS.has(status);
   return new CallFailure(reason, words, { status, retriable, overload, isAnswer, isLasting: isUsedUp });
 }
 
-/** The failure that a body reports, which is possible even with status 200. */
+/** Returns the failure that a body reports, which is possible even with status 200. */
 function findBodyFailure(body: Json, status: number): CallFailure | undefined {
   const { error, errors } = body;
   const isInList = Array.isArray(errors) ? errors.length > 0 : isObject(errors);
@@ -158,27 +156,27 @@ function describeNotJson(text: string): string {
 
 const LONGEST_ERROR = 64 * 1024;
 
-/** A successful response: its JSON object, and the origin that sent it. */
+/** A good response: its JSON object, and the origin that sent it. */
 export interface JsonResponse {
-  /** Emptied by its reader where it may be large: promises of its call may keep it until a full garbage collection. */
+  /** Readers empty a large body: promises of the call may keep it until a full garbage collection. */
   body: Json;
   readonly origin: string;
   /** All `Link` headers, joined. */
   readonly link: string;
 }
 
-/** Rules for one kind of response: how its body is read and checked, and when the call is repeated. */
+/** Rules for one kind of response: its limits, its failures, and its retries. */
 export interface ResponsePolicy {
   readonly bounds: Bounds;
-  /** Finds the failure that a body with a good status reports; by default any error is one. */
+  /** Finds the failure that a body with a good status reports. By default any error is a failure. */
   readonly inspect?: (body: Json, status: number) => CallFailure | undefined;
-  /** The same as `inspect`, for any other status: finds a failure that says more than the status does. */
+  /** Like `inspect` for any other status: finds a failure that says more than the status. */
   readonly inspectRefusal?: (body: unknown, status: number) => CallFailure | undefined;
-  /** True for a text that may report an overload: its place is released only after the body was parsed. */
+  /** True for a text that may report an overload. Its place is free only after parsing. */
   readonly mayBeOverload?: (text: string) => boolean;
   /**
-   * Selects the failures that are retried. `all`: every retriable failure. `but_timeouts`: a timeout only for patient callers,
-   * because it holds a place for a long time. `none`: the caller tries again later, or requests less.
+   * Selects the failures to retry. `all`: every retriable failure. `but_timeouts`: timeouts only for patient callers,
+   * because a timeout holds a place for long. `none`: the caller itself tries again later, or requests less.
    */
   readonly retries: 'all' | 'but_timeouts' | 'none';
 }
@@ -189,7 +187,7 @@ export interface ReceivedResponse extends RawResponse {
   readonly receivedAt: number;
 }
 
-/** The failure of a response whose status is no good one. Its body may add to the status, if it can be read. */
+/** Returns the failure of a response without a good status. A readable body adds to the message. */
 export async function readRefusal(
   response: ReceivedResponse,
   { inspectRefusal }: ResponsePolicy,
@@ -207,8 +205,8 @@ export async function readRefusal(
 }
 
 /**
- * The response parsed from the text of a successful status. Throws a CallFailure: `too_large` for too many elements,
- * `invalid_response` for what is no JSON object, or the failure that the body reports.
+ * Parses the text of a response with a good status. Throws a CallFailure: `too_large` for too many elements,
+ * `invalid_response` for anything but a JSON object, or the failure that the body reports.
  */
 export function parseResponse(
   { address, status, headers, receivedAt }: ReceivedResponse,
@@ -242,9 +240,9 @@ export function parseResponse(
   return { body, origin: address.origin, link: [headers['link'] ?? []].flat().join(', ') };
 }
 
-/** Texts up to this length, in characters, are parsed in a millisecond, however they are nested. */
+/** Length in characters below which parsing takes at most a millisecond, at any nesting. */
 const SHORT_TEXT = 16 * 1024;
-/** New Relic's own responses are nested 12 deep. */
+/** Limit for the nesting. New Relic's own responses are nested 12 deep. */
 const MAX_NESTING = 32;
 
 const QUOTE = 0x22;
@@ -255,7 +253,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** The limit that a JSON text exceeds, found before it is parsed. Text that is not JSON may pass. */
+/** Returns the limit that a JSON text exceeds, without parsing it. Text that is not JSON may pass. */
 function findExceededLimit(text: string, elements: number): 'nesting' | 'elements' | undefined {
   let depth = 0;
   let found = 0;
@@ -283,7 +281,7 @@ function findExceededLimit(text: string, elements: number): 'nesting' | 'element
   return undefined;
 }
 
-/** The position after the string that begins with a quote at `start`, or the end of the text if the string is not closed. */
+/** Returns the position of the quote that closes the string at `start`, or the end of the text. */
 function findStringEnd(text: string, start: number): number {
   for (let end = start; ;) {
     end = text.indexOf('"', end + 1);
@@ -295,16 +293,16 @@ function findStringEnd(text: string, start: number): number {
 }
 
 const LONGEST_TITLE = 120;
-/** Limits for reading a hostile body, far above those of genuine errors: characters and reasons. */
+/** Limits for a hostile body, in characters and reasons, far above any genuine error. */
 const LONGEST_READ = 10_000;
 const MAX_REASONS = 5;
 
-/** The title of a parsed error body, for a message: at most 120 characters. The shapes are known from public clients. */
+/** Returns the title of a parsed error body, cut to 120 characters. Public clients show the shapes. */
 export function readTitle(body: unknown): string | undefined {
   const title = findTitle(body);
   if (title === undefined) return undefined;
   const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
-  // New Relic may show a part of the received key.
+  // New Relic may quote a part of the received key.
   const shown = plain.replace(KEY_LIKE, MASKED);
   return cutAtWord(shown, LONGEST_TITLE) || undefined;
 }
@@ -323,7 +321,7 @@ function findTitle(body: unknown): string | undefined {
   return undefined;
 }
 
-/** The messages beside a title: it says what failed ("The metric data could not be read"), and they say why. */
+/** Joins the messages beside a title. The title says what failed; the messages say why. */
 function joinReasons(messages: unknown): string {
   if (!isList(messages)) return '';
   const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');

@@ -3,33 +3,33 @@ import { readProxySettings, type Proxy } from './proxySettings.ts';
 
 export interface DispatcherOptions {
   readonly maxConcurrent: number;
-  /** Limit for one attempt, and for connecting. */
+  /** Timeout of one attempt, and of connecting. */
   readonly requestTimeoutMs: number;
   readonly tls: { readonly ca?: string | undefined; readonly serverName?: string | undefined };
   /** Source of `HTTPS_PROXY` and `NO_PROXY`, in lower or upper case. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** undici frees a connection a turn after its response: without spare ones, calls would wait for others of the same turn. */
+/** undici frees a connection a turn after its response. Spare connections let the next call start before that. */
 const CONNECTIONS_PER_CALL = 1.25;
 
-/** Longest and shortest time for one of several addresses of a host, in milliseconds. */
+/** Bounds of the time for one of several addresses of a host, in milliseconds. */
 const LONGEST_ATTEMPT_MS = 3_000;
 const SHORTEST_ATTEMPT_MS = 1_000;
 
 /**
- * Milliseconds for each address of a host but the last one. Distant addresses need more than the 250 ms that Node.js gives;
- * an unreachable address must not use up the whole request.
+ * Returns the milliseconds for each address of a host, except the last. Distant addresses need more than Node.js's 250
+ * ms. An unreachable address must not use up the whole request.
  */
 export function addressAttemptMs(requestTimeoutMs: number): number {
   return Math.round(Math.min(Math.max(requestTimeoutMs / 10, SHORTEST_ATTEMPT_MS), LONGEST_ATTEMPT_MS));
 }
 
 /**
- * The connections to New Relic, through the proxy of the environment where it applies. Certificates are always verified, even
- * with `NODE_TLS_REJECT_UNAUTHORIZED=0`.
+ * Creates the connections to New Relic, through the environment's proxy where it applies. Always verifies certificates,
+ * even with `NODE_TLS_REJECT_UNAUTHORIZED=0`.
  *
- * @throws Error when the proxy's address cannot be used; the message does not show it, because it may contain a password
+ * @throws Error for an unusable proxy address; the message hides the address, because it may contain a password
  */
 function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatcher {
   const { environment, tls } = options;
@@ -46,10 +46,10 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
   };
   const common = {
     connections: Math.ceil(options.maxConcurrent * CONNECTIONS_PER_CALL),
-    // With 0 undici keeps no connection open.
+    // 0 makes undici close each connection after its call.
     pipelining: keepAlive ? 1 : 0,
     connect: upstreamTls,
-    // The caller limits the time of the whole attempt.
+    // `exchange` limits the time of the whole attempt.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -74,7 +74,7 @@ function createDispatcher(options: DispatcherOptions, keepAlive = true): Dispatc
   });
 }
 
-/** A connection that the proxy closes in response to CONNECT is an idle one for undici, which reconnects forever. */
+/** Creates tunnels that fail when the proxy closes the connection after CONNECT. undici would reconnect forever. */
 function createTunnelPool(origin: URL, options: Pool.Options): Dispatcher {
   return new Pool(origin, options).compose(
     (dispatch) => (request, handler) => dispatch(request, replaceError(handler)),
@@ -90,28 +90,28 @@ function replaceError(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchH
   return decorated;
 }
 
-/** The connections of one client, kept between calls until its reader is replaced. */
+/** The connections of one client. They stay open between calls until a reload replaces the reader. */
 export class UpstreamConnections {
   readonly #options: DispatcherOptions;
   readonly #keepAlive: Dispatcher;
   dispatcher: Dispatcher;
   #isClosed = false;
 
-  /** @throws Error when the proxy's address cannot be used */
+  /** @throws Error for an unusable proxy address */
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.dispatcher = this.#keepAlive = createDispatcher(options);
   }
 
-  /** Closes connections as they become idle. Later calls, such as further pages, use connections that are not kept. */
+  /** Closes connections as they become idle. Later calls, such as further pages, close their own connections. */
   retire(): void {
-    // A reload may replace a reader that the end of the program has already closed.
+    // A reload may replace a reader after the shutdown has closed it.
     if (this.dispatcher !== this.#keepAlive || this.#isClosed) return;
     this.dispatcher = createDispatcher(this.#options, false);
     void this.#keepAlive.close();
   }
 
-  /** Closes all connections. Calls in flight are aborted, except those from before `retire`, which only their signals end. */
+  /** Closes all connections and aborts calls in flight. Only its signal aborts a call from before `retire`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([this.#keepAlive.destroy(), this.dispatcher.destroy()]);

@@ -3,10 +3,10 @@ import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { counted, withCommas } from '../../text/wording.ts';
 
-/** An object of a response. */
+/** An object or list of a response. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** True if a value read from JSON is an object or a list, so that its members can be read. */
+/** True if a parsed JSON value is an object or a list, so that reading members is safe. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
@@ -17,28 +17,28 @@ export function isList(value: unknown): value is readonly unknown[] {
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** Unix seconds of an ISO 8601 time with `Z` or a numeric offset. Undefined without an offset: the time is then ambiguous. */
+/** Returns the Unix seconds of an ISO 8601 time. Undefined without `Z` or an offset: such a time is ambiguous. */
 export function parseTime(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
   const milliseconds = Date.parse(text);
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 
-/** An id. A number in quotes is rejected, and so is one beyond 2^53, which would lose precision. */
+/** An id. Rejects a number in quotes, and a number beyond 2^53, which would lose precision. */
 export const id = z.int().positive();
 
-/** Limit for names, in characters: no genuine name is longer, and labels are cut far shorter. */
+/** Limit for names, in characters, far above any genuine name or label. */
 export const LONGEST_TEXT = 10_000;
 
 /** A name, or another text that becomes a label. */
 export const text = z.string().min(1).max(LONGEST_TEXT);
 
-/** New Relic's figures: times, rates, ratios and thresholds. None can be below 0; zod accepts finite numbers only. */
+/** A time, rate, ratio or threshold, which cannot be negative. zod accepts only finite numbers. */
 export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
 
-/** The parts that were left out for one reason, and where the first one was; empty: none was. */
+/** Counts the parts that a reader left out for one reason. `first` is the place of the first part. */
 class LeftOut {
   record = 0;
   value = 0;
@@ -53,19 +53,19 @@ class LeftOut {
   }
 }
 
-/** Counts the parts of a response that could not be used (docs/reference.md). */
+/** Counts the unusable parts of a response (docs/reference.md). */
 export class Discarded {
   readonly #bad = new LeftOut();
   readonly #tooLong = new LeftOut();
 
-  /** @param where the path of field names that we know: unknown names may contain anything */
+  /** @param where a path of known field names: unknown names may contain anything */
   add(what: 'record' | 'value', where: string): void {
     this.#bad[what] += 1;
     this.#bad.first ||= where;
   }
 
   /**
-   * Counts a part that has a longer text than is read.
+   * Counts a part with a text above the limit.
    *
    * @param field the path of the text in its record
    */
@@ -76,7 +76,7 @@ export class Discarded {
     this.#tooLong.first ||= `${path} of ${subject} has more than ${withCommas(limit)} characters`;
   }
 
-  /** What was left out, by the reason under which it counts; empty where nothing was. */
+  /** Describes the parts left out, by failure reason. */
   summaries(): { readonly reason: FailureReason; readonly words: string }[] {
     const bad = { reason: 'invalid_response', words: this.#bad.describe('bad ', '') } as const;
     const long = this.#tooLong.describe('', ' because of a text that is too long');
@@ -84,14 +84,14 @@ export class Discarded {
     return [this.#bad.first === '' ? [] : bad, this.#tooLong.first === '' ? [] : tooLong].flat();
   }
 
-  /** What was left out; empty where nothing was. */
+  /** Describes the parts left out; empty without any. */
   summary(): string {
     return this.summaries()
       .map(({ words }) => words)
       .join('; ');
   }
 
-  /** The failure of a response whose every part was left out. */
+  /** Returns the failure of a response without a usable part. */
   toFailure(words: string): CallFailure {
     const [first, ...others] = this.summaries();
     const isTooLarge = first?.reason === 'too_large' && others.length === 0;
@@ -104,7 +104,7 @@ export class Discarded {
 const LONGEST_NAME_SHOWN = 120;
 const NAMING_FIELDS = ['name', 'host', 'key', 'guid', 'id'];
 
-/** How a message calls a record: by its name or id; without either, by the text that is too long. */
+/** Returns the name of a record for a message: its name or id, else the text above the limit. */
 function findName(record: unknown, field: readonly string[]): string {
   for (const path of [...NAMING_FIELDS.map((each) => [each]), field]) {
     const name = readPath(record, path);
@@ -113,17 +113,17 @@ function findName(record: unknown, field: readonly string[]): string {
   return '';
 }
 
-/** Limit for the records of a page. Pages have 200 records, or 1,000 metric names. */
+/** Limit for the records of a page. Full pages have 200 records, or 1,000 metric names. */
 const MAX_RECORDS = 5_000;
 
-/** The limit that a text exceeds; undefined for any other fault. */
+/** Returns the limit that a text exceeds; undefined for any other issue. */
 function findExceededLimit(issue: z.core.$ZodIssue): number | undefined {
   return issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined;
 }
 
 /**
- * Reads a record without its invalid optional fields. Undefined when it is still invalid: a required field is missing, wrong or
- * longer than its limit. An optional field that is null is absent, as in the summaries of a silent application, and not counted.
+ * Reads a record, and drops invalid optional fields. Returns undefined for an invalid required field. An optional field
+ * that is null counts as absent, not as invalid: summaries of a silent application have such fields.
  */
 export function parseRecord<T>(
   schema: z.ZodType<T>,
@@ -157,9 +157,9 @@ export function parseRecord<T>(
 }
 
 /**
- * The records of a list. Rejects with a CallFailure when the list is missing, or when none of them can be read.
+ * Reads the records of a list. Rejects with a CallFailure for a missing list, or a list without a readable record.
  *
- * @param leaveOut takes each record that cannot be read; then the list may have no other
+ * @param leaveOut takes each unreadable record; with it, a list without a readable record is no failure
  */
 export async function parseList<T>(
   schema: z.ZodType<T>,
@@ -185,12 +185,12 @@ export async function parseList<T>(
   return parsed;
 }
 
-/** Says that no record of a list can be read. */
+/** Describes a list without a readable record. */
 export function describeUnreadable(records: number, member: string): string {
   return `none of the ${records} records in "${member}" can be read`;
 }
 
-/** The only record of a response. Throws a CallFailure when it is missing or invalid. */
+/** Reads the only record of a response. Throws a CallFailure for a missing or invalid record. */
 export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
   const value = isObject(body) ? body[member] : undefined;
   const record = parseRecord(schema, value, discarded, member);
@@ -198,15 +198,16 @@ export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: stri
   return record;
 }
 
-/** Limit for successive pages without a new record: such a list repeats itself under new cursors, and would never end. */
+/** Limit for successive pages without a new record. A list that repeats itself under new cursors would never end. */
 const MAX_STALE_PAGES = 3;
 
 /**
- * Reads a list page by page, each from an address or a cursor. Rejects when any page fails, a cursor repeats, or the list has
- * no end, because half a list is useless; false: it stopped early because of the limits.
+ * Reads a list page by page. Rejects if a page fails, a cursor repeats, or the list does not end, because half a list
+ * is useless. Returns false if further pages exist after `stopAfter` pages.
  *
- * @param limits.maxPages a longer list is too large; reading stops after `stopAfter` pages
- * @param readPage returns the number of new records, and the next address or cursor; undefined: the list ends
+ * @param first the address or cursor of the first page
+ * @param limits.maxPages a longer list is too large
+ * @param readPage returns the number of new records, and the next address or cursor, or undefined after the last page
  */
 export async function readPages(
   first: string,

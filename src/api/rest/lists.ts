@@ -4,7 +4,7 @@ import { application, host, instance, keyTransaction } from './schemas.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
-/** Number of records on a page of a list, and limit for the ids in one `filter[ids]`. */
+/** Number of records on a full page, and limit for the ids in one `filter[ids]`. */
 export const PAGE_SIZE = 200;
 
 interface List<T> {
@@ -42,7 +42,7 @@ export const INSTANCES: List<Instance> = {
   idOf: ({ id }) => id,
 };
 
-/** Reads a list, of one application or of the account. Rejects when it has members, and none of them can be read. */
+/** Reads a list of an application or of the account. Rejects if the list has members, but no readable member. */
 export async function readList<T>(
   rest: RestClient,
   list: List<T>,
@@ -54,7 +54,7 @@ export async function readList<T>(
   return refuseUnreadable(rest, list, read);
 }
 
-/** Reads the records of a list that have these ids, as `readList`. */
+/** Like `readList`, for the records with these ids. */
 export async function readByIds<T>(
   rest: RestClient,
   list: List<T>,
@@ -66,7 +66,7 @@ export async function readByIds<T>(
   return refuseUnreadable(rest, list, read);
 }
 
-/** Adds the records that have these ids to `read`; an empty filter would select everything. */
+/** Adds the records with these ids to `read`. Without ids it makes no call: an empty filter would select everything. */
 export async function addByIds<T>(
   rest: RestClient,
   list: List<T>,
@@ -95,14 +95,14 @@ function refuseUnreadable<T>(rest: RestClient, { endpoint, member }: List<T>, re
 }
 
 /**
- * The records of a list as last read. One that New Relic lists, or may list, in a form that cannot be read stays as it was, so
- * that its series and counters go on, but without its rolling values: they would be of an earlier time.
+ * Remembers the records of a list. A record that New Relic lists (or may list) in an unreadable form stays, so that its
+ * series and counters go on. Its rolling values go, because they are out of date.
  */
 export class KnownRecords<T extends RollingValues> {
   #records: ReadonlyMap<number, T> = new Map();
 
   /**
-   * Adds to a list what was known and cannot be read now.
+   * Adds the known records that are now unreadable, and returns all records.
    *
    * @param ids the ids that were requested; undefined: the whole list
    */
@@ -121,7 +121,7 @@ export class KnownRecords<T extends RollingValues> {
   }
 }
 
-/** The known records of an application, which are none at first. */
+/** Returns the known records of an application. Creates an empty set at the first call. */
 export function getKnownRecords<T extends RollingValues>(
   known: Map<number, KnownRecords<T>>,
   applicationId: number,

@@ -23,13 +23,13 @@ import type { Columns } from '../../formulas/metricInputs.ts';
 const LONGEST_NAME_SHOWN = 120;
 const RAW = '&raw=true';
 
-/** Encoded lists of names: encoding them costs more than the rest of an address. */
+/** Caches encoded lists of names, because encoding is the expensive part of an address. */
 const encodedNames = new WeakMap<readonly string[], string>();
 
 /**
- * The reads of metric data of applications and hosts.
+ * Creates the reads of metric data of applications and hosts.
  *
- * @param raw true: requests values that are not rounded to three digits
+ * @param raw true: New Relic does not round values to three digits
  */
 export function createMetricDataReads(
   rest: RestClient,
@@ -52,7 +52,7 @@ export function createMetricDataReads(
     return toSeries(data, subject.metrics.names, chunk);
   };
   const readMinutes = async (subject: MetricDataSubject, range: TimeRange, call: CallOptions) => {
-    // Always raw, because rounded averages would add up to wrong seconds.
+    // Always raw: rounded averages would add up to wrong seconds.
     const read = new NamesRead({ rest, memory, omitMs, subject, range, switches: RAW, isForCounters: true, call });
     const metrics = await read.run();
     return { window: read.window, metrics };
@@ -80,7 +80,9 @@ export function createMetricDataReads(
   };
 }
 
-/** The columns of a summarized response. A timeslice of another length than the others is unknown. */
+/**
+ * Returns the columns of a summarized response. The first known timeslice gives the window; other lengths are unknown.
+ */
 function toMetricDataResult(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;
@@ -95,21 +97,21 @@ function toMetricDataResult(data: MetricTimeslices, { names }: MetricSelection, 
   return { window: window ?? range, metrics };
 }
 
-/** Limit for the characters of the query of one metric data call. */
+/** Limit for the characters of the query string of one call. */
 export const MAX_CHARACTERS = 4_000;
 
-/** Names for each call after New Relic refused a longer list. */
+/** Limit for the names of a call after New Relic refused a longer list. */
 const CAUTIOUS_NAMES = 10;
 
-/** Characters of the rest of the query: the window and the switches. */
+/** Characters of the query string without names: the window and the switches. */
 const REST_OF_QUERY = 100;
 
 const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
 
-/** Length of the longest encoding of one character of a name. */
+/** Length of the longest percent-encoding of one UTF-16 unit. */
 const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 
-/** Splits names into as few calls as the limits allow, in order. If all names certainly fit, the same list is returned. */
+/** Splits names, in order, into as few calls as the limits allow. Returns the same list if all names certainly fit. */
 export function splitNames(names: readonly string[], maxNames: number): readonly (readonly string[])[] {
   const longest = names.reduce((sum, { length }) => sum + PER_NAME + length * LONGEST_CHARACTER, REST_OF_QUERY);
   if (names.length <= maxNames && longest <= MAX_CHARACTERS) return names.length === 0 ? [] : [names];
@@ -129,8 +131,8 @@ export function splitNames(names: readonly string[], maxNames: number): readonly
 }
 
 /**
- * The owners whose refused names a read leaves out; newly refused ones are stored under the last. What is refused for a host
- * may be valid for the application.
+ * Returns the collections of refused names that a read leaves out. New refusals go into the last collection: a name
+ * that New Relic refuses for a host may be valid for its application.
  */
 function listOmissionKeys({ applicationId, hostKey }: MetricDataSubject): readonly string[] {
   const applicationKey = `names of ${applicationId}`;
@@ -140,7 +142,7 @@ function listOmissionKeys({ applicationId, hostKey }: MetricDataSubject): readon
 /** Status codes that may mean "too many names" or "not this name". */
 const REFUSALS = new Set([400, 414, 422]);
 
-/** The names that are not left out; the same list if that is all of them. */
+/** Returns the names that are not omitted. Returns the same list if no name is omitted. */
 function selectAllowed({ omissions }: RestMemory, subject: MetricDataSubject): readonly string[] {
   const { names } = subject.metrics;
   if (omissions.isEmpty) return names;
@@ -149,30 +151,32 @@ function selectAllowed({ omissions }: RestMemory, subject: MetricDataSubject): r
   return allowed.length === names.length ? names : allowed;
 }
 
-/** The names of a subject to read over a window. */
+/** A request for the names of a subject over a window. */
 interface NamesRequest {
   readonly rest: RestClient;
   readonly memory: RestMemory;
   readonly subject: MetricDataSubject;
   readonly range: TimeRange;
-  /** Parameters of the address, beside names and times. */
+  /** Query parameters besides names and times. */
   readonly switches: string;
   /** True: the response must say which minutes it is for. */
   readonly isForCounters?: boolean;
-  /** How long a refused name is left out, in milliseconds. */
+  /** Length of the omission of a refused name, in milliseconds. */
   readonly omitMs: number;
   readonly call: CallOptions;
 }
 
-/** Reads the metric data of any number of names in as few calls as possible (docs/reference.md, "Metric data calls"). */
+/**
+ * Reads the metric data of any number of names in as few calls as possible (docs/reference.md, "Metric data calls").
+ */
 class NamesRead {
-  /** The part of the range that all responses for counters name. */
+  /** The intersection of the ranges that the responses for counters name. */
   window: TimeRange;
   readonly #request: NamesRequest;
   readonly #times: string;
   #data: MetricTimeslices | undefined;
   readonly #refused: string[] = [];
-  /** The refusals of names that were requested alone; undefined for an answer. */
+  /** Refusals of names requested alone. Undefined: New Relic answered. */
   readonly #singleResults = new Map<string, UpstreamError | undefined>();
 
   constructor(request: NamesRequest) {
@@ -183,16 +187,16 @@ class NamesRead {
   }
 
   /**
-   * The data by metric name. A refused metric is added without values: it is unknown, not one that the application does not
-   * have. Rejects when a call fails for another reason than a refusal, because incomplete inputs would give wrong calculations,
-   * or when the first and the last name are both refused before anything was read.
+   * Returns the timeslices by metric name. A refused metric has no values: it is unknown, not absent. Rejects if a call
+   * fails for another reason than a refusal, because incomplete inputs give wrong results. Also rejects if New Relic
+   * refuses the first and the last name before any answer.
    */
   async run(): Promise<MetricTimeslices> {
     const { subject, range } = this.#request;
     const remedy = `application ${subject.applicationId}: leave it out (applications.exclude)`;
     await explainTooLarge(remedy, this.#readAll());
     const data = this.#data ?? new Map<string, never>();
-    // A name that was left out may have been read as a sample, to distinguish a refused name from a refusal of everything.
+    // `#leaveOutRefused` may have read an omitted name as a sample.
     const refused = this.#refused.filter((name) => !data.has(name));
     if (refused.length === 0) return data;
     const unknown: readonly Timeslice[] = [{ from: range.from, to: range.to, columns: {} }];
@@ -205,13 +209,12 @@ class NamesRead {
     let remaining = selectAllowed(memory, subject);
     if (remaining !== names) this.#refused.push(...names.filter((name) => !remaining.includes(name)));
     while (remaining.length > 0) {
-      // The names are split again before each call, because an earlier call, perhaps of another subject, may have lowered the
-      // limit.
+      // Split again before each call: a call of any subject may have lowered the limit.
       const [batch = remaining] = splitNames(remaining, memory.maxNames);
       remaining = remaining.slice(batch.length);
       const refusal = await this.#read(batch);
       if (refusal === undefined) continue;
-      // If calls for other subjects fail too, the cause is not a name.
+      // While the account fails, a name is not the cause.
       if (this.#data === undefined && rest.http.isFailing(call)) throw refusal;
       const isLong = batch.length > CAUTIOUS_NAMES;
       let isTooLong = isLong;
@@ -228,7 +231,7 @@ class NamesRead {
   async #leaveOutRefused(list: readonly string[], refusal: UpstreamError): Promise<void> {
     const { rest, memory, subject, omitMs } = this.#request;
     const { names } = subject.metrics;
-    // Until something was read, a refusal may concern the application or the window, and then every call would be refused.
+    // Before any answer, New Relic may refuse the application or the window instead of a name. Two samples decide.
     for (const sample of [names.slice(0, 1), names.slice(-1)]) if (this.#data === undefined) await this.#read(sample);
     if (this.#data === undefined) throw refusal;
     const { applicationId, hostKey } = subject;
@@ -243,13 +246,13 @@ class NamesRead {
     }
   }
 
-  /** Reads a list, a single name only once; returns the refusal. */
+  /** Reads a list, or a single name once. Returns the refusal. */
   async #read(list: readonly string[]): Promise<UpstreamError | undefined> {
     const [name = '', second] = list;
     if (second === undefined && this.#singleResults.has(name)) return this.#singleResults.get(name);
     const outcome = await outcomeOf(this.#call(list));
     const refusal = 'error' in outcome ? outcome.error : undefined;
-    // A failure without a status, such as a timeout, is not a refusal.
+    // A failure without a status, such as a timeout, is no refusal.
     if (refusal !== undefined && !REFUSALS.has(refusal.failure.status ?? 0)) throw refusal;
     if ('value' in outcome) {
       this.#data = this.#data === undefined ? outcome.value : new Map([...this.#data, ...outcome.value]);

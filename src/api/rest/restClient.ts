@@ -14,7 +14,7 @@ import {
   readPages,
 } from '../http/validation.ts';
 
-/** The target of a call: the address under the base address, and the path template that it is counted under. */
+/** The target of a call: its address below the base address, and the path template for metrics. */
 export interface Target {
   /** Path template such as `/applications/{id}/hosts.json`: a label with few values. */
   readonly endpoint: string;
@@ -22,7 +22,7 @@ export interface Target {
   readonly path: string;
 }
 
-/** @param query as `encodeQuery` writes it */
+/** @param query a query string of `encodeQuery` */
 export function createTarget(
   template: string,
   ids: Readonly<Record<string, number | string>> = {},
@@ -32,13 +32,13 @@ export function createTarget(
   return { endpoint: template, path: query === '' ? path : `${path}?${query}` };
 }
 
-/** The target of metric data or names: for a host it differs from that of its application only by a path segment. */
+/** Creates the target of metric data or names, of an application or of its host. */
 export function createMetricTarget(
   file: string,
   { applicationId: id, hostKey }: { readonly applicationId: number; readonly hostKey?: string | undefined },
   query: string,
 ): Target {
-  // Not by `target`, because this is the most frequent call by far.
+  // `createTarget` is slower, and this is by far the most frequent call.
   const search = query === '' ? '' : `?${query}`;
   if (hostKey === undefined)
     return { endpoint: `/applications/{id}/${file}`, path: `/applications/${id}/${file}${search}` };
@@ -46,7 +46,7 @@ export function createMetricTarget(
   return { endpoint: `/applications/{id}/hosts/{host_id}/${file}`, path };
 }
 
-/** A time in a form that New Relic accepts and that needs no encoding: `2026-11-21T02:00:00Z`. */
+/** Writes a time in a form that needs no encoding: `2026-11-21T02:00:00Z`. */
 export function formatTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
@@ -55,25 +55,25 @@ export function encodeQuery(parameters: readonly (readonly [name: string, value:
   return parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
 }
 
-/** Names come from outside and may contain half a surrogate pair, which `encodeURIComponent` rejects. */
+/** Encodes a text. Names may contain half a surrogate pair, which `encodeURIComponent` rejects. */
 function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** A list as read, whole or in parts. */
+/** The records of a list, after one or more reads. */
 export interface ListRead<T> {
   readonly found: Map<number, T>;
-  /** The ids of members of which the rest cannot be read. */
+  /** Ids of members that are otherwise unreadable. */
   readonly unreadable: Set<number>;
-  /** The number of members without an id, each of which may be any record. */
+  /** Number of members without a readable id. Each may be any record. */
   unknown: number;
-  /** What the last page with a member that cannot be read left out. */
+  /** The parts that the last page with an unreadable member left out. */
   leftOut: Discarded | undefined;
 }
 
 /** Limit for the pages of a list. */
 const MAX_PAGES = 200;
-/** Limit for the records of a list: full pages of New Relic have 200. */
+/** Limit for the records of a list: full pages have 200. */
 const MAX_LISTED = 200 * MAX_PAGES;
 
 /** Calls the endpoints of the REST interface, and reads lists and records from their responses. */
@@ -82,7 +82,7 @@ export class RestClient {
   readonly http: Client;
   readonly #base: Address;
 
-  /** @param base the base address of all paths, without a slash at its end */
+  /** @param base the base address of all paths, without a trailing slash */
   constructor(http: Client, base: URL) {
     this.http = http;
     this.#base = { origin: base.origin, path: base.pathname };
@@ -109,8 +109,8 @@ export class RestClient {
   }
 
   /**
-   * Reads all pages of a list into `read`, and keeps the last record of each id. A list is read completely or fails; only its
-   * members that cannot be read are left out.
+   * Reads all pages of a list into `read`, and keeps the last record of each id. Leaves out unreadable members. Rejects
+   * if any page fails.
    */
   async readList<T>(
     target: Target,
@@ -142,17 +142,17 @@ export class RestClient {
     });
   }
 
-  /** The failure of a list of which no member can be read. */
+  /** Reports a list without a readable member, and returns the error. */
   failUnreadable(endpoint: string, member: string, { unreadable, unknown, leftOut }: ListRead<unknown>): Error {
     const words = describeUnreadable(unreadable.size + unknown, member);
     return this.http.reportFailure(endpoint, (leftOut ?? new Discarded()).toFailure(words));
   }
 
   /**
-   * Reads a list page by page; false: it stopped early because of the limits.
+   * Reads a list page by page. Returns false if further pages exist beyond the limits.
    *
-   * @param take stores the records of a page, and returns the number of new ones
-   * @param leaveOut takes each record that cannot be read, before `take`; without it, a page needs one that can
+   * @param take stores the records of a page, and returns the number of new records
+   * @param leaveOut takes each unreadable record, before `take`; without it, a page without a readable record fails
    */
   readPages<T>(
     { endpoint, path }: Target,
@@ -183,7 +183,7 @@ export class RestClient {
       isEmpty &&= records.length === 0;
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
-      // A redirect may have changed the origin.
+      // A redirect to HTTPS may have changed the origin.
       const address = new URL(response.origin + request.path);
       return { fresh, next: isEmpty ? undefined : nextPage(address, response.link, refusePage) };
     });
@@ -193,7 +193,7 @@ export class RestClient {
 const LINK = /<([^<>]*)>([^<]*)/g;
 const RELATION = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]*))/i;
 
-/** The links of a `Link` header (RFC 8288), with their relations in lower case. Quotes and spaces vary between senders. */
+/** Parses a `Link` header (RFC 8288). Returns relations in lower case. Quotes and spaces vary between senders. */
 export function parseLinks(header: string): { readonly target: string; readonly relations: readonly string[] }[] {
   return Array.from(header.matchAll(LINK), ([, target = '', parameters = '']) => {
     // Only the first `rel` of a link counts (RFC 8288, 3.3).
@@ -204,10 +204,9 @@ export function parseLinks(header: string): { readonly target: string; readonly 
 }
 
 /**
- * The address of the next page of a list (New Relic's page "Pagination for API output"): it differs only in the query.
- * Undefined on the last page: without a `next` link, with an empty cursor, or where the number of the last page is 0. It is
- * followed only on the origin and path of its page, because the key is sent with the call. Our parameters are added where
- * they are missing.
+ * Returns the query string of the next page ("Pagination for API output"), with our parameters. Returns undefined on
+ * the last page: without a `next` link, with an empty cursor, or if the number of the last page is 0. Refuses another
+ * origin or path, because the call sends the key there.
  */
 export function nextPage(page: URL, header: string | undefined, refuse: (words: string) => Error): string | undefined {
   const links = parseLinks(header ?? '');
@@ -227,7 +226,7 @@ export function nextPage(page: URL, header: string | undefined, refuse: (words: 
 function mergeQueries(page: URL, next: URL): string {
   const parameters = new URLSearchParams(next.searchParams);
   for (const [name, value] of page.searchParams) {
-    // The page number or cursor of the current page is not one of our filters.
+    // Do not copy the page number or cursor of the current page.
     if (!next.searchParams.has(name) && name !== 'page' && name !== 'cursor') parameters.append(name, value);
   }
   if (parameters.has('cursor')) parameters.delete('page');

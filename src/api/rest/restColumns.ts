@@ -12,12 +12,12 @@ export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
 /** Timeslices by metric name, oldest first. */
 export type MetricTimeslices = ReadonlyMap<string, readonly Timeslice[]>;
 
-/** False where nothing is known of the time. */
+/** False for a timeslice without any column. */
 export function isKnown({ columns }: Timeslice): boolean {
   return Object.keys(columns).length > 0;
 }
 
-/** The columns that the families read of a metric, and the wanted values; none where the timeslice has no values. */
+/** Converts a timeslice to columns, with the wanted values. Returns no columns for a timeslice without values. */
 export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: readonly string[]): Columns {
   const { values } = timeslice;
   if (Object.keys(values).length === 0) return {};
@@ -27,7 +27,7 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
   }
   if (isApdex(metric)) {
     const { s = NaN, t = NaN, f = NaN, count = s + t + f, score = NaN, threshold = NaN } = values;
-    // Without a count of requests, a score of 0 may be that of no requests.
+    // Without a count of requests, a score of 0 may mean that there were no requests.
     const isVerdict = Number.isNaN(count) ? score !== 0 : count > 0;
     return {
       count: known(s),
@@ -37,7 +37,7 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
       score: isVerdict ? score : NaN,
     };
   }
-  // The share of the time that all processes together spent on a processor.
+  // `percent` is the share of the time that all processes together spent on a processor.
   if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
   if (metric === METRIC.memory) return { memory: values['total_used_mb'], processMemory: values['used_mb_by_host'] };
   const {
@@ -48,7 +48,7 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
   } = values;
   return {
     count: known(count),
-    // The mean time may be absent where there were no calls.
+    // Without calls, the mean time may be absent.
     sum: count === 0 ? 0 : known((count * average) / 1000),
     callTime: callTime === 0 ? undefined : known(callTime / 1000),
     mean: Number.isNaN(count) ? known(average / 1000) : undefined,
@@ -56,7 +56,7 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
   };
 }
 
-/** @param wanted by metric, the values that custom metrics read */
+/** @param wanted by metric, names of the values that custom metrics read */
 export function convertTimeslices(
   data: ReadonlyMap<string, readonly RestTimeslice[]>,
   wanted?: ReadonlyMap<string, readonly string[]>,
@@ -72,7 +72,7 @@ export function convertTimeslices(
   return metrics;
 }
 
-/** Names of values that are counts or durations, and so never negative, but for custom metrics. */
+/** Names of counts and durations. Only custom metrics may have negative values under these names. */
 const NEVER_NEGATIVE = new Set([
   ...['call_count', 'count', 'error_count', 'calls_per_minute', 'requests_per_minute', 'errors_per_minute'],
   ...['s', 't', 'f', 'score', 'threshold', 'threshold_min'],
@@ -82,9 +82,9 @@ const NEVER_NEGATIVE = new Set([
 const NO_VALUES: RestTimeslice['values'] = Object.freeze({});
 
 /**
- * The timeslices of a response, oldest first. The check is written by hand, because this is by far the most frequent
- * response. A metric without usable data has one timeslice without values over the requested range: it is unknown, not
- * missing, which would mean no errors.
+ * Parses the timeslices of a response, oldest first, without a schema: this is by far the most frequent response. An
+ * unusable metric gets one timeslice without values over the requested range. It is unknown; a missing metric would
+ * mean 0.
  */
 export function parseMetricData(
   body: unknown,
@@ -96,7 +96,7 @@ export function parseMetricData(
     throw new CallFailure('invalid_response', 'the response has no "metric_data" with "metrics"');
   }
   const list = data['metrics'];
-  // The timeslices of a response share a few times, so each is parsed once.
+  // Parse each time once: the timeslices of a response share a few times.
   const times = new Map<string, number | undefined>();
   const metrics = new Map<string, readonly RestTimeslice[]>();
   const unknown = [{ from: range.from, to: range.to, values: NO_VALUES }];
@@ -118,7 +118,7 @@ export function parseMetricData(
   return metrics;
 }
 
-/** The whole minutes of the range that a response names. Throws a CallFailure where it cannot be read. */
+/** Returns the whole minutes of the range that a response names. Throws a CallFailure for an unreadable range. */
 export function parseRange(body: unknown): TimeRange {
   const data = isObject(body) ? body['metric_data'] : undefined;
   const [from = NaN, to = NaN] = isObject(data) ? [data['from'], data['to']].map((time) => parseCachedTime(time)) : [];
@@ -127,7 +127,7 @@ export function parseRange(body: unknown): TimeRange {
   return { from: Math.ceil(from / 60) * 60, to: Math.floor((to + 1) / 60) * 60 };
 }
 
-/** The timeslices of one metric. Only the first of two with the same start is kept: otherwise both would be counted. */
+/** Parses the timeslices of one metric. Keeps the first of two timeslices with the same start. */
 function parseTimeslices(
   metric: string,
   list: unknown,
@@ -141,18 +141,17 @@ function parseTimeslices(
     const from = isObject(each) ? parseCachedTime(each['from'], times) : undefined;
     const to = isObject(each) ? parseCachedTime(each['to'], times) : undefined;
     const isTimed = from !== undefined && to !== undefined && to > from;
-    // New Relic sends null where it has no data, as for a silent application. That is no fault.
+    // null is valid: New Relic sends it for a silent application.
     if (!isTimed || !(isObject(values) || values === null)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
-    // A timeslice without values is unknown, not empty.
     if (!isObject(values)) return { from, to, values: NO_VALUES };
-    // The parsed object itself, unless some values are impossible: this saves a copy.
+    // Use the parsed object itself if all its values are possible: this saves a copy.
     const isWhole = areAllPossible(values, mayBeNegative);
     return { from, to, values: isWhole ? values : dropImpossible(values, mayBeNegative, discarded) };
   });
-  // A timeslice without a time may belong anywhere in the range, so the whole metric is unknown.
+  // A timeslice without a time may belong anywhere, so the whole metric is unknown.
   if (!read.every((each) => each !== undefined)) return [];
-  // Nearly every response is summarized: one timeslice for a metric.
+  // Nearly every response is summarized, with one timeslice for a metric.
   if (read.length < 2) return read;
   read.sort((a, b) => a.from - b.from);
   return read.filter(({ from }, index) => {

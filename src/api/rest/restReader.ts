@@ -30,29 +30,29 @@ import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 
 /** Limit for the pages of metric names; the longest reported list has 1,240 pages. */
 const MAX_NAME_PAGES = 2_000;
-/** Limit for the pages of names that contain one filter of custom metrics. */
+/** Limit for the pages of names for one filter of custom metrics. */
 const MAX_CUSTOM_PAGES = 20;
 const MATCH_REMEDY = 'a longer literal part in "match" (custom_metrics) narrows the list of names';
-/** The suffix of all database metrics. As a filter it saves the other pages of the name list. */
+/** The suffix of all datastore metrics. As a filter it saves most pages of the list of names. */
 const DATABASE_FILTER = '/allWeb';
 
 export interface RestReaderOptions extends ClientOptions {
-  /** Base address, which ends in `/v2`. */
+  /** The base address, which ends in `/v2`. */
   readonly baseUrl: string;
-  /** True sends `raw=true`: values are not rounded to three digits. */
+  /** True sends `raw=true`: New Relic does not round values to three digits. */
   readonly raw: boolean;
-  /** Milliseconds for which a refused metric name is left out. */
+  /** Length of the omission of a refused metric name, in milliseconds. */
   readonly refusedNamesMs: number;
-  /** The reader for queries and entities, which only NerdGraph has; undefined where neither is configured. */
+  /** Reads queries and entities, which only NerdGraph has; undefined: the account has neither. */
   readonly nerdgraph?:
     Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
 }
 
 /**
- * The reader of the REST interface, version 2.
+ * Creates the reader of the REST interface, version 2.
  *
- * @param before the memory of the reader that this one replaces at a reload
- * @throws Error when the base address or the address of the proxy is not a valid URL
+ * @param before the memory of the previous reader, at a reload
+ * @throws Error for an invalid base address or proxy address
  */
 export function createRestReader(options: RestReaderOptions, before?: object): UpstreamReader {
   const memory = before instanceof RestMemory ? before : new RestMemory(options.monotonic);
@@ -122,13 +122,13 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   };
 }
 
-/** All applications of the account. */
+/** Lists all applications of the account. */
 async function listAllApplications(rest: RestClient, memory: RestMemory, call: CallOptions): Promise<Application[]> {
   const list = await readList(rest, APPLICATIONS, call);
   const listed = new Set([...list.found.keys(), ...list.unreadable]);
-  // An application that moves to an earlier page between two calls is on none of the pages that were read. Few move, so one
-  // call reads them; one that is missing again is gone, even if New Relic still knows its id. Where a member has no id, none
-  // that is missing is gone.
+  // An application that moves to an earlier page between two calls is on no page that was read. Few move, so one more
+  // call reads the missing ids. An application that this call does not return is gone. But if a member has no id, no
+  // missing application is gone: the member may be any of them.
   const missing = [...memory.listed].filter((id) => !listed.has(id));
   const mayHaveMoved = memory.listed.size > PAGE_SIZE && missing.length <= PAGE_SIZE && list.unknown === 0;
   const isHidden = list.unknown > 0;
@@ -188,7 +188,7 @@ async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOpt
   return { names: [...found.values()], complete, pages };
 }
 
-/** The names that contain any of the filters, from at most 20 pages for each. */
+/** Reads the names that contain any of the filters, at most 20 pages for each filter. */
 async function readCustomNames(
   rest: RestClient,
   memory: RestMemory,
@@ -210,7 +210,7 @@ async function readCustomNames(
       const failure = new CallFailure('too_large', `application ${applicationId}: ${words}`);
       rest.http.reportFailure('/applications/{id}/metrics.json', failure);
     }
-    // A name with half a surrogate pair would be another name in an address.
+    // Encoding would turn a name with half a surrogate pair into another name.
     for (const { name } of names) if (name.isWellFormed()) found.add(name);
   }
   memory.nameCalls.set(applicationId, calls);

@@ -5,8 +5,8 @@ import { known, mergeColumns, type Columns } from '../../formulas/metricInputs.t
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /**
- * Ranges of up to 3 hours are returned by the minute, those of more than 4 and up to 7 days by the hour, even recent ones, and
- * shorter ones never (New Relic's "Extract metric timeslice data").
+ * New Relic returns ranges of up to 3 hours by the minute, and ranges of more than 4 and up to 7 days by the hour
+ * ("Extract metric timeslice data").
  */
 export const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR_S,
@@ -16,8 +16,8 @@ export const LIMITS: SeriesLimits = {
 };
 
 /**
- * The columns that a summarized response would have. A stated call time is weighted by calls; memory and a mean without a
- * count by time, over the timeslices that have them.
+ * Merges timeslices into the columns of a summarized response. Calls weight a stated call time. Time weights memory,
+ * and a mean without a count. Timeslices without the figure do not count.
  */
 export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
   const columns = mergeColumns(timeslices.map((slice) => slice.columns));
@@ -42,10 +42,10 @@ function addUp(slices: readonly Timeslice[], amountOf: (slice: Timeslice) => num
   return slices.reduce((accumulated, slice) => accumulated + amountOf(slice), 0);
 }
 
-/** Metrics whose zeros mean "not reported": New Relic fills a series with zeros, which a summarized response does not have. */
+/** Metrics whose zeros mean "not reported". New Relic fills series with zeros, but not summarized responses. */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
-/** The part of a response that a series keeps: the timeslices of the chunk. */
+/** Returns the timeslices of a response that lie in the chunk. */
 export function toSeries(
   data: ReadonlyMap<string, readonly Timeslice[]>,
   names: readonly string[],
@@ -62,7 +62,7 @@ export function toSeries(
   return { granule: longest === 0 ? chunk.granule : longest, metrics };
 }
 
-/** The result that a summarized call for the window would have, calculated from its timeslices. */
+/** Calculates the result of a summarized call for a window from its timeslices. */
 export function summarizeSeries(
   timeslices: ReadonlyMap<string, readonly Timeslice[]>,
   range: TimeRange,
@@ -75,24 +75,24 @@ export function summarizeSeries(
     isReporting ||= inside.some(isAnyNonZero);
     metrics.set(name, mergeWindow(inside, secondsOf(range), granule));
   }
-  // New Relic fills a series with zeros, but an application that reported nothing is missing in a summarized response.
+  // A silent application has zeros in a series, but no metrics in a summarized response.
   return { window: range, metrics: isReporting ? metrics : new Map() };
 }
 
 function mergeWindow(timeslices: readonly Timeslice[], length: number, granule: number): Columns {
-  // A timeslice with unknown columns makes the whole window unknown, because a partial sum would be wrong.
+  // An unknown timeslice makes the whole window unknown: a partial sum would be wrong.
   if (!timeslices.every(isKnown)) return {};
   const [first] = timeslices;
   return length === granule && first !== undefined ? first.columns : mergeTimeslices(timeslices);
 }
 
-/** Divides a long timeslice without columns, which means "unknown", into one for each granule of the chunk. */
+/** Splits a long unknown timeslice into a timeslice for each granule of the chunk. */
 function splitUnknown(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesChunk): Timeslice[] {
   const length = secondsOf(timeslice);
   if (isKnown(timeslice) || length <= granule) return [timeslice];
   const granules = (seconds: number): number => Math.max(0, Math.ceil(seconds / granule));
   const first = timeslice.from + granules(begin - timeslice.from) * granule;
-  // The response may name any time, so the chunk bounds the number of granules.
+  // The chunk bounds the number of granules: the response may name any time.
   const count = granules(Math.min(end, timeslice.from + length) - first);
   return Array.from({ length: count }, (_, index) => {
     const from = first + index * granule;

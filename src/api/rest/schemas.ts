@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { RollingSummary, Application, Host, Instance, KeyTransaction, MetricName } from '../types.ts';
 import { amount, count, id, parseTime, text } from '../http/validation.ts';
 
-/** Checked as one value: without a bad element the length would be wrong, and a million issues would fill the memory. */
+/** Valid only as a whole: without a bad element the length is wrong, and a million issues would fill the memory. */
 const ids = z.custom<readonly number[]>(
   (value) => Array.isArray(value) && value.every((element) => Number.isSafeInteger(element) && Number(element) > 0),
 );
@@ -20,7 +20,7 @@ const time = z.string().transform((value, context) => {
 
 const divideBy = (divisor: number) => amount.transform((value) => value / divisor).optional();
 
-/** A summary, whose rates are per minute. All fields are optional, because older responses have fewer. */
+/** Creates the schema of a summary with rates per minute. Older responses have fewer fields, so all are optional. */
 const createSummarySchema = (timeUnits: number) => {
   const summaryFields = z.object({
     response_time: divideBy(timeUnits),
@@ -44,9 +44,9 @@ const createSummarySchema = (timeUnits: number) => {
   }));
 };
 
-/** Its times are milliseconds. */
+/** Times in milliseconds. */
 const applicationSummary = createSummarySchema(1000).optional();
-/** Its times are seconds. */
+/** Times in seconds. */
 const endUserSummary = createSummarySchema(1).optional();
 
 const settings = z.object({
@@ -62,7 +62,7 @@ const links = z.object({
   application_instances: ids.optional(),
 });
 
-/** An application. Only its id and name are always present: an application that does not report has no summaries. */
+/** An application. Only id and name are always present: a silent application has no summaries. */
 export const application = z
   .object({
     id,
@@ -94,7 +94,7 @@ export const application = z
     instances: fields.links?.application_instances?.length,
   }));
 
-/** Fields that New Relic returns for both a host and an instance. */
+/** The common fields of hosts and instances. */
 const machine = z.object({
   id,
   host: text,
@@ -111,7 +111,7 @@ export const host = machine.transform((fields): Host => ({
   summary: fields.application_summary,
 }));
 
-/** An instance also has a port, which may be 0. */
+/** An instance. Its port may be 0. */
 export const instance = machine
   .extend({
     port: z.int().min(0).max(65_535).optional(),
@@ -127,7 +127,7 @@ export const instance = machine
     hostId: fields.links?.application_host,
   }));
 
-/** A key transaction. Its status is optional, because responses that were published in 2014 have none. */
+/** A key transaction. Responses published in 2014 have no status. */
 export const keyTransaction = z
   .object({
     id,
@@ -152,7 +152,7 @@ export const keyTransaction = z
     applicationId: fields.links?.application,
   }));
 
-/** An entry of the metric name list with the names of its values. */
+/** An entry of the list of metric names. */
 export const metricName = z
   .object({ name: text, values: texts.optional() })
   .transform(({ name, values }): MetricName => ({ name, values: values ?? [] }));
