@@ -1,15 +1,15 @@
-/** The most facets that New Relic gives for one query; it leaves out further ones without saying so ("Rate limits for NRQL"). */
+/** Limit for the facets of one query. New Relic silently leaves out further facets ("Rate limits for NRQL"). */
 export const MAX_FACETS = 5_000;
-/** The most attributes that New Relic groups by. */
+/** Limit for the attributes in FACET. */
 export const MAX_FACET_ATTRIBUTES = 5;
-/** The most buckets of TIMESERIES. */
+/** Limit for the buckets of TIMESERIES. */
 export const MAX_BUCKETS = 366;
-/** The most facets that a query is planned to return; the 500 below the limit are room for facets that appear later. */
+/** Limit for the facets that the exporter plans for one query. The reserve of 500 is for facets that appear later. */
 export const PLANNED_FACETS = 4_500;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Reads the facets of rows: the member `facet`, a list where there are several, or members named as the attributes. */
+/** Reads the facets of rows: the member `facet` (a list for several facets), or members named like the attributes. */
 export class Facets {
   readonly #responseNames: readonly string[];
   readonly #requested: readonly (string | undefined)[];
@@ -17,8 +17,9 @@ export class Facets {
   readonly #positions: readonly number[];
 
   /**
-   * @param responseNames the names in the order of `facet`; empty where the response has none
-   * @param requested the names in the query, whose order applies where the given ones differ; undefined: not known
+   * @param responseNames the names in the order of `facet`; empty: the response has none
+   * @param requested the names in the query, whose order applies if the names of the response differ; undefined:
+   * unknown
    */
   constructor(responseNames: readonly string[], requested: readonly (string | undefined)[]) {
     this.#responseNames = responseNames;
@@ -29,7 +30,7 @@ export class Facets {
     this.#positions = isComplete ? found : requested.map((_, index) => index);
   }
 
-  /** The facets as labels: null is empty. Lone surrogates become U+FFFD, so that what is written alike is equal. */
+  /** Returns the facets as label values. null becomes empty. Lone surrogates become U+FFFD, as in the exposition. */
   readLabels(row: Row): readonly string[] | undefined {
     const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {
@@ -41,12 +42,12 @@ export class Facets {
     return texts;
   }
 
-  /** The facets as keys, which say what a row is about. Undefined where one is missing, empty, or neither text nor number. */
+  /** Returns the facets as keys of subjects. Undefined if a facet is missing, empty, or neither text nor number. */
   readKeys(row: Row): readonly string[] | undefined {
     const texts: string[] = [];
     for (let index = 0; index < this.#positions.length; index += 1) {
       const value = this.#readValue(row, index);
-      // New Relic may return a number as a text (seen with several facets, not documented), so both become texts.
+      // With several facets, New Relic may return a number as a text (not documented). Both become texts.
       if (typeof value === 'number') texts[index] = String(value);
       else if (typeof value === 'string' && value !== '') texts[index] = value;
       else return undefined;
@@ -54,7 +55,7 @@ export class Facets {
     return texts;
   }
 
-  /** Undefined where the row does not have the facet, or has another number of facets. */
+  /** Returns undefined for a row without the facet, or with another number of facets. */
   #readValue(row: Row, index: number): unknown {
     const { facet } = row;
     const count = this.#positions.length;
@@ -63,7 +64,7 @@ export class Facets {
     const name = names.find((each) => each !== undefined && Object.hasOwn(row, each));
     const member = name === undefined ? undefined : (row[name] ?? null);
     if (Array.isArray(facet)) {
-      // The list is the value where one attribute is a list, and otherwise it has a value for each facet.
+      // With one facet, a list may be the value of its attribute. Otherwise the list has a value for each facet.
       if (count === 1 && (facet.length !== 1 || Array.isArray(member))) return facet;
       return facet.length === count ? (facet[position] as unknown) : member;
     }
@@ -72,7 +73,7 @@ export class Facets {
   }
 }
 
-/** True where `otherResult` has a number other than 0 at any depth, but for `times`: New Relic left rows out. */
+/** True if `otherResult` has a number other than 0, except in `times`: New Relic left out rows. */
 export function hasOthers(otherResult: unknown, times: readonly string[] = []): boolean {
   if (typeof otherResult !== 'object' || otherResult === null) {
     return typeof otherResult === 'number' && otherResult !== 0;

@@ -1,24 +1,24 @@
 import { listNames, readFragment, readStatement } from './statement.ts';
 
-/** New Relic's definition of a golden metric of an entity: NRQL texts, written by the author of the entity type. */
+/** New Relic's definition of a golden metric: NRQL texts by the author of the entity type. */
 export interface GoldenDefinition {
   readonly select: string;
   readonly from: string;
   readonly where?: string | null | undefined;
-  /** The attribute that names the entity of a record. */
+  /** The attribute that identifies the entity of a record. */
   readonly eventId: string;
-  /** The content of that attribute: the entity's guid, or the last part of the decoded guid. */
+  /** What the attribute contains: the guid of the entity, or the last part of the decoded guid. */
   readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
 }
 
-/** The records that golden metrics are calculated from; entities whose metrics have equal sources share a query. */
+/** The records behind golden metrics. Entities whose metrics have equal sources share a query. */
 export interface GoldenSource {
   readonly from: string;
   readonly where: string | undefined;
-  /** The attribute that names the entity of a record, without backticks. */
+  /** The attribute that identifies the entity of a record, without backticks. */
   readonly attribute: string;
   readonly eventObjectId: GoldenDefinition['eventObjectId'];
-  /** True if its columns are calculated from timeslices, which New Relic does not query together with other data. */
+  /** True for timeslices. New Relic does not query timeslices together with other data. */
   readonly isOfTimeslices: boolean;
 }
 
@@ -28,18 +28,18 @@ export interface GoldenColumn {
   readonly select: string;
 }
 
-/** A definition of more characters than this leaves too little of a query for the entities. */
+/** Limit for a definition, in characters. A longer definition leaves too little of a query for the entities. */
 const MAX_CHARACTERS = 4_000;
 
-/** The names of metrics that New Relic calculates from timeslices ("Query APM metric timeslice data with NRQL"). */
+/** Names of metrics that New Relic calculates from timeslices ("Query APM metric timeslice data with NRQL"). */
 const TIMESLICES = /^(?:apm\.|newrelic\.timeslice\.value$)/;
 
-/** Thrown for a definition that cannot be put into a query; the message gives the reason in words. */
+/** Rejects a definition that does not fit into a query. The message gives the reason. */
 export class UnreadableDefinition extends Error {
   override readonly name = 'UnreadableDefinition';
 }
 
-/** Reads a definition. Throws UnreadableDefinition for a part that could change the query around it. */
+/** Reads a definition. Throws UnreadableDefinition for a text that could change the query around it. */
 export function readDefinition({ select, from, where, eventId, eventObjectId }: GoldenDefinition): GoldenColumn {
   const condition = where ?? '';
   if (select.length + from.length + condition.length + eventId.length > MAX_CHARACTERS) {
@@ -61,12 +61,15 @@ function readPart(name: string, text: string, kind: Parameters<typeof readFragme
   return read.text;
 }
 
-/** A key for grouping: sources that can share a query have the same key. */
+/** Returns a key for grouping: sources that can share a query have the same key. */
 export function sourceKey({ from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource): string {
   return JSON.stringify([from, where, attribute, eventObjectId, isOfTimeslices]);
 }
 
-/** The value that names an entity in records; undefined for a guid that is not base64 of `account|domain|type|id`. */
+/**
+ * Returns the value that identifies an entity in records. Undefined for a guid that is not base64 of
+ * `account|domain|type|id`.
+ */
 export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObjectId']): string | undefined {
   if (eventObjectId === 'ENTITY_GUIDS') return guid;
   const decoded = Buffer.from(guid, 'base64').toString();
@@ -74,20 +77,22 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
   return last === -1 || last === decoded.length - 1 ? undefined : decoded.slice(last + 1);
 }
 
-/** The functions that count. */
 const COUNTING = ['count', 'rate'];
 
-/** The count of a source's records. Of metrics, count(*) is the sum of their own counts, which some types of metrics lack. */
+/**
+ * Returns the function that counts records. For metrics, count(*) adds up their counts, which some metric types lack.
+ */
 function chooseRecordCount(from: string): string {
   return /^`?metric`?$/i.test(from.trim()) ? 'datapointCount()' : 'count(*)';
 }
 
 /**
- * The query for golden metrics of one source: the columns `m0`, `m1`, ... of the entities with these ids. A count comes first,
- * because New Relic leaves out entities whose first column is null; of timeslices a column that counts, if there is one.
+ * Writes the query for golden metrics of one source: columns `m0`, `m1`, ... for the entities with these ids. A count
+ * comes first, because New Relic leaves out entities whose first column is null. For timeslices, a counting column
+ * comes first, if any.
  *
  * @param range Unix seconds in whole minutes; `to` is exclusive
- * @param form of ids that may be numbers or texts: both types in one list, or a list for each type
+ * @param form ids that may be numbers or texts: both types in one list, or a list for each type
  */
 export function goldenQuery(
   { from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource,
@@ -119,25 +124,25 @@ function writeIdCondition(name: string, ids: readonly string[], form: 'mixed' | 
   return `${name} IN (${ids.flatMap((id) => (isNumber(id) ? [id, literal(id)] : [literal(id)])).join(', ')})`;
 }
 
-/** True for a text that is the usual form of a number below 2^53. */
+/** True for the decimal form of an integer below 2^53. */
 export function isCanonicalInteger(id: string): boolean {
   return /^(0|[1-9][0-9]{0,15})$/.test(id) && Number.isSafeInteger(Number(id));
 }
 
-/** A text as a literal of NRQL: the two characters that would end or change it are escaped. */
+/** Quotes a text as an NRQL literal, with quotes and backslashes escaped. */
 export function literal(text: string): string {
-  // Most texts have neither, and replacing nothing takes ten times as long.
+  // Most texts need no escapes, and replacing nothing takes ten times as long.
   const isPlain = !text.includes("'") && !text.includes('\\');
   return `'${isPlain ? text : text.replace(/[\\']/g, '\\$&')}'`;
 }
 
-/** The most characters of a query besides its ids and columns: with the attribute twice, as in the form `separate`. */
+/** Returns the maximum length of a query without ids and columns. The form `separate` has the attribute twice. */
 export function frameLength(source: GoldenSource): number {
   const text = goldenQuery(source, [], [], { from: 2_000_000_000, to: 2_000_000_000 }, 'mixed');
   return text.length + source.attribute.length + '() IN () OR ``'.length;
 }
 
-/** The number of characters that an id takes in the query. */
+/** Returns the number of characters of an id in the query. */
 export function idLength(id: string, eventObjectId: GoldenDefinition['eventObjectId']): number {
   const asText = literal(id).length + 2;
   return eventObjectId === 'DOMAIN_IDS' && isCanonicalInteger(id) ? asText + id.length + 2 : asText;

@@ -1,16 +1,15 @@
 import { cutAtWord } from '../text/wording.ts';
 import { removeQuotations } from './quotations.ts';
 
-/** The words for the rows of a result, and the verbs between a thing and what is said of it. */
+/** Parts of the patterns: the words for rows, and the verbs between subject and statement. */
 const ROWS = '(?:rows|facets|groups|records)';
 const VERBS = '(?:(?:is|are|was|were|has|have|been|be|may|might|could|can|will|only|therefore|thus) ){0,4}';
 
 /**
- * Words of messages by which New Relic says that a result is not whole. The first row that fits decides. `rows`: New Relic left
- * out rows or facets. `data`: New Relic calculated the numbers from a part of the data. `source`: the page that says so.
+ * Patterns of New Relic's messages about incomplete results. The first match decides. `rows`: New Relic left out rows
+ * or facets. `data`: New Relic calculated the numbers from a part of the data. `source`: where the words come from.
  */
 export const INCOMPLETE: readonly {
-  /** Any of these. */
   readonly words: readonly RegExp[];
   readonly about: 'rows' | 'data';
   readonly source: string;
@@ -70,25 +69,25 @@ export const INCOMPLETE: readonly {
   },
 ];
 
-/** What a name with dots has, which is the word of a user. */
+/** Matches a name with dots, which comes from a user. */
 const INNER_DOT = /\w\.\w/;
-/** What a message denies ("no partial results"). */
+/** Matches a denial ("no partial results"). */
 const DENIED =
   /\b(?:no|not|never|without|\w+n't)(?: (?!but |only |all )\w+){0,3} (?:partial|incomplete|truncated|limited|missing|omitted|left out|timed out|exceed\w*|too (?:many|large|big))\b/gi;
 
-/** Limits for the messages that are looked at, and for the characters of each. */
+/** Limits for the number of messages, and for the characters of each. */
 const MAX_MESSAGES = 100;
 const LONGEST_MESSAGE = 10_000;
 
-/** Limit for the characters of New Relic's words in a failure. */
+/** Limit for the characters of New Relic's message in a failure. */
 const LONGEST_QUOTED = 120;
 
-/** A failure's words for what New Relic says of a result, with its own message, cut. */
+/** Describes an incomplete result, with New Relic's own message, cut. */
 export function describeIncomplete(message: string): string {
   return `New Relic reports an incomplete result: ${cutAtWord(message, LONGEST_QUOTED)}`;
 }
 
-/** New Relic's messages about a result of NRQL, each in one line. */
+/** Returns New Relic's messages about an NRQL result, a line each. */
 export function readMessages(result: Readonly<Record<string, unknown>>): readonly string[] {
   const { metadata } = result;
   const messages: unknown =
@@ -105,9 +104,9 @@ export function readMessages(result: Readonly<Record<string, unknown>>): readonl
 }
 
 /**
- * The first message that says that the result is not whole; undefined without one.
+ * Returns the first message that reports an incomplete result.
  *
- * @param hasLimit true for a query that asks for a part of the rows: then messages about their number say nothing new
+ * @param hasLimit true for a query that requests a part of the rows: messages about missing rows then mean nothing
  */
 export function findIncompleteMessage(messages: readonly string[], hasLimit: boolean): string | undefined {
   return messages.find((message) => {

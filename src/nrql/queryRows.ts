@@ -1,72 +1,72 @@
 import { Facets, hasOthers, MAX_FACETS } from './facets.ts';
 import { findIncompleteMessage, describeIncomplete } from './incompleteResult.ts';
 
-/** The rules by which the rows of a query become series. */
+/** The rules that turn the rows of a query into series. */
 export interface RowRules {
-  /** New Relic's names of the facets, in the order of the query; undefined where a name is not known. */
+  /** New Relic's names of the facets, in the order of the query; undefined: the name is unknown. */
   readonly facets: readonly (string | undefined)[];
   readonly labels: readonly string[];
   readonly metrics: readonly {
-    /** The key of its column; undefined for the only column of the query. */
+    /** The key of the column; undefined: the only column of the query. */
     readonly column: string | undefined;
     readonly scale: number;
-    /** True where its text calls a function of percentiles, so that an object has a number for each. */
+    /** True for a percentile function: the value is an object with a number for each percentile. */
     readonly hasPercentiles: boolean;
-    /** True where its text has a condition that nothing may meet, so that null is usual. */
+    /** True for a column with a filter: null is normal if no record matches. */
     readonly isFiltered: boolean;
   }[];
-  /** The expected key of the only column; New Relic may use another one. */
+  /** The expected key of the only column. New Relic may use another key. */
   readonly onlyColumn: string | undefined;
-  /** The LIMIT of the query, in facets; undefined: the response must have all facets. */
+  /** LIMIT of the query, in facets; undefined: the response must have all facets. */
   readonly limit: number | undefined;
-  /** The result is incomplete when the sum of the column `value` over all rows is `at_least` or more. */
+  /** The result is incomplete if the sum of the column `value` over all rows reaches `at_least`. */
   readonly failAt: { readonly value: string; readonly at_least: number } | undefined;
   readonly maxSeries: number;
 }
 
-/** The rows of one result, with the metadata around them. */
+/** The rows of a result, with their metadata. */
 export interface QueryRows {
   readonly rows: readonly unknown[];
-  /** The names of the facets in the order of `facet` in a row; empty where New Relic does not give them. */
+  /** Names of the facets in the order of `facet` in a row; empty if New Relic does not name them. */
   readonly facets: readonly string[];
-  /** New Relic's totals for the rows that it left out. */
+  /** New Relic's totals of the rows that it left out. */
   readonly otherResult: unknown;
   /** New Relic's messages about the result; none by default. */
   readonly messages?: readonly string[];
 }
 
-/** The series of a result, and the number of rows that gave none. */
+/** The series of a result, and counts of dropped rows and series. */
 export interface RowReading {
-  /** One list for each metric, in the order of the metrics. */
+  /** A list for each metric, in order. */
   readonly series: readonly (readonly {
     readonly labels: Readonly<Record<string, string>>;
     readonly value: number;
   }[])[];
-  /** For each metric, the number of series beyond `maxSeries`, which are left out. */
+  /** For each metric, the number of series dropped beyond `maxSeries`. */
   readonly cut: readonly number[];
   readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
-  /** The columns with a value that is not a number, sorted; empty text for an only column whose name is not known. */
+  /** Columns with a value that is not a number, sorted. An empty text means an only column of unknown name. */
   readonly badColumns: readonly string[];
-  /** The columns of metrics that are null in every row, although `numberColumns` are not, sorted. */
+  /** Columns of metrics that are null in every row, sorted; empty if `numberColumns` is empty. */
   readonly nullColumns: readonly string[];
-  /** The columns that have a number other than 0 in some row, of metrics or not. */
+  /** All columns that have a number other than 0 in some row. */
   readonly numberColumns: readonly string[];
   readonly columns: readonly string[];
 }
 
 export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 
-/** The label of the numbers of `percentile()`. */
+/** The label that tells percentiles apart. */
 export const PERCENTILE_LABEL = 'percentile';
 
 const RESERVED_MEMBERS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
 
-/** Thrown when the rows of a result cannot be interpreted; the message says what is wrong. */
+/** Rejects unreadable rows. The message says what is wrong. */
 export class UnreadableRows extends Error {
   override readonly name = 'UnreadableRows';
 }
 
-/** The reason why the rows are incomplete, in words; undefined when they are complete. Throws UnreadableRows. */
+/** Explains why the rows are incomplete. Returns undefined for complete rows. Throws UnreadableRows. */
 export function explainIncomplete(
   { rows, facets, otherResult, messages = [] }: QueryRows,
   rules: RowRules,
@@ -91,7 +91,7 @@ export function explainIncomplete(
     : undefined;
 }
 
-/** The series of the rows: numbers times their scale, in the order of the rows. Throws UnreadableRows. */
+/** Reads rows into series: numbers times their scale, in the order of the rows. Throws UnreadableRows. */
 export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReading {
   const facetsOfRows = new Facets(facets, rules.facets);
   const notColumns = new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, facets.join('')]);
@@ -158,7 +158,7 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
 
 const MAX_NAMED = 20;
 
-/** What users should know of the columns of a result, each as words that follow "the query has". */
+/** Describes problems of the columns for users, each in words that follow "the query has". */
 export function describeColumnProblems({
   badColumns,
   nullColumns,
@@ -194,14 +194,14 @@ function findOnlyColumn(
   return (columnNames.length === 1 ? columnNames[0] : undefined) ?? expected ?? '';
 }
 
-/** The keys of a row that another name stands for: facets, and the columns of metrics as they are written. */
+/** Returns the keys that `findKey` must not take for another name: facets, and the columns of metrics. */
 function collectOtherNames(facets: readonly string[], rules: RowRules): ReadonlySet<string | undefined> {
   return new Set([...RESERVED_MEMBERS, ...facets, ...rules.facets, ...rules.metrics.map(({ column }) => column)]);
 }
 
 /**
- * The key of a row for the name of a column. Whether New Relic keeps the case of a function in its own key (`AVERAGE.duration`)
- * is not documented, so the only key that differs in its case alone is it.
+ * Returns the key of a column in a row. Without an exact match, takes the only key that differs in case alone: whether
+ * New Relic keeps the case of a function in its key (`AVERAGE.duration`) is not documented.
  */
 function findKey(
   row: Readonly<Record<string, unknown>>,
@@ -216,7 +216,7 @@ function findKey(
   return another === undefined ? (key ?? name) : name;
 }
 
-/** The numbers of a column in one row, by percentile where it has them; `isBad`: something else is in it. */
+/** Reads the numbers of a column in one row, by percentile if it has percentiles. `isBad` means any other value. */
 export function readNumbers(
   written: unknown,
   scale: number,
@@ -228,7 +228,7 @@ export function readNumbers(
   const value = scaleNumber(written, scale);
   if (value === null) return { numbers: [], isBad: false };
   if (value !== undefined) return { numbers: [[undefined, value]], isBad: false };
-  // The keys of a histogram or of another object look like percentiles, too.
+  // Keys of a histogram look like percentiles, too.
   const entries = isRecord(written) && hasPercentiles ? Object.entries(written) : [];
   if (entries.length === 0 || !entries.every(([key]) => isPercentile(key))) return { numbers: [], isBad: true };
   const numbers = new Map<string, number>();
@@ -246,7 +246,7 @@ function isPercentile(key: string): boolean {
   return /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key) && Number(key) <= 100;
 }
 
-/** The value of a series; null for an absent value, undefined for anything that is not a number. */
+/** Returns a scaled number; null for null, and undefined for anything else. */
 function scaleNumber(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;
@@ -257,7 +257,7 @@ function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** True for an object that is no list. */
+/** True for an object that is not a list. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

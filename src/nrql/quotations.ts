@@ -1,7 +1,7 @@
-/** A quotation, or a function with its brackets; the apostrophe within a word ("we're") begins none. */
+/** Matches a quotation, or a function with its brackets. An apostrophe within a word ("we're") begins no quotation. */
 const QUOTED = /(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|\b\w+\(\)/g;
 
-/** New Relic's own words of a message: without what it quotes of a query, and so of users. */
+/** Returns New Relic's own words: the message without quotations from the query. */
 export function removeQuotations(message: string): string {
   return message.replace(QUOTED, ' ');
 }

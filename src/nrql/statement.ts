@@ -1,44 +1,44 @@
 import { MAX_FACET_ATTRIBUTES } from './facets.ts';
 
-/** The facts that the text of a query gives about its result. */
+/** The facts about a result that the text of its query tells. */
 interface Statement {
   /** The reasons why the exporter cannot run it, in the order of the text. */
   readonly problems: readonly NrqlProblem[];
-  /** The columns that SELECT of the outermost query gives. */
+  /** The columns in SELECT of the outermost query. */
   readonly columns: readonly {
-    /** Its key in the rows of the result: the alias, or New Relic's own name; undefined where that is not known. */
+    /** The key in the rows of the result: the alias, or New Relic's name; undefined: the name is unknown. */
     readonly key: string | undefined;
     readonly hasAlias: boolean;
-    /** The number of percentiles where the value is an object with one number for each percentile; otherwise 0. */
+    /** Number of percentiles in the value, which is then an object; 0 for a plain number. */
     readonly percentiles: number;
-    /** True where it calls `filter`, whose condition may be met by nothing. */
+    /** True for a call of `filter`: the result is null if no record matches. */
     readonly isFiltered: boolean;
-    /** The name of the function, in lower case, where the column is one call of a function and nothing else. */
+    /** Name of the function, in lower case, if the column is a single call. */
     readonly call: string | undefined;
   }[];
   readonly facets: readonly {
     readonly offset: number;
-    /** The alias, or the attribute as it is written; undefined for a function without alias. */
+    /** The alias, or the attribute as written; undefined for a function without alias. */
     readonly name: string | undefined;
   }[];
-  /** The first function of SELECT, in lower case, by which New Relic chooses facets; undefined without one. */
+  /** The first function of SELECT, in lower case. New Relic ranks facets by its value. */
   readonly firstCall: { readonly name: string; readonly offset: number } | undefined;
-  /** True where ORDER BY says which facets a LIMIT keeps. */
+  /** True if ORDER BY decides which facets a LIMIT keeps. */
   readonly isOrdered: boolean;
 }
 
-/** A problem of a query, with its position in the text. */
+/** A problem of a query, with its offset in the text. */
 interface NrqlProblem {
   readonly offset: number;
   readonly message: string;
 }
 
-/** The default label of a facet: its name, with `_` for each character that a label name may not have. */
+/** Returns the default label of a facet: its name, with `_` for each invalid character. */
 export function defaultLabel(facet: string): string {
   return facet.replace(/[^a-zA-Z0-9_]/gu, '_').replace(/^(?=[0-9])/, '_');
 }
 
-/** Words that begin a clause; those of `PAIRED_CLAUSES` begin one only as a pair. */
+/** Words that begin a clause. The words of `PAIRED_CLAUSES` do so only as a pair. */
 const CLAUSES = new Set(
   'select from where facet with limit since until timeseries offset extrapolate predict join'.split(' '),
 );
@@ -56,11 +56,11 @@ const REFUSED: Readonly<Partial<Record<string, string>>> = {
   compare: 'remove COMPARE WITH: Prometheus compares two times with "offset"',
 };
 
-/** A token as written; white space and comments give no tokens. */
+/** A token of the text. White space and comments are not tokens. */
 interface Token {
-  /** `name` is in backticks, `text` in quotes; a `symbol` is one character that is part of none of the others. */
+  /** `name` is in backticks, `text` in quotes; `symbol` is any other single character. */
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
-  /** A word as written; for `name` and `text` the content between the quotes, with escapes resolved. */
+  /** A word as written; the content of a `name` or `text` without quotes and escapes. */
   readonly text: string;
   readonly offset: number;
   readonly end: number;
@@ -69,14 +69,14 @@ interface Token {
 /** The whole query, or the content of one pair of parentheses. */
 interface Group {
   readonly outer: Group | undefined;
-  /** The word before its parenthesis, which is the name of a function or an operator. */
+  /** The word before the parenthesis: the name of a function or an operator. */
   readonly word: Token | undefined;
-  /** The offset of its opening parenthesis. */
+  /** The offset of the opening parenthesis. */
   readonly offset: number;
-  /** The offset after its closing parenthesis. */
+  /** The offset after the closing parenthesis. */
   end: number;
   readonly parts: TextPart[];
-  /** The first word of the clause of the outer group in which it stands; empty before the first clause. */
+  /** First word of the clause of the outer group that contains this group; empty before the first clause. */
   clause: string;
   clauses: readonly Clause[];
   /** The innermost query that contains this group; the group itself when it is a query. */
@@ -87,16 +87,16 @@ interface Group {
 type TextPart = Token | Group;
 
 interface Clause {
-  /** Its first word, in lower case; empty for the text before the first clause. */
+  /** The first word in lower case; empty for the text before the first clause. */
   readonly word: string;
   readonly offset: number;
-  /** The parts between its commas; an entry may be empty. */
+  /** The parts between commas. An entry may be empty. */
   readonly entries: TextPart[][];
 }
 
 /**
- * Reads the columns and facets of a query, and reports what the exporter refuses: clauses that it writes itself, and those with
- * which New Relic would leave out rows silently. New Relic itself checks the grammar.
+ * Reads the columns and facets of a query. Reports clauses that the exporter writes itself, and clauses with which New
+ * Relic silently leaves out rows. New Relic checks the grammar.
  */
 export function readStatement(query: string): Statement {
   if (query.length > LONGEST_QUERY) {
@@ -127,10 +127,10 @@ export function readStatement(query: string): Statement {
   };
 }
 
-/** Longest query in characters, far above those of New Relic: reading one takes up to 3 kilobytes for each. */
+/** Limit for a query in characters, far above New Relic's limit. Each character takes up to 3 kilobytes of memory. */
 const LONGEST_QUERY = 65_536;
 
-/** Divides the tokens into groups and their clauses, and returns the outermost group; adds the problems found. */
+/** Divides tokens into groups and clauses. Returns the outermost group, and adds to `problems`. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
   const outermost = createGroup(undefined, undefined, 0);
   const groups = readGroups(tokens, outermost, problems);
@@ -158,8 +158,8 @@ function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
 }
 
 /**
- * True for a query inside SELECT or WHERE, which may have a time range of its own. One behind FROM has that of the outermost query
- * ("Subqueries in NRQL").
+ * True for a subquery inside SELECT or WHERE, which may have its own time range. A subquery behind FROM has the range
+ * of the outermost query ("Subqueries in NRQL").
  */
 function allowsTime(query: Group): boolean {
   let group = query;
@@ -168,8 +168,9 @@ function allowsTime(query: Group): boolean {
 }
 
 /**
- * Reads a text of New Relic that becomes part of a query of ours: a column without its alias, the content of FROM or WHERE,
- * or an attribute without backticks. A text that could end its own clause, or begin another one, has a problem.
+ * Checks a text of New Relic that becomes part of an exporter's query. Returns a column without its alias, the content
+ * of FROM or WHERE, or an attribute without backticks. Reports a text that could end its clause or begin another
+ * clause.
  */
 export function readFragment(
   fragment: string,
@@ -202,7 +203,7 @@ export function readFragment(
   }
 }
 
-/** The words and the names in backticks of a text. */
+/** Lists the words, and the names in backticks, of a text. */
 export function listNames(text: string): readonly string[] {
   return scan(text).tokens.flatMap((token) => (token.kind === 'word' || token.kind === 'name' ? token.text : []));
 }
@@ -225,7 +226,7 @@ function isSource([first, second, ...others]: readonly TextPart[]): boolean {
 
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
 
-/** A bracket without its counterpart, closing or opening; undefined when all are paired. */
+/** Returns a bracket without its counterpart; undefined if all brackets are paired. */
 function findUnpairedBracket(tokens: readonly Token[]): string | undefined {
   const open: string[] = [];
   for (const { kind, text } of tokens) {
@@ -236,7 +237,7 @@ function findUnpairedBracket(tokens: readonly Token[]): string | undefined {
   return open.at(-1);
 }
 
-/** All groups: the outermost first, then those in parentheses, in the order in which they open. */
+/** Returns the outermost group, and the groups in parentheses in the order in which they open. */
 function readGroups(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
   const groups = [outermost];
   let group = outermost;
@@ -310,7 +311,7 @@ function readColumn(entry: readonly TextPart[]): Statement['columns'][number] {
 
 const PERCENTILE_FUNCTIONS = ['percentile', 'bucketpercentile'];
 
-/** `percentile(x)` without a list of percentiles gives the 95th. A `getField` around it takes one number out of them. */
+/** `percentile(x)` without a list returns the 95th percentile. `getField` selects one number of an object. */
 function countPercentiles(parts: readonly TextPart[]): number {
   const counts = findCalls(parts)
     .filter(({ name, group }) => PERCENTILE_FUNCTIONS.includes(name) && !isInGetField(group))
@@ -325,7 +326,7 @@ function isInGetField({ outer }: Group): boolean {
   return false;
 }
 
-/** The calls of functions at any depth, in the order of the text; names are in lower case. Those of a subquery are its own. */
+/** Finds calls of functions at any depth, in the order of the text, but not inside subqueries. */
 function findCalls(parts: readonly TextPart[]) {
   const calls: { readonly name: string; readonly offset: number; readonly group: Group }[] = [];
   const open = parts.toReversed();
@@ -338,7 +339,7 @@ function findCalls(parts: readonly TextPart[]) {
   return calls;
 }
 
-/** New Relic's key of a column without alias: `count`, `average.duration`, or the attribute itself. */
+/** Returns New Relic's key for a column without alias: `count`, `average.duration`, or the attribute itself. */
 function deriveKey(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
   if (parts.length !== 2 || name === undefined || !isGroup(call)) return attributeOf(parts);
@@ -374,7 +375,7 @@ function isGroup(part: TextPart | undefined): part is Group {
   return part !== undefined && 'parts' in part;
 }
 
-/** Words are numbers and attributes too; an attribute may contain dots and colons. Backslashes escape in quotes, not in backticks. */
+/** Numbers and attributes are words, too. Attributes may contain dots and colons. Backticks know no escapes. */
 const TOKEN = new RegExp(
   [
     /(?<space>\s+)/u,
@@ -390,7 +391,7 @@ const TOKEN = new RegExp(
   'gu',
 );
 
-/** Cuts any text into tokens. A literal or comment that is never closed extends to the end, and is a problem. */
+/** Cuts any text into tokens. An unclosed literal or comment extends to the end, and is a problem. */
 function scan(query: string): {
   readonly tokens: readonly Token[];
   readonly problems: NrqlProblem[];

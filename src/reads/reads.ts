@@ -1,6 +1,6 @@
 /**
- * The groups of reads: those of `collection.intervals`, `custom_metrics`, `golden_metrics` and `queries`. `collect[]` names groups,
- * calls of NerdGraph are counted by them, and the exporter's own metrics have them as a label.
+ * The names of `collection.intervals`, with `custom_metrics`, `golden_metrics` and `queries`. `collect[]` takes these
+ * names, and the exporter's own metrics have them as a label.
  */
 export const GROUPS = [
   'applications',
@@ -22,25 +22,25 @@ export type Group = (typeof GROUPS)[number];
 interface Read {
   readonly group: Group;
   /**
-   * `list`: what exists. `names`: names for later requests, without series and window. `rolling`: rolling values of what a list
-   * has. `minutes`, `window`: data of minutes, or over the window.
+   * `list`: the subjects of other kinds. `names`: metric names for later requests, without series. `rolling`: rolling
+   * values. `minutes`, `window`: metric data of single minutes, or over the window.
    */
   readonly gives: 'list' | 'names' | 'rolling' | 'minutes' | 'window';
-  /** True: each application has a task of it, while its group is enabled. */
+  /** True if each application has a task of this kind while the group is enabled. */
   readonly isOfApplications?: boolean;
-  /** The groups to keep up to date for it: the lists of its subjects, and of its names. */
+  /** The groups that this kind needs up to date: the lists of its subjects, and of metric names. */
   readonly needs?: readonly Group[];
-  /** The groups that must have been read once: names for its request, and what decides the database kind. */
+  /** The groups that must have been read once: they decide which metrics this kind requests. */
   readonly needsOnce?: readonly Group[];
-  /** The reads that may become due after it, beside itself: all of the account, of its application, or of all entities. */
+  /** The tasks that may become due after it: all of the account, of its application, or of the entities. */
   readonly unlocks?: 'everything' | 'application' | 'entities';
-  /** True: it goes through NerdGraph for every account. */
+  /** True if REST accounts read it over NerdGraph, too. */
   readonly isNerdGraphOnly?: boolean;
 }
 
 /**
- * The reads of an account, each with the name of its tasks. The first refresh, and tasks that are equally overdue, are in this order.
- * A new one needs a row here and one in `src/collect/inventory/taskReads.ts`; tasks of other subjects than applications come from the inventory.
+ * The kinds of data. The first refresh, and equally overdue tasks, follow this order. A new kind needs a row here and a
+ * row in `src/collect/inventory/taskReads.ts`. The inventory creates the tasks of subjects other than applications.
  */
 const TABLE = {
   applications: { group: 'applications', gives: 'list', unlocks: 'everything' },
@@ -83,22 +83,21 @@ const TABLE = {
   queries: { group: 'queries', gives: 'window', isNerdGraphOnly: true },
 } as const satisfies Readonly<Record<string, Read>>;
 
-/** The name of a read. */
 export type Kind = keyof typeof TABLE;
 
 export const READS: Readonly<Record<Kind, Read>> = TABLE;
 
-/** The names in the order of the table. */
+/** All kinds in the order of the table. */
 export const KINDS = Object.keys(TABLE) as readonly Kind[];
 
-/** The first read of each group: the list of its subjects, the names, or its data. */
+/** The first kind of each group. */
 export const FIRST_OF = Object.fromEntries(
   Object.values(READS).map((read) => [read.group, Object.values(READS).find(({ group }) => group === read.group)]),
 ) as Readonly<Record<Group, Read>>;
 
 /**
- * A group for people who read of its calls, interval and state: those of custom metrics are of lists of names, because the values
- * come with the metric data of applications and hosts.
+ * Returns the display name of a group. Custom metrics show "(names)": only their lists of names have calls of their
+ * own.
  */
 export function describeGroup(group: Group): string {
   return group === 'custom_metrics' ? 'custom_metrics (names)' : group;
