@@ -2,7 +2,7 @@ import type { EntityList } from './accountMemory.ts';
 import { ENTITY_LOOKUP, type Document } from './documents.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { trimPadding } from './rows.ts';
-import { hasMembers, isList } from '../http/validation.ts';
+import { isObject, isList } from '../http/validation.ts';
 import { UpstreamError, type CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import type { Group } from '../../reads/reads.ts';
@@ -42,7 +42,7 @@ export async function lookUp(
   const failures = await readByGuid(account, group, ENTITY_LOOKUP, guids, call, (_, entities, failure) => {
     if (failure !== undefined) throw account.transport.reportFailure(group, failure);
     for (const each of entities) {
-      const guid = hasMembers(each) ? each['guid'] : undefined;
+      const guid = isObject(each) ? each['guid'] : undefined;
       if (typeof guid === 'string') existing.add(trimPadding(guid));
     }
   });

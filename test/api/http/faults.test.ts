@@ -80,7 +80,12 @@ const FAULTS: readonly (readonly [fault: string, answer: Responder, reason: Fail
   ['another envelope', send('{"widgets":[]}'), 'invalid_response', /has no/],
   ['an envelope of the wrong type', send(WRONG_TYPES), 'invalid_response', /has no/],
   ['a 200 with an error', send(`{"error":{"title":"Sorry"},"applications":[],${graph}}`), 'invalid_response', /Sorry/],
-  ['a body that is not packed as it says', send(good, { 'content-encoding': 'gzip' }), 'invalid_response', /decompressed/],
+  [
+    'a body that is not packed as it says',
+    send(good, { 'content-encoding': 'gzip' }),
+    'invalid_response',
+    /decompressed/,
+  ],
   ['an encoding nobody asked for', send(good, { 'content-encoding': 'br' }), 'invalid_response', /not requested/],
   ['a body of 50 MB', flood, 'too_large', LARGER],
   ['a body of 25 MB, packed into 25 kB', packed(PACKED_SMALL), 'too_large', LARGER],
