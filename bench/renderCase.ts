@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzip } from 'node:zlib';
 import { promisify } from 'node:util';
-import { writeExposition, familiesOf } from '../src/exposition/exposition.ts';
+import { writeExposition, findFamilies } from '../src/exposition/exposition.ts';
 import { SeriesMask } from '../src/exposition/seriesMask.ts';
 import { Secrets } from '../src/log/secrets.ts';
 import { Gauge, Registry } from 'prom-client';
@@ -48,7 +48,7 @@ function ours(compressed: boolean): Contender {
       }));
     },
     render: async () => {
-      const { families } = await familiesOf(blocks, Infinity, mask);
+      const { families } = await findFamilies(blocks, Infinity, mask);
       const pieces = await writeExposition(families, [], { format: 'text', gzip: compressed }, mask);
       return pieces.reduce((sum, { length }) => sum + length, 0);
     },

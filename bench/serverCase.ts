@@ -5,10 +5,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { packSamples } from '../src/metrics/writeSamples.ts';
-import { writeExposition, type ExpositionForm, familiesOf } from '../src/exposition/exposition.ts';
-import { clientGone } from '../src/web/clientGone.ts';
+import { writeExposition, type ExpositionForm, findFamilies } from '../src/exposition/exposition.ts';
+import { watchClient } from '../src/web/clientGone.ts';
 import { sendAnswer } from '../src/web/sending.ts';
-import { expositionFormOf } from '../src/web/routes/scrape.ts';
+import { negotiateForm } from '../src/web/routes/scrape.ts';
 import { WritePlaces } from '../src/web/writePlaces.ts';
 import { SeriesMask } from '../src/exposition/seriesMask.ts';
 import { Fleet } from './renderFleet.ts';
@@ -17,7 +17,7 @@ const fleet = new Fleet('spread', Number(process.argv[2]));
 const blocks = fleet.refresh().map((entity) => ({ ...entity, samples: packSamples(entity.group, entity.samples) }));
 const mask = new SeriesMask(String, () => 0);
 const render = async (form: ExpositionForm) => {
-  const { families } = await familiesOf(blocks, Infinity, mask);
+  const { families } = await findFamilies(blocks, Infinity, mask);
   return await writeExposition(families, [], form, mask);
 };
 const bare = Buffer.concat(await render({ format: 'text', gzip: false }));
@@ -29,8 +29,8 @@ const server = createServer((request, response) => {
     response.end(bare);
     return;
   }
-  const form = expositionFormOf(request);
-  void sendAnswer(response, form, () => render(form), { gone: clientGone(response), places });
+  const form = negotiateForm(request);
+  void sendAnswer(response, form, () => render(form), { gone: watchClient(response), places });
 });
 server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as AddressInfo).port }));
 process.on('disconnect', () => process.exit());

@@ -15,7 +15,7 @@ import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
 import { compareInWorker } from '../web/authentication/passwords.ts';
 import { startServers, type Servers } from '../web/server/servers.ts';
-import { systemdSockets, ListenError } from '../web/server/listening.ts';
+import { findSystemdSockets, ListenError } from '../web/server/listening.ts';
 import { type ServeFlags, type CommonOptions, readServeFlags } from './flags.ts';
 import { HOME, REVISION, VERSION } from './version.ts';
 import { observeCalls, openReader } from './createReader.ts';
@@ -114,7 +114,7 @@ export async function startDaemon(options: {
     },
     ended: (diagnostics) => {
       telemetry.reloaded(diagnostics === undefined, Date.now());
-      reloadFailure = diagnostics === undefined ? undefined : { at: Date.now() / 1000, diagnostics };
+      reloadFailure = diagnostics === undefined ? undefined : { failedAt: Date.now() / 1000, diagnostics };
     },
     stopping: () => stopping,
     logger,
@@ -126,7 +126,7 @@ export async function startDaemon(options: {
     settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
     collector: () => collector,
     collection: () => config.collection,
-    ownMetrics: (accounts, entries, families) => telemetry.own(accounts, entries, families),
+    ownMetrics: (accounts, entries, families) => telemetry.readFamilies(accounts, entries, families),
     dropped: (series) => {
       telemetry.dropped(series);
       const families = [...new Set(series.map(({ family }) => family))].filter((one) => !droppedFamilies.has(one));
@@ -153,7 +153,7 @@ export async function startDaemon(options: {
     startServers({
       app,
       listen: flags.listen,
-      sockets: flags.systemdSocket ? systemdSockets(environment, process.pid) : undefined,
+      sockets: flags.systemdSocket ? findSystemdSockets(environment, process.pid) : undefined,
       webConfigFile: flags.webConfigFile,
       compare: compareInWorker(),
       routePrefix: flags.routePrefix,

@@ -1,14 +1,14 @@
-/** A time source; tests replace the machine's. */
+/** A source of time; tests replace the system clock. */
 export interface Clock {
-  /** The wall clock, Unix milliseconds. It may be set, so only windows and shown times use it. */
+  /** Unix milliseconds. The wall clock can jump, so only windows and displayed times use it. */
   now(): number;
-  /** A monotonic clock, in milliseconds, for durations, deadlines, pauses and the budget. */
+  /** Milliseconds of a monotonic clock, for durations, deadlines, pauses and the budget. */
   monotonic(): number;
-  /** Calls back once after `ms`; the returned function cancels it. */
+  /** Calls back once after `ms` milliseconds. The returned function cancels the call. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** The machine's clock. Its timers keep no process alive. */
+/** The clock of the machine. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -19,12 +19,12 @@ export const systemClock: Clock = {
   },
 };
 
-/** The reason of an aborted signal, as an error to reject with. */
+/** Returns the reason of an aborted signal as an error. */
 export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error('stopped');
 }
 
-/** Waits for work, for `waitMs` milliseconds at most, or until the signal is aborted. */
+/** Waits until the work ends, `waitMs` milliseconds have passed, or the signal is aborted. */
 export async function withTimeout(
   work: Promise<unknown>,
   waitMs: number,

@@ -1,23 +1,23 @@
-/** Milliseconds of work in one turn of the event loop, all callers together. */
+/** Milliseconds of work in one turn of the event loop, for all callers together. */
 const TURN_MS = 10;
 
-/** Resumes the callers that wait for a turn, first come, first served. */
+/** Resolve functions of the callers that wait for a turn, the oldest first. */
 const waiting: (() => void)[] = [];
 
-/** When the work of the present turn began, whichever caller does it; undefined before any. */
-let began: number | undefined;
+/** Start of the work in the current turn, for all callers; undefined before any work. */
+let turnStart: number | undefined;
 
 function beginTurn(): number {
   const now = performance.now();
-  began = now;
+  turnStart = now;
   setImmediate(() => {
-    if (began === now) began = undefined;
+    if (turnStart === now) turnStart = undefined;
   });
   return now;
 }
 
-/** Each turn resumes one caller, so it stays short with many. */
-function nextTurn(): Promise<void> {
+/** Waits for the next turn. A turn resumes one caller only, so that turns stay short. */
+function waitForTurn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
     if (waiting.length === 1) setImmediate(resumeNext);
@@ -32,13 +32,13 @@ function resumeNext(): void {
 }
 
 /**
- * Hands over each element, in order, and lets other work run in between. Use it where a loop can pass 10,000 elements. Without
- * `take`, it runs the steps of a generator. Rejects with the reason of the signal once that is aborted.
+ * Calls `take` with each element, in order, and yields to other work in between. Use it where a loop can exceed 10,000 elements.
+ * Without `take`, it only runs the generator. Rejects with the reason of the signal when it is aborted.
  */
 export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void, signal?: AbortSignal): Promise<void> {
   for (const each of list) {
-    if (performance.now() - (began ?? beginTurn()) >= TURN_MS) {
-      await nextTurn();
+    if (performance.now() - (turnStart ?? beginTurn()) >= TURN_MS) {
+      await waitForTurn();
       signal?.throwIfAborted();
     }
     take?.(each);

@@ -12,17 +12,17 @@ import {
   type PackedSamples,
 } from '../metrics/writeSamples.ts';
 import type { Group } from '../reads/reads.ts';
-import { END_OF_EXPOSITION, metadata, type Format } from './formats.ts';
+import { END_OF_EXPOSITION, writeMetadata, type Format } from './formats.ts';
 import type { SeriesMask } from './seriesMask.ts';
 
-/** Blocks that share their list of columns, and in it neighbouring columns of one family, from `start` to before `end`. */
+/** Neighbouring columns of one family, from `start` to before `end`, in blocks with the same list of columns. */
 interface Run {
   readonly blocks: readonly Block[];
   readonly start: number;
   end: number;
 }
 
-/** Successive blocks of one group that share their list of columns: their families are found once for all of them. */
+/** Successive blocks of one group with the same list of columns. The families are found once for all the blocks. */
 interface AlikeBlocks {
   readonly columns: readonly Column[];
   readonly blocks: Block[];
@@ -30,22 +30,22 @@ interface AlikeBlocks {
   mayRepeat: boolean;
 }
 
-/** A family of an exposition, and the places of its series. */
+/** A family of an exposition, and where its series are. */
 export interface FamilySeries {
   readonly family: Family;
   runs: Run[];
   series: number;
-  /** True where labels are published otherwise than they were read, so that two series can have become equal. */
+  /** True if the mask changed a label, because two series may now have equal labels. */
   mayRepeat: boolean;
 }
 
 /**
- * Finds the series of each family, and hides keys in their labels. Of series that become equal by that, the first stays. Families
- * are in the order of their first appearance, series in the order of their blocks: all blocks of a family are of one group. Where
- * there are more than `maxSeries` series, whole families are left out, the largest first, of equally large ones the first by name
- * (`collection.max_series` in docs/configuration.md). Rejects with the reason of the signal once that is aborted.
+ * Finds the series of each family, and hides keys in labels. Drops a series if an earlier series has the same labels now. Keeps
+ * families in the order of their first appearance, and series in the order of their blocks. All blocks of a family belong to one
+ * group. Drops whole families, the largest first, until at most `maxSeries` series remain (`collection.max_series` in
+ * docs/configuration.md); among equally large families, the first by name. Rejects with the reason of `signal` when it is aborted.
  */
-export async function familiesOf(
+export async function findFamilies(
   blocks: readonly Block[],
   maxSeries: number,
   mask: SeriesMask,
@@ -93,7 +93,7 @@ function droppedSeries(family: string, byRead: ReadonlyMap<PackedSamples, number
   return Array.from(byRead, ([reading, series]) => ({ family, series, reading }));
 }
 
-/** Leaves out series that repeat the labels of an earlier one: Prometheus refuses a scrape that has a series twice. */
+/** Deduplicates the series by labels, because Prometheus rejects a scrape that repeats a series. */
 async function dropRepeated(family: FamilySeries, signal: AbortSignal | undefined): Promise<DroppedSeries[]> {
   const taken = new Set<string>();
   const byRead = new Map<PackedSamples, number>();
@@ -152,10 +152,10 @@ export interface ExpositionForm {
   readonly gzip: boolean;
 }
 
-/** A family of the exporter itself, of the client library, or of `/probe`; its values are new for every exposition. */
+/** A family of the exporter, of the client library, or of `/probe`, with new values for every exposition. */
 export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'> {
   readonly series: readonly {
-    /** `_bucket`, `_sum` or `_count` after the family's name (histograms only), else empty. */
+    /** `_bucket`, `_sum` or `_count` for a histogram, else empty. */
     readonly suffix: string;
     readonly labels: Labels;
     readonly value: number;
@@ -163,38 +163,39 @@ export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'
 }
 
 /**
- * An exposition ready to be sent: the collected families, then the exporter's own. Ends and rejects as {@link bodyOf}.
+ * Renders an exposition into a body: first the collected families, then `exporterFamilies`. Has the limit and the errors of
+ * {@link encodeBody}.
  */
 export async function writeExposition(
   families: ReadonlyMap<string, FamilySeries>,
-  own: readonly OwnFamily[],
+  exporterFamilies: readonly OwnFamily[],
   { format, gzip }: ExpositionForm,
   mask: SeriesMask,
   signal?: AbortSignal,
   limit?: number,
 ): Promise<readonly Buffer[]> {
-  return await bodyOf(textOf(families, own, format, mask), gzip, signal, limit);
+  return await encodeBody(writeText(families, exporterFamilies, format, mask), gzip, signal, limit);
 }
 
-/** Characters of a part of the text: a part for each line would take half as long again. */
+/** Characters in a part of the text. One part per line would make rendering 50 % slower. */
 const PART = 16 * 1024;
 
-/** Bytes of a piece of a body. */
+/** Bytes in a piece of a body. */
 const PIECE = 128 * 1024;
 
-/** Bytes that the thread pool compresses at a time: each hand-over costs processor time. */
+/** Bytes that the thread pool compresses at a time. Each handover to the pool costs CPU time. */
 const COMPRESSED_PIECE = 512 * 1024;
 
-/** The text of the families, in parts of about {@link PART} characters. */
-function* textOf(
+/** Yields the text of the families, in parts of about {@link PART} characters. */
+function* writeText(
   families: ReadonlyMap<string, FamilySeries>,
-  own: readonly OwnFamily[],
+  exporterFamilies: readonly OwnFamily[],
   format: Format,
   mask: SeriesMask,
 ): Generator<string, void, undefined> {
   let part = '';
   for (const { family, runs } of families.values()) {
-    part += metadata({ ...family, help: mask.text(family.help) }, format);
+    part += writeMetadata({ ...family, help: mask.text(family.help) }, format);
     const open = `${family.name}{`;
     for (const { blocks, start, end } of runs) {
       for (const { text: labels, samples } of blocks) {
@@ -212,16 +213,16 @@ function* textOf(
     }
   }
   yield part;
-  yield* ownText(own, families, format, mask);
+  yield* writeExporterFamilies(exporterFamilies, families, format, mask);
   if (format === 'openmetrics') yield END_OF_EXPOSITION;
 }
 
 /**
- * The text of the families, in small pieces: with many accounts it is long. Left out are values that are not finite, series that
- * become equal to an earlier one when keys are hidden, families without a series, and a family whose name the collected data have taken: Prometheus refuses a scrape that has two families of
- * one name.
+ * Yields the text of the families in small pieces, because many accounts make it long. Drops values that are not finite, and
+ * families without a finite value. Drops a series that the mask makes equal to an earlier series. Drops a family whose name is in
+ * `taken`: Prometheus rejects a scrape with two families of one name.
  */
-export function* ownText(
+export function* writeExporterFamilies(
   families: readonly OwnFamily[],
   taken: ReadonlyMap<string, unknown>,
   format: Format,
@@ -229,16 +230,16 @@ export function* ownText(
 ): Generator<string, void, undefined> {
   for (const family of families) {
     if (taken.has(family.name) || !family.series.some(({ value }) => Number.isFinite(value))) continue;
-    yield metadata({ ...family, unit: unitOf(family.name) }, format);
+    yield writeMetadata({ ...family, unit: unitOf(family.name) }, format);
     const shown = family.series.map(({ labels }) => mask.labels(labels));
     const mayRepeat = shown.some((labels, index) => labels !== family.series[index]?.labels);
     const written = new Set<string>();
     for (const [index, { suffix, value }] of family.series.entries()) {
       if (!Number.isFinite(value)) continue;
-      const { le, ...others } = shown[index] ?? {};
-      // OpenMetrics writes a bucket's bound as a float: `1.0`, not `1`.
+      const { le, ...otherLabels } = shown[index] ?? {};
+      // OpenMetrics requires a bucket bound to be a float: `1.0`, not `1`.
       const bound = format === 'openmetrics' && le !== undefined && /^-?\d+$/.test(le) ? `${le}.0` : le;
-      const pairs = labelPairs(bound === undefined ? others : { ...others, le: bound });
+      const pairs = labelPairs(bound === undefined ? otherLabels : { ...otherLabels, le: bound });
       const series = `${family.name}${suffix}${bracedLabels(pairs.join(','))}`;
       if (written.has(series)) continue;
       if (mayRepeat) written.add(series);
@@ -248,8 +249,8 @@ export function* ownText(
 }
 
 /**
- * Of 14.4 MB of series, level 1 makes 1.8 MB in 39 ms; level 6 saves 5 % more and takes two and a half times as long, and the
- * larger window of the default takes 44 ms for 3 % more bytes.
+ * Level 1 compresses 14.4 MB of series to 1.8 MB in 39 ms. Level 6 saves 5 % more, but takes 2.5 times as long. The larger default
+ * window takes 44 ms, and its result is 3 % larger.
  */
 const GZIP = {
   level: constants.Z_BEST_SPEED,
@@ -259,10 +260,10 @@ const GZIP = {
 };
 
 /**
- * The body of a response: its text in pieces. Where `gzip`, the thread pool compresses a piece while the next one is written. A
- * body that exceeds `limit` bytes ends soon after them, incomplete. Rejects once the signal is aborted.
+ * Encodes the text of a response into pieces. With `gzip`, the thread pool compresses a piece while the next piece is written. A
+ * body above `limit` bytes is incomplete: it ends soon after the limit. Rejects when the signal is aborted.
  */
-export async function bodyOf(
+export async function encodeBody(
   parts: Iterable<string>,
   gzip: boolean,
   signal?: AbortSignal,
@@ -290,7 +291,7 @@ export async function bodyOf(
 
 const encoder = new TextEncoder();
 
-/** Writes text into pieces of `size` bytes, or a part of a character less. The last piece can be shorter. */
+/** Yields the text in pieces of `size` bytes. A piece is a few bytes shorter where a character would be split. */
 function* encode(parts: Iterable<string>, size: number): Generator<Buffer, void, undefined> {
   let piece = Buffer.allocUnsafeSlow(size);
   let length = 0;

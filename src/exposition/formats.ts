@@ -1,39 +1,39 @@
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import type { Family } from '../metrics/family.ts';
 
-/** The two formats an exposition is written in: text 0.0.4 and OpenMetrics 1.0.0. */
+/** The format of an exposition: Prometheus text or OpenMetrics. */
 export type Format = 'text' | 'openmetrics';
 
-/** The name of each format, and the versions that we can write, the default first: all our names are valid in both of text. */
+/** Media type of each format, and the supported versions, the default first. Both text versions allow all names of the exporter. */
 const WRITTEN: Readonly<Record<Format, { readonly name: string; readonly versions: readonly [string, ...string[]] }>> =
   {
     text: { name: 'text/plain', versions: ['0.0.4', '1.0.0'] },
     openmetrics: { name: 'application/openmetrics-text', versions: ['1.0.0'] },
   };
 
-/** The elements of an `Accept` header that name the format in a version that we write. */
-function elementsFor(format: Format, elements: ReturnType<typeof parse>) {
+/** Returns the elements of an `Accept` header that name the format in a supported version. */
+function selectElements(format: Format, elements: ReturnType<typeof parse>) {
   const { name: wanted, versions } = WRITTEN[format];
   return elements.filter(
     ({ name, parameters }) => name === wanted && versions.includes(parameters.get('version') ?? versions[0]),
   );
 }
 
-/** Schemes for escaping names outside the old character set. All our names are inside it, so every scheme is fulfilled. */
+/** Schemes that escape names outside the old character set. The exporter has no such names, so it supports every scheme. */
 const ESCAPING = ['allow-utf-8', 'underscores', 'dots', 'values'];
 
 /**
- * The format for an `Accept` header: OpenMetrics where the header names it in a version we write, unless text has a higher quality,
- * or the same quality and an earlier place. Everything else, `*` and a missing header included, gives text.
+ * Chooses the format for an `Accept` header. Returns OpenMetrics if the header names a supported version of it, unless text has a
+ * higher quality, or the same quality and an earlier position. Returns text for any other header, for `*`, and without a header.
  *
- * In the `Content-Type`, version 1.0.0 of either format names the escaping scheme that the client requested; without one, text has
- * the default (Prometheus, "Scrape protocol content negotiation").
+ * Version 1.0.0 of a format repeats the requested escaping scheme in the `Content-Type`. If the client requests none, text names
+ * the default scheme (Prometheus, "Scrape protocol content negotiation").
  */
 export function negotiate(accept: string | undefined): { readonly format: Format; readonly contentType: string } {
   const elements = parse(accept);
-  const named = elementsFor('text', elements);
+  const named = selectElements('text', elements);
   const text = named.length > 0 ? named : elements.filter(({ name }) => name === 'text/*' || name === '*/*');
-  const openMetrics = elementsFor('openmetrics', elements).filter(({ quality }) => quality > 0);
+  const openMetrics = selectElements('openmetrics', elements).filter(({ quality }) => quality > 0);
   const [first] = openMetrics;
   const isText =
     first === undefined ||
@@ -53,7 +53,7 @@ export function negotiate(accept: string | undefined): { readonly format: Format
   return { format, contentType: `${name}; version=${version}; charset=utf-8${escaping}` };
 }
 
-/** True if an `Accept-Encoding` header allows gzip; `gzip;q=0` forbids it, also beside a `*`. */
+/** True if an `Accept-Encoding` header allows gzip. `gzip;q=0` forbids gzip, even with a `*`. */
 export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   const preferences = parse(acceptEncoding);
   const named = preferences.filter(({ name }) => name === 'gzip' || name === 'x-gzip');
@@ -61,22 +61,22 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
   return deciding.some(({ quality }) => quality > 0);
 }
 
-/** The elements of an `Accept` or `Accept-Encoding` header: media range or coding in lower case, parameters, and quality from 0 to 1. */
+/** Parses an `Accept` or `Accept-Encoding` header. Names are in lower case, and qualities are from 0 to 1. */
 function parse(header: string | undefined) {
   return (header ?? '')
     .split(',')
     .map((element) => element.split(';').map((part) => part.trim()))
     .filter(([name]) => name !== undefined && name !== '')
     .map(([name = '', ...parts]) => {
-      const parameters = new Map(parts.map(parameter));
+      const parameters = new Map(parts.map(parseParameter));
       const quality = parameters.get('q') ?? '1';
-      // RFC 9110, 12.4.2. An invalid quality counts as 0: the preference of the client is unknown.
+      // RFC 9110, 12.4.2. An invalid quality counts as 0, because the client's preference is unknown.
       const isValid = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(quality);
       return { name: name.toLowerCase(), parameters, quality: isValid ? Number(quality) : 0 };
     });
 }
 
-function parameter(part: string): readonly [string, string] {
+function parseParameter(part: string): readonly [string, string] {
   const [name = '', ...value] = part.split('=');
   return [
     name.trim().toLowerCase(),
@@ -90,8 +90,8 @@ function parameter(part: string): readonly [string, string] {
 /** The last line of an OpenMetrics exposition. */
 export const END_OF_EXPOSITION = '# EOF\n';
 
-/** The metadata lines of a family, in the order of its format. OpenMetrics names a counter without `_total`, and escapes quotes. */
-export function metadata(
+/** Writes the metadata lines of a family. OpenMetrics omits `_total` from the name of a counter, and escapes quotes. */
+export function writeMetadata(
   family: Pick<ExporterFamily, 'name' | 'help' | 'type'> & Pick<Family, 'unit'>,
   format: Format,
 ): string {

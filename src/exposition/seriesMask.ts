@@ -2,34 +2,33 @@ import type { Labels } from '../metrics/family.ts';
 import { writeLabels, type Block, type Column, type PackedSamples } from '../metrics/writeSamples.ts';
 
 /**
- * Hides keys in what is published. Labels are searched when they are first seen, and again once there is a new key: a search at
- * each scrape would take as long as to write it. Lone surrogates become U+FFFD here already: a series can be equal to another one
- * only where its block has changed.
+ * Hides keys in texts and labels of an exposition. Searches each label once, and again after a key is added: a search on every
+ * scrape would take as long as the render. Also replaces lone surrogates by U+FFFD, so that only a masked block can repeat a series.
  */
 export class SeriesMask {
   /** Hides keys in a text. */
   readonly text: (text: string) => string;
   readonly #keys: () => number;
   #searchedFor = 0;
-  /** Labels and lists of columns without a key. */
+  /** Labels, and lists of columns, that contain no key. */
   #clean = new WeakSet<Labels | readonly Column[]>();
-  /** The samples without keys, by those with some. */
+  /** Masked samples, by their original samples. */
   #masked = new WeakMap<PackedSamples, PackedSamples>();
 
-  /** @param keys gives the number of keys, which only grows */
+  /** @param keys returns the number of keys, which never decreases */
   constructor(text: (text: string) => string, keys: () => number) {
     this.text = text;
     this.#keys = keys;
   }
 
-  /** The labels as they are published; the same object where nothing changes. */
+  /** Masks the labels. Returns the same object if nothing changes. */
   labels(labels: Labels): Labels {
     const shown = (value: string): string => this.text(value).toWellFormed();
     if (Object.values(labels).every((value) => shown(value) === value)) return labels;
     return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, shown(value)]));
   }
 
-  /** The block with its labels as they are published, mostly the block itself. */
+  /** Masks the labels of a block. Returns the same object if nothing changes, as is usual. */
   block(block: Block): Block {
     if (this.#keys() !== this.#searchedFor) this.#forget();
     const { labels, samples } = block;

@@ -10,8 +10,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /**
- * The program's log: one line per event with `time`, `level`, `msg` and the fields given, in logfmt or JSON. An error
- * given as `err` becomes its message with its causes, and at level debug its stack with theirs. Secrets are masked in every line.
+ * Creates the log of the program: one line per event, in logfmt or JSON, with `time`, `level`, `msg` and the event's fields. Writes
+ * an error in `err` as its message and causes; at level debug, with their stacks. Masks secrets in every line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;
@@ -40,12 +40,12 @@ export function createLogger(options: {
   );
 }
 
-// Bare values are unambiguous in logfmt; everything else is quoted.
+// Values that need no quotes in logfmt.
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
 /**
- * One line of logfmt without its line end: `key=value` pairs, time, level and message first, values quoted and escaped where
- * needed. `mask` sees each value before escaping, in its original spelling.
+ * Formats a line of logfmt, without the line end: time, level and message first. Masks each value before it is escaped, because
+ * `mask` finds secrets in their original spelling.
  */
 function formatLogfmt(
   { time, level, msg, ...fields }: Readonly<Record<string, unknown>>,
@@ -64,18 +64,18 @@ function formatValue(value: unknown, mask: (text: string) => string): string {
 
 const MAX_ERRORS = 8;
 
-/** An error and at most seven causes as one text: their messages, or with `stack` their stacks. */
+/** Joins an error and up to seven causes into one text: their messages, or with `stack` their stacks. */
 export function errorText(error: unknown, stack: boolean): string {
   const parts: string[] = [];
   let current = error;
   while (current !== undefined && parts.length < MAX_ERRORS) {
-    parts.push(ownText(current, stack));
+    parts.push(describeWithoutCause(current, stack));
     current = current instanceof Error ? current.cause : undefined;
   }
   return parts.join(stack ? '\ncaused by: ' : ': ');
 }
 
-function ownText(error: unknown, stack: boolean): string {
+function describeWithoutCause(error: unknown, stack: boolean): string {
   if (error instanceof Error) return (stack ? error.stack : undefined) ?? error.message;
   return typeof error === 'string' ? error : inspect(error);
 }

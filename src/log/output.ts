@@ -2,31 +2,31 @@ import { fstatSync, write, writeSync } from 'node:fs';
 import process from 'node:process';
 import type { DestinationStream } from 'pino';
 
-/** Limits for what waits to be written; further lines are dropped. */
+/** Limits of the waiting lines. Beyond them, lines are dropped. */
 const MAX_LINES = 1_000;
 const MAX_BYTES = 1_000_000;
 
-/** Pause before another attempt, in milliseconds: a pipe may have room soon, a full disk later. */
+/** Milliseconds before a retry. A pipe drains soon; a full disk takes longer. */
 const PIPE_PAUSE = 20;
 const DISK_PAUSE = 1_000;
 
-/** Longest time at the exit of the process for what still waits, in milliseconds. */
+/** Most milliseconds that the exit of the process spends on waiting lines. */
 const EXIT_LIMIT = 200;
 const EXIT_PAUSE = 5;
 
-/** Writes bytes without waiting for a reader, and then calls `done` with an error or the number of bytes written. */
+/** Writes bytes without blocking. Calls `done` with an error or the number of bytes written. */
 export type WriteBytes = (bytes: Buffer, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
 
 /**
- * The output of the log. It never holds up the event loop: lines wait in memory while a reader stalls or a disk is full, and
- * are dropped and counted beyond a limit. A closed pipe drops every line.
+ * Writes the log without blocking the event loop. Lines wait in memory while a reader stalls or a disk is full. Beyond a limit,
+ * lines are dropped and counted. After a pipe closes, every line is dropped.
  */
 export class LogOutput implements DestinationStream {
   readonly #write: WriteBytes;
   readonly #resumed: (lost: number) => void;
   #waiting: string[] = [];
   #waitingBytes = 0;
-  /** The lines that are being written. */
+  /** The bytes being written. */
   #chunk: Buffer = Buffer.alloc(0);
   #chunkLines = 0;
   #isWriting = false;
@@ -35,13 +35,13 @@ export class LogOutput implements DestinationStream {
   /** The number of dropped lines when `resumed` was last called. */
   #reported = 0;
 
-  /** @param resumed called when lines can be written again, with the number that was lost */
+  /** @param resumed called with the number of lost lines when lines can be written again */
   constructor(write: WriteBytes, resumed: (lost: number) => void) {
     this.#write = write;
     this.#resumed = resumed;
   }
 
-  /** The number of lines that were not written since the start. */
+  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -60,7 +60,7 @@ export class LogOutput implements DestinationStream {
     if (!this.#isWriting) this.#writeNext();
   }
 
-  /** Writes what waits before the process exits, for a short time; `writeNow` gives the number of bytes written, or throws. */
+  /** Writes waiting lines before the process exits, for a short time. `writeNow` returns the bytes written, or throws. */
   flush(writeNow: (bytes: Buffer) => number, pause: (milliseconds: number) => void): void {
     let rest = Buffer.concat([this.#chunk, Buffer.from(this.#waiting.join(''))]);
     for (let waited = 0; rest.length > 0 && waited < EXIT_LIMIT && !this.#isClosed;) {
@@ -119,9 +119,9 @@ function isFullPipe({ code }: NodeJS.ErrnoException): boolean {
 
 const STDERR = 2;
 
-/** Opens standard error as the output of the log; what waits is written when the process exits. */
+/** Opens standard error as the output of the log. Writes waiting lines when the process exits. */
 export function openStandardError(resumed: (lost: number) => void): LogOutput {
-  const output = new LogOutput(writesAtOnce() ? writeToPipe : writeToFile, resumed);
+  const output = new LogOutput(isPipe() ? writeToPipe : writeToFile, resumed);
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   process.once('exit', () => {
     output.flush(
@@ -133,10 +133,10 @@ export function openStandardError(resumed: (lost: number) => void): LogOutput {
 }
 
 /**
- * True for a pipe or a socket. Node opens it without blocking when `process.stderr` is first used, so that a write takes what
- * there is room for and returns; a thread that waits for a stalled reader would hold up the exit.
+ * True if standard error is a pipe or a socket. The first use of `process.stderr` makes Node open it without blocking, so that
+ * a write returns at once. A thread that waits for a stalled reader would delay the exit.
  */
-function writesAtOnce(): boolean {
+function isPipe(): boolean {
   try {
     const stats = fstatSync(STDERR);
     return (stats.isFIFO() || stats.isSocket()) && process.stderr.writable;
@@ -156,5 +156,5 @@ const writeToPipe: WriteBytes = (bytes, done) => {
   done(null, written);
 };
 
-/** A disk may be slow, so a thread writes. */
+/** A thread writes, because a disk may be slow. */
 const writeToFile: WriteBytes = (bytes, done) => write(STDERR, bytes, done);

@@ -1,25 +1,24 @@
 const SHORTEST = 4;
 export const MASKED = '<secret>';
 
-/** A New Relic key of any account, or the beginning of one; licence keys are 40 characters that end in NRAL. */
+/** A New Relic key, or the beginning of one. A license key has 40 characters and ends in NRAL. */
 export const KEY_LIKE = /NR[A-Z]{2}-[\w/+%=~-]+|\b[A-Z0-9]{36}NRAL\b/gi;
 
-/** A whole key as New Relic writes it: names such as `conrad-shop` and `NREL-API2` resemble the beginning of one. */
+/** A complete New Relic key. Names such as `conrad-shop` and `NREL-API2` look like the beginning of a key. */
 const WHOLE_KEY = String.raw`\bNR[A-Z]{2}-[\w-]{20,}|\b[A-Za-z0-9]{36}NRAL\b`;
 
-/** In what is published, only keys of at least this length are hidden: a shorter one could be an ordinary word. */
+/** Shortest secret that labels and pages hide. A shorter secret could be an ordinary word. */
 const SHORTEST_PUBLISHED = 12;
 
 /**
- * The secrets of the process, hidden as a whole in every text that leaves it: as they are, and escaped for an address, JSON or
- * HTML. A secret of under four characters is not hidden: it would match everywhere.
+ * Hides the secrets of the process in every text that leaves it: plain, and escaped for a URL, JSON or HTML. Does not hide a secret
+ * of fewer than four characters, because it would match everywhere.
  */
 export class Secrets {
   #known: readonly string[] = [];
-  #everywhere = patternOf([]);
-  #published = patternOf([]);
+  #everywhere = compilePattern([]);
+  #published = compilePattern([]);
 
-  /** The number of secrets. */
   get size(): number {
     return this.#known.length;
   }
@@ -28,35 +27,35 @@ export class Secrets {
   add(value: string): void {
     if (value.length < SHORTEST || this.#known.includes(value)) return;
     this.#known = [...this.#known, value];
-    this.#everywhere = patternOf(this.#known);
-    this.#published = patternOf(this.#known.filter(({ length }) => length >= SHORTEST_PUBLISHED));
+    this.#everywhere = compilePattern(this.#known);
+    this.#published = compilePattern(this.#known.filter(({ length }) => length >= SHORTEST_PUBLISHED));
   }
 
-  /** True for a text that holds a secret. */
+  /** True if the text contains a secret. */
   isIn(text: string): boolean {
-    return this.#known.some((value) => spellings(value).some((spelling) => text.includes(spelling)));
+    return this.#known.some((value) => listSpellings(value).some((spelling) => text.includes(spelling)));
   }
 
-  /** The text without secrets, and without anything that is a whole New Relic key. */
+  /** Masks all secrets, and anything that is a complete New Relic key. */
   mask(text: string): string {
     return text.replace(this.#everywhere, MASKED);
   }
 
-  /** Like `mask`, for label values and pages, where only secrets of at least 12 characters are hidden. */
+  /** Masks as `mask`, but only secrets of at least 12 characters; for label values and pages. */
   maskPublished(text: string): string {
     return text.replace(this.#published, MASKED);
   }
 }
 
-/** Finds secrets and whole keys. Of spellings that begin alike, the longest comes first: a shorter one would leave its rest. */
-function patternOf(values: readonly string[]): RegExp {
-  const spelt = values.flatMap(spellings).toSorted((a, b) => b.length - a.length);
+/** Matches secrets and complete keys. Longer spellings come first: a shorter match would leave the end of the secret. */
+function compilePattern(values: readonly string[]): RegExp {
+  const spelt = values.flatMap(listSpellings).toSorted((a, b) => b.length - a.length);
   const literal = spelt.map((each) => each.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
   return new RegExp([...new Set(literal), WHOLE_KEY].join('|'), 'g');
 }
 
-function spellings(value: string): readonly string[] {
-  // encodeURIComponent throws on half a surrogate pair, which a replacement character stands for here.
+function listSpellings(value: string): readonly string[] {
+  // encodeURIComponent throws on a lone surrogate; toWellFormed replaces it.
   const wellFormed = value.toWellFormed();
   const formEncoded = new URLSearchParams([['', wellFormed]]).toString().slice(1);
   const json = JSON.stringify(value).slice(1, -1);

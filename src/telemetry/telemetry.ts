@@ -1,7 +1,7 @@
 import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/upstreamReader.ts';
 import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
-// The library only counts and measures. src/exposition writes the text, because the library's writer renames a counter for good once
-// it was written as OpenMetrics, and knows no units, escaped quotes in HELP or canonical bounds. Its successor needs Node 22.
+// The library only counts and measures; src/exposition writes the text. The library's writer renames a counter for good when it
+// writes OpenMetrics. It also lacks units, escaped quotes in HELP and canonical bounds. The next version needs Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/serve/accountStatus.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
@@ -14,16 +14,16 @@ export class Telemetry {
   readonly #registry = new Registry();
   readonly #process: Registry | undefined;
   readonly #accounts = new Map<string, AccountCalls>();
-  /** The scrapes, counted before their responses are written; `partial` when any due task is not fresh. */
+  /** Counts a scrape before its response is written: `partial` if a due task is not fresh, else `complete`. */
   readonly scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
   readonly refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
   readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
-  /** By family, the readings whose dropped series are counted. */
+  /** The readings whose dropped series are counted already, by family. */
   readonly #counted = new Map<string, WeakSet<object>>();
   readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
   readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
 
-  /** @param build `processMetrics` false: without the families `process_*` and `nodejs_*` */
+  /** @param build `processMetrics` adds the families `process_*` and `nodejs_*` */
   constructor(build: {
     readonly version: string;
     readonly revision: string;
@@ -31,7 +31,7 @@ export class Telemetry {
     readonly droppedLines: () => number;
   }) {
     const { version, revision, processMetrics, droppedLines } = build;
-    this.#process = processMetrics ? processRegistry() : undefined;
+    this.#process = processMetrics ? createProcessRegistry() : undefined;
     const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
     buildInfo.set({ version, revision, node_version: process.version }, 1);
     new Counter({
@@ -44,30 +44,30 @@ export class Telemetry {
     });
     this.scrapes.inc({ result: 'complete' }, 0);
     this.scrapes.inc({ result: 'partial' }, 0);
-    // The library would show a 0 before the first value is set.
+    // Otherwise the library exposes a 0 before the first reload.
     this.#reload.remove();
     this.#reloadTime.remove();
   }
 
-  /** The observer of an account's calls, which a reload keeps, so that no counter is reset. */
+  /** Returns the call counters of an account. A reload keeps them, so that no counter is reset. */
   observer(account: string): AccountCalls {
     let calls = this.#accounts.get(account);
     if (calls === undefined) this.#accounts.set(account, (calls = new AccountCalls()));
     return calls;
   }
 
-  /** Ends the series of accounts that a new configuration does not have. */
+  /** Removes the series of every account that is not in `names`. */
   keepAccounts(names: readonly string[]): void {
     for (const name of this.#accounts.keys()) if (!names.includes(name)) this.#accounts.delete(name);
   }
 
-  /** Records that the configuration was loaded, at the start or later, or could not be; `at` is Unix time in milliseconds. */
-  reloaded(ok: boolean, at: number): void {
+  /** Records whether the configuration was loaded, at the start or by a reload. `now` is Unix time in milliseconds. */
+  reloaded(ok: boolean, now: number): void {
     this.#reload.set(Number(ok));
-    if (ok) this.#reloadTime.set(at / 1000);
+    if (ok) this.#reloadTime.set(now / 1000);
   }
 
-  /** Counts series that a `max_series` cuts: once for each refresh of their values, even in several expositions. */
+  /** Counts the series that a `max_series` drops. Counts each reading once, even if several scrapes serve it. */
   dropped(series: readonly DroppedSeries[]): void {
     for (const { family, series: count, reading } of series) {
       const counted = this.#counted.get(family) ?? new WeakSet();
@@ -78,14 +78,14 @@ export class Telemetry {
     }
   }
 
-  /** All families, for an exposition with the given collected families. */
-  async own(
+  /** Returns the exporter's families for an exposition that contains the families in `collected`. */
+  async readFamilies(
     statuses: readonly AccountSummary[],
     entries: readonly EntryStatus[],
     collected: ReadonlyMap<string, { readonly series: number }>,
   ): Promise<readonly OwnFamily[]> {
     for (const family of collected.keys()) this.#dropped.inc({ family }, 0);
-    // Found before the first turn of other work: a reload may remove an account meanwhile.
+    // Looked up before the first `await`, because a reload may remove an account meanwhile.
     const accounts = statuses.map((status) => ({ status, calls: this.observer(status.name) }));
     const lists = entries.map((entry) => ({ entry, calls: this.observer(entry.entry) }));
     const byName = new Map<string, OwnFamily['series'][number][]>();
@@ -96,32 +96,35 @@ export class Telemetry {
         else known.push(...series);
       }
     };
-    add(await registryFamilies(this.#registry));
+    add(await readRegistry(this.#registry));
     add([...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)));
     for (const { status, calls } of accounts) {
-      // An account that is read in batches has counters of splits, from 0 on.
+      // NerdGraph reads in batches, so the counters of splits begin at 0.
       if (status.api === 'nerdgraph') for (const reason of SPLIT_REASONS) calls.splits.inc({ reason }, 0);
-      add(labelled([...accountFamilies(status), ...(await registryFamilies(calls.registry))], status));
+      add(addAccountLabels([...listAccountFamilies(status), ...(await readRegistry(calls.registry))], status));
     }
-    for (const { entry, calls } of lists) add(await partsOfEntry(entry, calls));
+    for (const { entry, calls } of lists) add(await listEntryFamilies(entry, calls));
     const families = EXPORTER_FAMILIES.map((family) => ({ ...family, series: byName.get(family.name) ?? [] }));
     if (this.#process === undefined) return families;
-    const ofProcess = await registryFamilies(this.#process);
-    const lag = ofProcess.filter(({ name }) => LAG_DISTRIBUTION.test(name));
-    // Where two expositions follow each other closely, nothing was measured: the mean is NaN, and the minimum the largest number.
+    const processFamilies = await readRegistry(this.#process);
+    const lag = processFamilies.filter(({ name }) => LAG_DISTRIBUTION.test(name));
+    // Two scrapes in quick succession leave no measurement: the mean is NaN, and the minimum is the largest number.
     const isUnmeasured = lag.some(({ series }) => series.some(({ value }) => Number.isNaN(value)));
-    return [...families, ...(isUnmeasured ? ofProcess.filter((family) => !lag.includes(family)) : ofProcess)];
+    return [
+      ...families,
+      ...(isUnmeasured ? processFamilies.filter((family) => !lag.includes(family)) : processFamilies),
+    ];
   }
 }
 
 type Part = Pick<OwnFamily, 'name' | 'series'>;
 
-/** What is said about the list of accounts of an entry, and its calls under the name of the entry as account. */
-async function partsOfEntry(status: EntryStatus, calls: AccountCalls): Promise<readonly Part[]> {
+/** Returns the state of the account list of an entry, and the entry's calls, with the entry's name as account. */
+async function listEntryFamilies(status: EntryStatus, calls: AccountCalls): Promise<readonly Part[]> {
   const { entry, labels, success, isEmpty, listed, exported, leftOut } = status;
   const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
   return [
-    ...labelled([...up, ...(await registryFamilies(calls.registry))], { name: entry, labels }),
+    ...addAccountLabels([...up, ...(await readRegistry(calls.registry))], { name: entry, labels }),
     ...gauge(EXPORTER.accountListSuccess, { entry }, success),
     ...Object.entries({ listed, exported }).flatMap(([state, count]) =>
       gauge(EXPORTER.accounts, { entry, state }, count),
@@ -130,8 +133,8 @@ async function partsOfEntry(status: EntryStatus, calls: AccountCalls): Promise<r
   ];
 }
 
-/** The parts with the name of the account and its static labels; a label of the family itself takes precedence. */
-function labelled(
+/** Adds the account's name and static labels. Labels of the family take precedence. */
+function addAccountLabels(
   parts: readonly Part[],
   { name, labels }: { readonly name: string; readonly labels: Labels },
 ): readonly Part[] {
@@ -145,12 +148,12 @@ function labelled(
   }));
 }
 
-/** Seconds: from a very near server to well beyond the default `request_timeout`. */
+/** Seconds. The last bucket is above the default `request_timeout`. */
 const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /**
- * Counts the calls of one account; its name is added when they are shown. Each account has a registry of its own, so its series
- * end with it. Expected series begin at 0, because `increase()` would miss the first event of a series that begins at 1.
+ * Counts the calls of one account. Each account has its own registry, so that a removed account leaves no series. Expected series
+ * begin at 0: `increase()` misses the first event of a series that begins at 1.
  */
 class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
   readonly registry = new Registry();
@@ -203,10 +206,10 @@ class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
 }
 
 /**
- * The gauges of an account's state, made anew for each exposition, so that removed groups and accounts leave no series. A value
- * that is not known yet is absent. Each element has one series; the caller joins those of a family and adds the account's name.
+ * Returns the gauges of an account, one series per element; the caller joins the series of a family. Omits unknown values. The
+ * gauges are new for each exposition, so that removed groups and accounts leave no series.
  */
-function accountFamilies(status: AccountSummary): Part[] {
+function listAccountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;
   return [
     ...gauge(EXPORTER.up, {}, status.up),
@@ -220,15 +223,15 @@ function accountFamilies(status: AccountSummary): Part[] {
     ...gauge(EXPORTER.lateTransactions, {}, status.counters?.lateTransactions),
     ...gauge(EXPORTER.apiBudget, {}, budget.inForce),
     ...gauge(EXPORTER.apiPausedUntil, {}, budget.pausedUntil),
-    ...status.groups.flatMap((group) => groupFamilies(group)),
+    ...status.groups.flatMap((group) => listGroupFamilies(group)),
     ...status.entities.flatMap(({ type, listed, leftOut }) =>
       gauge(EXPORTER.entitiesLeftOut, { entity_type: type }, listed === undefined ? undefined : leftOut),
     ),
-    ...status.queries.flatMap((query) => queryFamilies(query)),
+    ...status.queries.flatMap((query) => listQueryFamilies(query)),
   ];
 }
 
-function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus): Part[] {
+function listQueryFamilies({ name, success, seconds, series, dropped }: QueryStatus): Part[] {
   const labels = { query: name };
   return [
     ...gauge(EXPORTER.querySuccess, labels, success),
@@ -238,7 +241,7 @@ function queryFamilies({ name, success, seconds, series, dropped }: QueryStatus)
   ];
 }
 
-function groupFamilies(status: GroupStatus): Part[] {
+function listGroupFamilies(status: GroupStatus): Part[] {
   const labels = { group: status.group };
   return [
     ...gauge(EXPORTER.collectionSuccess, labels, status.success),
@@ -256,24 +259,24 @@ function gauge({ name }: ExporterFamily, labels: Labels, value: number | boolean
   return value === undefined ? [] : [{ name, series: [{ suffix: '', labels, value: Number(value) }] }];
 }
 
-/** Gauges that end in `_total`, which `promtool check metrics` refuses. */
+/** Gauges that `promtool check metrics` rejects, because they end in `_total`. */
 const REFUSED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 const LAG = 'nodejs_eventloop_lag_seconds';
 const LAG_DISTRIBUTION = /^nodejs_eventloop_lag_(?:min|max|mean|stddev|p\d+)_seconds$/;
 
-/** The client library's `process_*` and `nodejs_*` families. */
-function processRegistry(): Registry {
+/** Registers the client library's `process_*` and `nodejs_*` families. */
+function createProcessRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const name of REFUSED) registry.removeSingleMetric(name);
-  // The lag is measured from one exposition to the next: the first one would show a 0 that was not measured.
+  // The lag is measured between two scrapes, so the first scrape would show a 0 without a measurement.
   registry.getSingleMetric(LAG)?.remove();
   return registry;
 }
 
-/** The present contents of a registry of the client library, as copies: changes to them do not reach the registry. */
-export async function registryFamilies(registry: Registry): Promise<OwnFamily[]> {
+/** Copies the families of a client library registry. */
+export async function readRegistry(registry: Registry): Promise<OwnFamily[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, values }) => ({
     name,

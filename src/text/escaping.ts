@@ -1,7 +1,7 @@
-/** Characters that could end a line, move the cursor or hide text: controls, line separators, bidirectional marks. */
+/** Control characters, line separators and bidirectional marks: they can end a line, move the cursor or hide text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
-/** Escapes characters that must not reach a terminal or a log reader; the text stays valid inside a JSON string. */
+/** Escapes characters that must not reach a terminal or a log reader. The result stays valid in a JSON string. */
 export function escapeUnsafe(text: string): string {
   return text.replace(UNSAFE, (character) =>
     Array.from(
@@ -11,7 +11,7 @@ export function escapeUnsafe(text: string): string {
   );
 }
 
-/** The lines of a text, each with its control and invisible characters shown as text. */
+/** Escapes the unsafe characters of a text, but keeps its line breaks. */
 export function escapeLines(lines: string): string {
   return lines.split('\n').map(escapeUnsafe).join('\n');
 }

@@ -1,4 +1,4 @@
-/** Names of the invisible characters that people paste most often; any other has its code point alone. */
+/** Names of the invisible characters that people paste most often, by code point. */
 const NAMES: Readonly<Record<number, string>> = {
   0x00: 'null',
   0x0d: 'carriage return, as Windows ends lines',
@@ -14,10 +14,10 @@ const NAMES: Readonly<Record<number, string>> = {
   0xfeff: 'byte order mark',
 };
 
-/** Controls, formats and spaces of any kind, but for the plain space, the tab and the line feed. */
+/** Control characters, format characters and spaces, except the plain space, the tab and the line feed. */
 const INVISIBLE = /[^\P{C}\t\n]|[^\P{Z} ]/u;
 
-/** The first character of a text that no editor shows, such as `U+00A0 (no-break space)`; undefined without any. */
+/** Returns the first invisible character of a text, such as `U+00A0 (no-break space)`; undefined if there is none. */
 export function findInvisible(text: string): string | undefined {
   const point = INVISIBLE.exec(text)?.[0].codePointAt(0);
   if (point === undefined) return undefined;
@@ -29,7 +29,7 @@ export function findInvisible(text: string): string | undefined {
 /** Pairs of quotes, straight and typographic. */
 const QUOTED = /^(["'`]).*\1$|^[\u201c\u201e\u00ab\u2018].*[\u201d\u201c\u00bb\u2019]$/su;
 
-/** True for a text with quotes around it: they are part of a value that no YAML file or shell has unquoted. */
+/** True if quotes surround the text: neither YAML nor a shell has removed them. */
 export function isQuoted(text: string): boolean {
   return text.length > 1 && QUOTED.test(text);
 }

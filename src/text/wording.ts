@@ -1,27 +1,27 @@
 import leven from 'leven';
 
-/** `1 name`, `2 names`, `1,000 names`. */
+/** Returns `1 name`, `2 names` or `1,000 names`. */
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${withCommas(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** `12,345`, for a whole number. The first `toLocaleString` of a process would hold the event loop for 30 ms. */
+/** Returns `12,345` for a whole number. The first `toLocaleString` of a process blocks the event loop for 30 ms. */
 export function withCommas(count: number): string {
   if (count < 1000) return String(count);
   return `${withCommas(Math.floor(count / 1000))},${String(count % 1000).padStart(3, '0')}`;
 }
 
-/** `12.3 %`, for a ratio. */
+/** Returns `12.3 %` for the ratio 0.123. */
 export function percent(ratio: number): string {
   return `${threeDigits(100 * ratio)} %`;
 }
 
-/** A number with at most three significant digits. */
+/** Rounds to three significant digits. */
 export function threeDigits(value: number): string {
   return String(Number(value.toPrecision(3)));
 }
 
-/** A length of time in the two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
+/** Returns a duration in its two largest units: `450 ms`, `12 s`, `1 min 30 s`, `2 h 5 min`. */
 export function durationInWords(seconds: number): string {
   const sign = seconds < 0 ? '-' : '';
   const size = Math.abs(seconds);
@@ -39,22 +39,22 @@ export function durationInWords(seconds: number): string {
   return sign + shown.map(([count, unit]) => `${count} ${unit}`).join(' ');
 }
 
-/** `3 min 2 s ago`, for Unix times in seconds. */
-export function ago(at: number, now: number): string {
-  return now - at < 1 ? 'just now' : `${durationInWords(Math.floor(now - at))} ago`;
+/** Returns `3 min 2 s ago`, for Unix times in seconds. */
+export function ago(time: number, now: number): string {
+  return now - time < 1 ? 'just now' : `${durationInWords(Math.floor(now - time))} ago`;
 }
 
-/** `2026-03-01 12:30:00 UTC`, for a Unix time in seconds. */
-export function timeInWords(at: number): string {
-  return `${new Date(at * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+/** Returns `2026-03-01 12:30:00 UTC` for a Unix time in seconds. */
+export function timeInWords(time: number): string {
+  return `${new Date(time * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** A name without what writers take for a matter of taste: `keyTransactions` and `key-transactions` are `key_transactions`. */
+/** Normalizes a name for comparison: equal for `keyTransactions`, `key-transactions` and `key_transactions`. */
 export function withoutStyle(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** "; did you mean ...?" with the known name nearest to a misspelt or shortened one, or nothing when none, or no single one, is nearest. */
+/** Returns `; did you mean "..."?` with the known name nearest to `name`; an empty text if none or several are nearest. */
 export function suggest(name: string, known: readonly string[]): string {
   const [same, another] = known.filter((candidate) => withoutStyle(candidate) === withoutStyle(name));
   if (same !== undefined && another === undefined) return `; did you mean "${same}"?`;
@@ -73,7 +73,7 @@ export function suggest(name: string, known: readonly string[]): string {
   return best === undefined || best.distance === next?.distance ? '' : `; did you mean "${best.candidate}"?`;
 }
 
-/** At most `length` characters of a text, without a word that the cut would divide: it may be a part of a key. */
+/** Cuts a text to at most `length` characters, between words: a cut word may be a part of a key. */
 export function cutAtWord(text: string, length: number): string {
   const characters = Array.from(text);
   if (characters.length <= length) return text;

@@ -10,7 +10,7 @@ import { queryLabelProblem, readQueries } from '../config/queries.ts';
 import { metricNameProblem } from '../config/schema/customMetric.ts';
 import { PACKS } from '../config/schema/query.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
-import { writeExposition, familiesOf } from '../exposition/exposition.ts';
+import { writeExposition, findFamilies } from '../exposition/exposition.ts';
 import { SeriesMask } from '../exposition/seriesMask.ts';
 import { prepareQueries, querySamples, type QueryDefinition } from '../metrics/queryFamilies.ts';
 import { packSamples, writeLabels } from '../metrics/writeSamples.ts';
@@ -240,6 +240,6 @@ async function exposition(account: AccountConfig, { query, reading }: ReturnType
   const block = { ...labels, group: 'queries', samples } as const;
   // The command masks all that it prints.
   const mask = new SeriesMask(String, () => 0);
-  const { families } = await familiesOf([block], Infinity, mask);
+  const { families } = await findFamilies([block], Infinity, mask);
   return Buffer.concat(await writeExposition(families, [], { format: 'text', gzip: false }, mask)).toString('utf8');
 }

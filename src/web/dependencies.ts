@@ -20,9 +20,10 @@ export type WebCollector = Pick<
   | 'isReady'
 >;
 
-/** The failure of the last reload: `at` is its time in Unix seconds, and `diagnostics` say why. */
+/** The failure of the last reload. */
 export interface ReloadFailure {
-  readonly at: number;
+  /** Unix seconds. */
+  readonly failedAt: number;
   readonly diagnostics: readonly string[];
 }
 
@@ -30,14 +31,14 @@ export interface WebSettings {
   readonly telemetryPath: string;
   readonly routePrefix: string;
   readonly externalUrl: URL | undefined;
-  /** `--web.max-requests`: scrapes that are answered at the same time; 0: no limit. */
+  /** `--web.max-requests`: scrapes in flight that may wait for New Relic; 0: no limit. */
   readonly maxRequests: number;
   readonly version: string;
-  /** The address of the documentation, without a slash at the end. */
+  /** URL of the documentation, without a slash at the end. */
   readonly docs: string;
 }
 
-/** The other parts as the web side uses them. Values that a reload replaces are functions here. */
+/** What the web side needs from the rest of the program. Functions return the values that a reload replaces. */
 export interface WebDependencies {
   readonly settings: WebSettings;
   collector(): WebCollector;
@@ -45,33 +46,33 @@ export interface WebDependencies {
     CollectionConfig,
     'background' | 'default_scrape_timeout' | 'max_age' | 'max_series' | 'scrape_timeout_offset'
   >;
-  /** The exporter's own metrics, for a response with the given collected families. */
+  /** Returns the exporter's own metrics for a response that contains these collected families. */
   ownMetrics(
     accounts: readonly AccountSummary[],
     entries: readonly EntryStatus[],
     families: ReadonlyMap<string, { readonly series: number }>,
   ): Promise<readonly OwnFamily[]>;
-  /** Counts a scrape of the telemetry path; called before the exporter's own metrics are rendered for it. */
+  /** Counts a scrape of the telemetry path. Call it before `ownMetrics`, so that they include the scrape. */
   scraped(result: 'complete' | 'partial'): void;
-  /** Reports the series that a response leaves out because of a `max_series` of the configuration. */
+  /** Reports the series that a response omits because of a `max_series`. */
   dropped(series: readonly DroppedSeries[]): void;
-  /** The running configuration as YAML, secrets as `<secret>`. */
+  /** Returns the running configuration as YAML, secrets as `<secret>`. */
   configText(): string;
   readonly mask: SeriesMask;
-  /** Gives the faults, none where the configuration was reloaded. Undefined where `--web.enable-lifecycle` is off. */
+  /** Reloads the configuration, and returns its faults. Undefined without `--web.enable-lifecycle`. */
   readonly reload: (() => Promise<readonly string[]>) | undefined;
-  /** Undefined where the last reload did not fail. */
+  /** Returns undefined unless the last reload failed. */
   reloadFailure(): ReloadFailure | undefined;
   stopping(): boolean;
-  /** Unix time in milliseconds, only to be shown. */
+  /** Unix milliseconds, for display only. */
   now(): number;
-  /** A clock that is never set, in milliseconds: the collector's. */
+  /** Milliseconds of the collector's monotonic clock. */
   monotonic(): number;
   warn(message: string): void;
   failed(error: unknown): void;
 }
 
-/** The endpoints but for the telemetry path and the status page, before the route prefix is put in front. */
+/** Endpoints without the route prefix; the telemetry path and the status page are not listed. */
 export const PATHS = {
   probe: '/probe',
   discovery: '/sd',
@@ -82,28 +83,28 @@ export const PATHS = {
   reload: '/-/reload',
 } as const;
 
-/** True for the path of another endpoint, which cannot be the telemetry path; "/" can, because the status page gives way. */
+/** True if another endpoint has this path, so that it cannot be the telemetry path. "/" can: it replaces the status page. */
 export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }
 
-/** Who waits for an answer. */
+/** The client that waits for a response. */
 export interface Client {
-  /** Aborted when the client leaves before it has its answer. */
+  /** Aborted if the client disconnects before its response is written. */
   readonly gone: AbortSignal;
-  /** False for a scrape beyond `--web.max-requests`: it gets the cached values, without waiting for New Relic. */
+  /** False for a scrape beyond `--web.max-requests`: it gets cached values without waiting for New Relic. */
   readonly mayWait: boolean;
   readonly places: WritePlaces;
 }
 
-/** Answers the requests of a path. When it resolves, the response has been ended, or closed because the client left. */
+/** Answers the requests of a path. Ends the response, or destroys it if the client disconnects, before it resolves. */
 export type Handler = (
   request: Request<object, unknown, unknown, URLSearchParams>,
   response: Response,
   client: Client,
 ) => void | Promise<void>;
 
-/** Answered with its status and message. */
+/** An error that the client receives: status and message. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -114,13 +115,13 @@ export class HttpError extends Error {
   }
 }
 
-/** A prefix as it stands before a path: empty, or `/exporter` without a slash at its end. */
+/** Normalizes a prefix: empty, or `/exporter` without a slash at the end. */
 export function normalisePrefix(prefix: string): string {
   const inner = prefix.replace(/^\/+|(?<!\/)\/+$/g, '');
   return inner === '' ? '' : `/${inner}`;
 }
 
-/** The prefix of links on our pages, as a user's browser must request them through the reverse proxy. */
+/** Returns the prefix of links on pages, as a browser behind the reverse proxy must request them. */
 export function linkPrefix({ routePrefix, externalUrl }: Pick<WebSettings, 'routePrefix' | 'externalUrl'>): string {
   return normalisePrefix(externalUrl?.pathname ?? routePrefix);
 }

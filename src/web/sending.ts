@@ -1,24 +1,24 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
-import { bodyOf } from '../exposition/exposition.ts';
+import { encodeBody } from '../exposition/exposition.ts';
 import { acceptsGzip } from '../exposition/formats.ts';
 import type { Client } from './dependencies.ts';
 import { SharedWork } from './sharedWork.ts';
 
-/** A client that has not taken the whole answer after this time is cut off, in milliseconds. */
-const TAKE_LIMIT_MS = 30_000;
+/** Milliseconds that a client has to receive a response. After that, the connection is closed. */
+const SEND_LIMIT_MS = 30_000;
 
-/** Gives the pieces of an answer; one that exceeds the limit, in bytes, ends soon after it. */
+/** Renders the pieces of a response. A response above `limit` bytes is incomplete: it ends soon after the limit. */
 export type Render = (limit: number) => Promise<readonly Buffer[]>;
 
-/** Bytes of the largest answer that needs no place. */
+/** Bytes of the largest response that needs no place. */
 const SMALL = 64 * 1024;
 
-/** Bytes of one write: a client that has taken them is known to read. */
+/** Bytes of one write: progress of the client is noted after each portion. */
 const PORTION = 64 * 1024;
 
-/** What stands in the place of a key, and how a page writes it. */
+/** The replacement of a secret, and its form in HTML. */
 const MASKED = '<secret>';
 const ESCAPED = '&lt;secret&gt;';
 
@@ -31,17 +31,17 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(body);
 }
 
-/** Answers a request that met an internal error, or closes its connection where a response has started. */
+/** Sends 500 for an internal error. Closes the connection instead if a response has started. */
 export function sendInternalError(response: ServerResponse): void {
   if (response.headersSent) response.req.socket.destroy();
-  else sendText(response, 500, 'Internal error; the log of the exporter has the reason.');
+  else sendText(response, 500, 'Internal error; see the log of the exporter.');
 }
 
 /**
- * Sends pages, always as a whole, because every response shows the present. Renders them one at a time, from `parts`, each for
- * all clients that wait for the same `key`. `mask` hides keys in a text.
+ * Returns a function that sends pages. Renders one page at a time, from `parts`, for all clients that wait for the same `key`.
+ * `mask` hides secrets in a text.
  */
-export function pageSender(mask: (text: string) => string) {
+export function createPageSender(mask: (text: string) => string) {
   const pages = new SharedWork<readonly Buffer[]>();
   return async (
     response: Response,
@@ -52,21 +52,21 @@ export function pageSender(mask: (text: string) => string) {
   ): Promise<void> => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
     const masked = function* () {
-      // What hides a key looks like an element.
+      // In HTML, the replacement of a secret would look like an element.
       const escape = (text: string) => (contentType.startsWith('text/html') ? text.replaceAll(MASKED, ESCAPED) : text);
       for (const part of parts()) yield escape(mask(part));
     };
     const render = (limit: number) =>
-      pages.of(`${gzip} ${limit} ${key}`, client.gone, (abandoned) => bodyOf(masked(), gzip, abandoned, limit));
+      pages.share(`${gzip} ${limit} ${key}`, client.gone, (abandoned) => encodeBody(masked(), gzip, abandoned, limit));
     await sendAnswer(response, { contentType, gzip }, render, client);
   };
 }
 
 /**
- * Sends what `render` gives. A large answer needs a place before it is rendered, so that answers that wait hold no memory; one
- * without a place ends where it turns out to be large, and is rendered again in its turn. Resolves to false, with the connection
- * closed, when the client did not take the answer. Rejects with what `render` throws, or where the client
- * left while it waited, with nothing sent.
+ * Renders and sends a response. A large response needs a place before it is rendered, so that waiting responses hold no memory. A
+ * response that turns out to be large without a place stops, waits for a place, and is rendered again. Resolves to false, with the
+ * connection closed, if the client does not receive the response. Rejects, with nothing sent, if `render` throws or the client
+ * disconnects while it waits.
  */
 export async function sendAnswer(
   response: ServerResponse,
@@ -95,16 +95,16 @@ export async function sendAnswer(
 }
 
 /**
- * Writes pieces at the speed of the client, and ends the response. Calls `noteProgress` at the start and whenever the socket has
- * taken a portion. Resolves once the socket has taken the last byte; to false, with the connection closed, when the client left
- * or did not take the response within `limitMs`.
+ * Writes pieces at the speed of the client, and ends the response. Calls `noteProgress` at the start, and after each portion that
+ * the socket accepts. Resolves to true when the socket has accepted the last byte. Resolves to false, with the connection closed,
+ * if the client disconnects, or takes longer than `limitMs`.
  */
 export async function sendPieces(
   response: ServerResponse,
   pieces: readonly Buffer[],
   gone: AbortSignal,
   noteProgress: () => void = () => undefined,
-  limitMs: number = TAKE_LIMIT_MS,
+  limitMs: number = SEND_LIMIT_MS,
 ): Promise<boolean> {
   const portions = function* (): Generator<Buffer> {
     for (const piece of pieces) {

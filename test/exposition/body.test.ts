@@ -1,6 +1,6 @@
 import { crc32, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/exposition/exposition.ts';
+import { encodeBody } from '../../src/exposition/exposition.ts';
 
 const PARTS = Array.from({ length: 3_000 }, (_, index) => `${index} é${'x'.repeat(400)}`);
 
@@ -8,8 +8,8 @@ describe('a body', () => {
   it.each([0, 1, PARTS.length])('has the text of all its %i parts, compressed or not', async (count) => {
     const parts = PARTS.slice(0, count);
     const text = Buffer.from(parts.join(''));
-    expect(Buffer.concat(await bodyOf(parts, false)).equals(text)).toBe(true);
-    const bytes = Buffer.concat(await bodyOf(parts, true));
+    expect(Buffer.concat(await encodeBody(parts, false)).equals(text)).toBe(true);
+    const bytes = Buffer.concat(await encodeBody(parts, true));
     expect(gunzipSync(bytes).equals(text)).toBe(true);
     expect(bytes.readUInt32LE(bytes.length - 8)).toBe(crc32(text));
     expect(bytes.readUInt32LE(bytes.length - 4)).toBe(text.length);
@@ -18,9 +18,9 @@ describe('a body', () => {
   it.each([0, 1, 2, 3])('has characters of four bytes whole, %i bytes from the end of a piece', async (before) => {
     const text = 'x'.repeat(before) + '😀'.repeat(200_000);
     for (const parts of [[text], ['', text, '', text]]) {
-      const pieces = await bodyOf(parts, false);
+      const pieces = await encodeBody(parts, false);
       expect(Buffer.concat(pieces).toString() === parts.join('')).toBe(true);
-      expect(gunzipSync(Buffer.concat(await bodyOf(parts, true))).toString() === parts.join('')).toBe(true);
+      expect(gunzipSync(Buffer.concat(await encodeBody(parts, true))).toString() === parts.join('')).toBe(true);
     }
   });
 
@@ -31,7 +31,7 @@ describe('a body', () => {
     const endless = (function* () {
       for (;;) yield String((made += 1));
     })();
-    await expect(bodyOf(endless, gzip, abandoned.signal)).rejects.toThrow('aborted');
+    await expect(encodeBody(endless, gzip, abandoned.signal)).rejects.toThrow('aborted');
     expect(made).toBeGreaterThan(0);
   });
 
@@ -40,11 +40,11 @@ describe('a body', () => {
     const endless = (function* () {
       for (;;) yield String((made += 1));
     })();
-    const bytes = Buffer.concat(await bodyOf(endless, gzip, undefined, 65_536)).length;
+    const bytes = Buffer.concat(await encodeBody(endless, gzip, undefined, 65_536)).length;
     expect(bytes).toBeGreaterThan(65_536);
     expect(bytes).toBeLessThan(1_000_000);
-    const whole = Buffer.concat(await bodyOf(PARTS, gzip));
-    expect(Buffer.concat(await bodyOf(PARTS, gzip, undefined, whole.length)).equals(whole)).toBe(true);
+    const whole = Buffer.concat(await encodeBody(PARTS, gzip));
+    expect(Buffer.concat(await encodeBody(PARTS, gzip, undefined, whole.length)).equals(whole)).toBe(true);
   });
 
   it.each([false, true])('fails with the reason why its parts cannot be made, compressed: %s', async (gzip) => {
@@ -52,6 +52,6 @@ describe('a body', () => {
       yield* PARTS;
       throw new Error('a part cannot be made');
     })();
-    await expect(bodyOf(failing, gzip)).rejects.toThrow('a part cannot be made');
+    await expect(encodeBody(failing, gzip)).rejects.toThrow('a part cannot be made');
   });
 });

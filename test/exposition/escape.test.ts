@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { metadata } from '../../src/exposition/formats.ts';
+import { writeMetadata } from '../../src/exposition/formats.ts';
 import { labelValueText } from '../../src/metrics/writeSamples.ts';
 import { unescaped } from '../support/expositionLine.ts';
 
@@ -48,7 +48,7 @@ describe('a label value', () => {
 describe('HELP', () => {
   it('has its quotes escaped in OpenMetrics only', () => {
     const family = { name: 'x', help: 'a "b" \\ c\nd', type: 'gauge', unit: undefined } as const;
-    expect(metadata(family, 'text')).toBe('# HELP x a "b" \\\\ c\\nd\n# TYPE x gauge\n');
-    expect(metadata(family, 'openmetrics')).toBe('# TYPE x gauge\n# HELP x a \\"b\\" \\\\ c\\nd\n');
+    expect(writeMetadata(family, 'text')).toBe('# HELP x a "b" \\\\ c\\nd\n# TYPE x gauge\n');
+    expect(writeMetadata(family, 'openmetrics')).toBe('# TYPE x gauge\n# HELP x a \\"b\\" \\\\ c\\nd\n');
   });
 });

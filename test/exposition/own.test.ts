@@ -1,8 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { SeriesMask } from '../../src/exposition/seriesMask.ts';
-import { ownText } from '../../src/exposition/exposition.ts';
-import { registryFamilies } from '../../src/telemetry/telemetry.ts';
+import { writeExporterFamilies } from '../../src/exposition/exposition.ts';
+import { readRegistry } from '../../src/telemetry/telemetry.ts';
 
 const MASK = new SeriesMask(String, () => 0);
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -18,7 +18,7 @@ function registry(): Registry {
 }
 
 const written = async (from: Registry, format: 'text' | 'openmetrics') => {
-  return [...ownText(await registryFamilies(from), NONE, format, MASK)].join('');
+  return [...writeExporterFamilies(await readRegistry(from), NONE, format, MASK)].join('');
 };
 
 describe("the client library's metrics", () => {
@@ -63,13 +63,15 @@ describe("the client library's metrics", () => {
 describe('own families', () => {
   it('do without values that are not finite, and without the family when nothing is left', () => {
     const series = [NaN, Infinity].map((one) => ({ suffix: '', labels: {}, value: one }));
-    expect([...ownText([{ name: 'newrelic_x', help: 'x', type: 'gauge', series }], NONE, 'text', MASK)]).toEqual([]);
+    expect([
+      ...writeExporterFamilies([{ name: 'newrelic_x', help: 'x', type: 'gauge', series }], NONE, 'text', MASK),
+    ]).toEqual([]);
   });
 
   it('give way to a collected family of the same name', () => {
     const series = [{ suffix: '', labels: {}, value: 1 }];
     const family = { name: 'newrelic_x', help: 'x', type: 'gauge', series } as const;
-    expect([...ownText([family], new Map([['newrelic_x', 1]]), 'text', MASK)]).toEqual([]);
-    expect([...ownText([family], new Map([['newrelic_y', 1]]), 'text', MASK)]).not.toEqual([]);
+    expect([...writeExporterFamilies([family], new Map([['newrelic_x', 1]]), 'text', MASK)]).toEqual([]);
+    expect([...writeExporterFamilies([family], new Map([['newrelic_y', 1]]), 'text', MASK)]).not.toEqual([]);
   });
 });

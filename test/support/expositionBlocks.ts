@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { gunzipSync } from 'node:zlib';
-import { writeExposition, type OwnFamily, familiesOf } from '../../src/exposition/exposition.ts';
+import { writeExposition, type OwnFamily, findFamilies } from '../../src/exposition/exposition.ts';
 import { SeriesMask } from '../../src/exposition/seriesMask.ts';
 import type { Format } from '../../src/exposition/formats.ts';
 import type { Group } from '../../src/reads/reads.ts';
@@ -31,7 +31,7 @@ export async function render(
     readonly signal?: AbortSignal;
   } = {},
 ) {
-  const { families, dropped } = await familiesOf(blocks, maxSeries, mask, signal);
+  const { families, dropped } = await findFamilies(blocks, maxSeries, mask, signal);
   const pieces = await writeExposition(families, own, { format, gzip }, mask, signal);
   const bytes = Buffer.concat(pieces);
   return { families, dropped, pieces, text: (gzip ? gunzipSync(bytes) : bytes).toString('utf8') };

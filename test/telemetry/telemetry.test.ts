@@ -49,7 +49,7 @@ beforeEach(() => {
 });
 
 async function body(statuses: readonly AccountStatus[], format: Format = 'text'): Promise<string> {
-  const { pieces } = await render([], { own: await telemetry.own(statuses, [], new Map()), format });
+  const { pieces } = await render([], { own: await telemetry.readFamilies(statuses, [], new Map()), format });
   return Buffer.concat(pieces).toString('utf8');
 }
 
@@ -165,7 +165,7 @@ describe("the exporter's own metrics", () => {
     const cutTo = async (maxSeries: number, other: Block) => {
       const { families, dropped: leftOut } = await render([read, other], { maxSeries });
       telemetry.dropped(leftOut);
-      const own = await telemetry.own([], [], families);
+      const own = await telemetry.readFamilies([], [], families);
       return parseText(Buffer.from((await render([], { own })).text));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
@@ -233,7 +233,7 @@ describe("the exporter's own metrics", () => {
   it('say of an entry with account_ids how its list is, and that nothing is read before it leaves an account', async () => {
     telemetry.observer('all').ended('graphql:accounts', 200, 1);
     const own = async (over: Partial<EntryStatus>): Promise<string> =>
-      (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text;
+      (await render([], { own: await telemetry.readFamilies([], [{ ...ENTRY, ...over }], new Map()) })).text;
     const before = `
       newrelic_up{account="all",team="x"} 0
       api_requests_total{account="all",endpoint="graphql:accounts",code="200",team="x"} 1`;
@@ -255,7 +255,11 @@ describe("the exporter's own metrics", () => {
     const counters = { lostSeconds: 60, lateTransactions: 5 };
     const statuses = [account('a', { budget: paused, counters, entities: [typeStatus()], queries: [QUERY] })];
     const entry = { entry: 'e', labels: {}, isEmpty: true, success: true, listed: 3, exported: 2, leftOut: 1 };
-    const own = await telemetry.own(statuses, [{ ...ENTRY, ...entry }], new Map([['newrelic_x', { series: 1 }]]));
+    const own = await telemetry.readFamilies(
+      statuses,
+      [{ ...ENTRY, ...entry }],
+      new Map([['newrelic_x', { series: 1 }]]),
+    );
     const { pieces } = await render(blocks.map(written), { own });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {

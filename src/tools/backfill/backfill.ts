@@ -7,7 +7,7 @@ import { counted } from '../../text/wording.ts';
 import { sumOf } from '../grouping.ts';
 import { noteWritten } from '../outputFiles.ts';
 import { showProgress } from '../terminal.ts';
-import { END_OF_EXPOSITION, metadata } from '../../exposition/formats.ts';
+import { END_OF_EXPOSITION, writeMetadata } from '../../exposition/formats.ts';
 import { backfillApplication, familyFile } from './backfillApplication.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { withAccounts, type LiveAccount, type LiveSession } from '../upstream/session.ts';
@@ -23,7 +23,7 @@ async function* documentText(state: State, checkpoint: Checkpoint): AsyncGenerat
     const files = state.subjects
       .map((subject) => familyFile(subject, family.name))
       .filter((each) => checkpoint.has(each));
-    if (files.length > 0) yield metadata(family, 'openmetrics');
+    if (files.length > 0) yield writeMetadata(family, 'openmetrics');
     for (const file of files) yield* createReadStream(checkpoint.file(file), 'utf8') as AsyncIterable<string>;
   }
   yield END_OF_EXPOSITION;
