@@ -1,18 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { clientGone } from './clientGone.ts';
-import { scrapeLimiter } from './requestLimiter.ts';
-import { pageSender, sendInternalError, sendText } from './sending.ts';
+import { watchClient } from './clientGone.ts';
+import { createScrapeLimiter } from './requestLimiter.ts';
+import { createPageSender, sendInternalError, sendText } from './sending.ts';
 import { type WebDependencies, type Handler, HttpError, linkPrefix, normalisePrefix, PATHS } from './dependencies.ts';
 import { discoveryHandler } from './routes/discovery.ts';
 import { LastScrapes, metricsHandler, probeHandler } from './routes/scrape.ts';
-import { statusPages } from './statusPage/page.ts';
+import { createStatusPages } from './statusPage/page.ts';
 import { WritePlaces } from './writePlaces.ts';
 
-const STUCK = 'The collector makes no progress: there is work to start and none has been for too long.';
+const STUCK = 'The collector makes no progress: work is due, but nothing has started for too long.';
 
-/** The application with every endpoint, under the route prefix. `app.get` answers `HEAD` too. */
+/** Creates the application with all endpoints under the route prefix. `app.get` handles `HEAD` too. */
 export function createApp(deps: WebDependencies): Express {
   const app = express();
   app.set('env', 'production');
@@ -30,12 +30,12 @@ export function createApp(deps: WebDependencies): Express {
   const prefix = normalisePrefix(deps.settings.routePrefix);
   const { maxRequests, telemetryPath } = deps.settings;
   const places = new WritePlaces(() => deps.monotonic());
-  const limited = scrapeLimiter(maxRequests);
-  const sendPage = pageSender(deps.mask.text);
-  /** Wraps a handler: an internal error is reported to `failed` and answered with a sentence, never with a stack. */
-  const safely = (handler: Handler): RequestHandler<object, unknown, unknown, URLSearchParams> => {
+  const limitScrapes = createScrapeLimiter(maxRequests);
+  const sendPage = createPageSender(deps.mask.text);
+  /** Wraps a handler: reports an internal error to `failed`, and never sends its stack to the client. */
+  const handleErrors = (handler: Handler): RequestHandler<object, unknown, unknown, URLSearchParams> => {
     return async (request, response) => {
-      const gone = clientGone(response);
+      const gone = watchClient(response);
       try {
         await handler(request, response, { gone, mayWait: true, places });
       } catch (error) {
@@ -48,57 +48,57 @@ export function createApp(deps: WebDependencies): Express {
       }
     };
   };
-  const read = (path: string, handler: Handler): void => {
-    app.get(literal(path), safely(handler));
-    app.all(literal(path), methodNotAllowed('GET, HEAD'));
+  const addGetRoute = (path: string, handler: Handler): void => {
+    app.get(escapePath(path), handleErrors(handler));
+    app.all(escapePath(path), refuseMethod('GET, HEAD'));
   };
   const lastScrapes = new LastScrapes();
-  const { page, json, config } = statusPages(deps, sendPage, lastScrapes);
+  const { page, json, config } = createStatusPages(deps, sendPage, lastScrapes);
 
-  // Registered first: a telemetry path of "/" replaces the status page.
-  read(`${prefix}${telemetryPath}`, limited(metricsHandler(deps, lastScrapes)));
-  read(`${prefix}${PATHS.probe}`, limited(probeHandler(deps, lastScrapes)));
-  read(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
-  read(`${prefix}/`, page);
-  read(`${prefix}${PATHS.status}`, json);
-  read(`${prefix}${PATHS.config}`, config);
-  // 503 only when the collector makes no progress, never for errors of New Relic or a pause.
-  read(`${prefix}${PATHS.healthy}`, (_request, response) => {
+  // Registered first, so that a telemetry path of "/" replaces the status page.
+  addGetRoute(`${prefix}${telemetryPath}`, limitScrapes(metricsHandler(deps, lastScrapes)));
+  addGetRoute(`${prefix}${PATHS.probe}`, limitScrapes(probeHandler(deps, lastScrapes)));
+  addGetRoute(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
+  addGetRoute(`${prefix}/`, page);
+  addGetRoute(`${prefix}${PATHS.status}`, json);
+  addGetRoute(`${prefix}${PATHS.config}`, config);
+  // Errors of New Relic and pauses never make the exporter unhealthy.
+  addGetRoute(`${prefix}${PATHS.healthy}`, (_request, response) => {
     if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
     else sendText(response, 503, STUCK);
   });
-  read(`${prefix}${PATHS.ready}`, (_request, response) => {
+  addGetRoute(`${prefix}${PATHS.ready}`, (_request, response) => {
     if (deps.stopping()) sendText(response, 503, 'Shutting down');
     else if (deps.collector().isReady) sendText(response, 200, 'Ready');
-    else sendText(response, 503, 'Not everything has been tried once yet');
+    else sendText(response, 503, 'Not ready: some reads have not been tried yet');
   });
-  const reload = literal(`${prefix}${PATHS.reload}`);
-  app.post(reload, safely(reloadHandler(deps)));
-  app.put(reload, safely(reloadHandler(deps)));
-  app.all(reload, methodNotAllowed('POST, PUT'));
+  const reload = escapePath(`${prefix}${PATHS.reload}`);
+  app.post(reload, handleErrors(reloadHandler(deps)));
+  app.put(reload, handleErrors(reloadHandler(deps)));
+  app.all(reload, refuseMethod('POST, PUT'));
   if (prefix !== '') {
-    read(prefix, page);
-    read('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
+    addGetRoute(prefix, page);
+    addGetRoute('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
   }
   const endpoints = new Set(['/', telemetryPath, ...Object.values(PATHS)]);
-  const known = Array.from(endpoints, (path) => prefix + path).join(', ');
-  app.use((_request, response) => sendText(response, 404, `Not found. There are ${known}`));
+  const knownPaths = Array.from(endpoints, (path) => prefix + path).join(', ');
+  app.use((_request, response) => sendText(response, 404, `Not found. Endpoints: ${knownPaths}`));
   return app;
 }
 
-/** A path in which no character has a special meaning to Express. */
-function literal(path: string): string {
+/** Escapes the characters of a path that have a special meaning in Express. */
+function escapePath(path: string): string {
   return path.replace(/[\\(){}[\]*:!+?]/g, '\\$&');
 }
 
-function methodNotAllowed(allowed: string) {
+function refuseMethod(allowed: string) {
   return (_request: Request, response: Response): void => {
     response.setHeader('Allow', allowed);
     sendText(response, 405, `Method not allowed: use ${allowed.replace(', ', ' or ')}`);
   };
 }
 
-/** `/-/reload`: 403 unless enabled, and for browsers on other sites; 500 with the diagnostics of an invalid file. */
+/** Handles `/-/reload`: 403 if it is disabled or a page of another site asks; 500 with the diagnostics of an invalid file. */
 function reloadHandler({ reload, settings }: WebDependencies): Handler {
   return async (request, response) => {
     if (reload === undefined) {
@@ -107,20 +107,25 @@ function reloadHandler({ reload, settings }: WebDependencies): Handler {
         'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.',
       );
     }
-    if (isOfAnotherSite(request, settings.externalUrl)) {
-      throw new HttpError(403, 'A page of another site may not reload the exporter.');
+    if (isCrossSite(request, settings.externalUrl)) {
+      throw new HttpError(403, 'Refused: a page of another site requested the reload.');
     }
     const faults = await reload();
     if (faults.length === 0) sendText(response, 200, 'Reloaded');
-    else sendText(response, 500, ['The configuration is invalid; the running one stays.', ...faults].join('\n'));
+    else
+      sendText(
+        response,
+        500,
+        ['The configuration is invalid; the exporter keeps the running one.', ...faults].join('\n'),
+      );
   };
 }
 
-/** True for a request that a page of another site made. Browsers set these headers, and no page can change them. */
-function isOfAnotherSite({ headers }: IncomingMessage, externalUrl: URL | undefined): boolean {
+/** True for a request from a page of another site. Browsers set these headers; pages cannot change them. */
+function isCrossSite({ headers }: IncomingMessage, externalUrl: URL | undefined): boolean {
   const { origin, host, 'sec-fetch-site': site } = headers;
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   if (origin === undefined || origin === externalUrl?.origin) return false;
-  const own = `http://${host}`;
-  return !URL.canParse(origin) || !URL.canParse(own) || new URL(origin).host !== new URL(own).host;
+  const requested = `http://${host}`;
+  return !URL.canParse(origin) || !URL.canParse(requested) || new URL(origin).host !== new URL(requested).host;
 }

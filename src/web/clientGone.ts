@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { abortReason } from '../eventLoop/clock.ts';
 
 /**
- * Returns a signal that is aborted when the client leaves before its response was written. Watches the socket too, because Node emits no `close` event for the later responses of pipelined requests.
+ * Returns a signal that is aborted if the client disconnects before its response is written. Watches the socket too, because Node
+ * emits no `close` event for the later responses of pipelined requests.
  */
-export function clientGone(response: ServerResponse): AbortSignal {
+export function watchClient(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
-  // Each account adds a listener; Node.js 20 writes a warning from the eleventh on.
+  // Each account adds a listener, and Node.js 20 warns about more than ten.
   setMaxListeners(0, gone.signal);
   const { socket } = response.req;
   const end = (): void => {
@@ -21,13 +22,13 @@ export function clientGone(response: ServerResponse): AbortSignal {
   return gone.signal;
 }
 
-/** The result of the work; rejects with the reason of the signal as soon as the client has left, while the work continues. */
-export async function unlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
-  const left = new Promise<never>((_resolve, reject) => {
-    const leave = () => reject(abortReason(gone));
-    if (gone.aborted) leave();
-    // The signal lives no longer than its request.
-    else gone.addEventListener('abort', leave, { once: true });
+/** Waits for the work. Rejects with the reason of the signal when the client disconnects; the work itself continues. */
+export async function awaitUnlessGone<T>(work: Promise<T>, gone: AbortSignal): Promise<T> {
+  const disconnected = new Promise<never>((_resolve, reject) => {
+    const disconnect = () => reject(abortReason(gone));
+    if (gone.aborted) disconnect();
+    // The listener needs no removal, because the signal ends with its request.
+    else gone.addEventListener('abort', disconnect, { once: true });
   });
-  return await Promise.race([work, left]);
+  return await Promise.race([work, disconnected]);
 }

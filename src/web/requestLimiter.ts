@@ -1,13 +1,13 @@
 import { HttpError, type Handler } from './dependencies.ts';
 
-/** Scrapes in flight beyond which another one is refused, unless `--web.max-requests` allows more. */
+/** Limit of scrapes in flight, unless `--web.max-requests` is higher. */
 const MAX_IN_FLIGHT = 256;
 
 /**
- * Counts the scrapes in flight, of all handlers that the returned function wraps. The first `maxRequests` of them may wait for New
- * Relic; 0: no limit.
+ * Returns a function that wraps handlers, and counts the scrapes in flight of all wrapped handlers together. The first
+ * `maxRequests` scrapes may wait for New Relic (0: no limit). Beyond the higher limit, a scrape gets 503.
  */
-export function scrapeLimiter(maxRequests: number): (handler: Handler) => Handler {
+export function createScrapeLimiter(maxRequests: number): (handler: Handler) => Handler {
   const max = maxRequests === 0 ? Infinity : maxRequests;
   let inFlight = 0;
   return (handler) => async (request, response, client) => {

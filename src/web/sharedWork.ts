@@ -1,35 +1,32 @@
-import { unlessGone } from './clientGone.ts';
+import { awaitUnlessGone } from './clientGone.ts';
 
 interface Work<T> {
   readonly result: Promise<T>;
   readonly begin: () => void;
   readonly abandoned: AbortController;
-  /** How many clients wait. */
+  /** The number of waiting clients. */
   clients: number;
 }
 
 /**
- * Deduplicates expensive work: requests for one key share a result until its making begins, because it may then be too old for
- * them. Works are done one at a time, the one that was asked for last first. A work ends early once every client that waits for it
- * has left.
+ * Deduplicates expensive renders: concurrent requests for one key share a result. A request that comes after the render began gets
+ * a new render, because the first may be too old for it. Runs one render at a time, the most recently requested first. Aborts a
+ * render when all its clients have disconnected.
  */
 export class SharedWork<T> {
-  /** Works that have not begun, by key. The key that was requested last comes last. */
+  /** Renders that have not begun, by key. The most recently requested key comes last. */
   readonly #waiting = new Map<string, Work<T>>();
   #isBusy = false;
 
-  /**
-   * Work for one client; rejects as soon as it has left (`gone`). `make` does it in slices, and stops
-   * when its signal is aborted.
-   */
-  async of(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
+  /** Returns the result for one client. Rejects when that client disconnects (`gone`). `make` stops when its signal is aborted. */
+  async share(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
     const work = this.#waiting.get(key) ?? prepare(make);
     this.#waiting.delete(key);
     this.#waiting.set(key, work);
     work.clients += 1;
-    void this.#doAll();
+    void this.#runAll();
     try {
-      return await unlessGone(work.result, gone);
+      return await awaitUnlessGone(work.result, gone);
     } finally {
       work.clients -= 1;
       if (work.clients === 0) {
@@ -39,7 +36,7 @@ export class SharedWork<T> {
     }
   }
 
-  async #doAll(): Promise<void> {
+  async #runAll(): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
     for (let [next] = [...this.#waiting].reverse(); next !== undefined; [next] = [...this.#waiting].reverse()) {

@@ -1,42 +1,42 @@
 import type { ServerResponse } from 'node:http';
-import { unlessGone } from './clientGone.ts';
+import { awaitUnlessGone } from './clientGone.ts';
 
-/** The most large answers that are written at once. */
+/** Limit of large responses in flight. */
 const MAX_ANSWERS = 8;
 
-/** The most bytes of the large answers that are written beside the oldest one. */
+/** Limit of the bytes of large responses in flight; the oldest response does not count. */
 const MAX_BYTES = 128_000_000;
 
-/** While an answer waits, a client that has taken nothing for this time is cut off, in milliseconds. */
+/** While a response waits, a client that receives nothing for this time is disconnected, in milliseconds. */
 const STALLED_MS = 2_000;
 
-/** Interval between two looks for stalled clients, in milliseconds. */
+/** Interval of the check for stalled clients, in milliseconds. */
 const TICK_MS = 100;
 
-/** Limit for the paths whose sizes are remembered. */
+/** Limit of remembered response sizes. */
 const MAX_SIZES = 100;
 
 export interface Place {
   readonly response: ServerResponse;
   bytes: number;
-  /** When the client last took a part of the answer; Infinity until the writing begins. */
-  tookAt: number;
+  /** When the client last received a portion; Infinity until the response starts. */
+  progressAt: number;
 }
 
 /**
- * Places for large answers: they limit the memory that clients hold by reading slowly. The last that
- * came gets the next one: its scraper still waits, while that of the first has often given up.
+ * Limits the memory that slow clients occupy: a large response needs a place. The newest request gets the next free place, because
+ * its scraper still waits; the scraper of the oldest request has often timed out.
  */
 export class WritePlaces {
   readonly #now: () => number;
-  /** The oldest comes first. */
+  /** The oldest place comes first. */
   readonly #writing = new Set<Place>();
-  /** For each answer that waits, what begins it. */
+  /** Waiting places, each with the function that admits it. */
   readonly #waiting = new Map<Place, () => void>();
   readonly #sizes = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `now` gives milliseconds of a clock that never goes back. */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -45,7 +45,7 @@ export class WritePlaces {
     return { writing: this.#writing.size, waiting: this.#waiting.size };
   }
 
-  /** True if an answer of this size can be written now. */
+  /** True if a response of this size can start now. */
   hasRoom(bytes: number): boolean {
     if (this.#writing.size === 0) return true;
     return this.#writing.size < MAX_ANSWERS && this.#bytesBesideOldest() + bytes <= MAX_BYTES;
@@ -56,19 +56,19 @@ export class WritePlaces {
     return others.reduce((sum, place) => sum + place.bytes, 0);
   }
 
-  /** Notes the bytes of a rendered answer. False if they do not fit: it must leave, and wait for its turn again. */
+  /** Stores the size of a rendered response. Returns false if it does not fit: the caller must leave and enter again. */
   resize(place: Place, bytes: number): boolean {
     place.bytes = bytes;
     return this.#bytesBesideOldest() <= MAX_BYTES;
   }
 
-  /** Takes a place once one is free, until `leave`. Rejects as soon as the client has left. */
+  /** Waits for a free place. The caller must `leave` it. Rejects when the client disconnects. */
   async enter(response: ServerResponse, bytes: number, gone: AbortSignal): Promise<Place> {
-    const place = { response, bytes, tookAt: Infinity };
+    const place = { response, bytes, progressAt: Infinity };
     const turn = new Promise<void>((begin) => this.#waiting.set(place, begin));
     this.#admit();
     try {
-      await unlessGone(turn, gone);
+      await awaitUnlessGone(turn, gone);
     } catch (error) {
       this.leave(place);
       throw error;
@@ -76,7 +76,7 @@ export class WritePlaces {
     return place;
   }
 
-  /** Bytes of the last answer of a path and query, to render one that has to wait in its turn only; 0 if not known. */
+  /** Returns the size of the last response for this URL, or 0. A response that must wait is then rendered only in its turn. */
   expectedBytes(url: string): number {
     return this.#sizes.get(url) ?? 0;
   }
@@ -86,9 +86,9 @@ export class WritePlaces {
     this.#sizes.set(url, bytes);
   }
 
-  /** Notes that the client has taken a part of the answer. */
+  /** Records that the client received a portion. */
   noteProgress(place: Place): void {
-    place.tookAt = this.#now();
+    place.progressAt = this.#now();
   }
 
   leave(place: Place): void {
@@ -104,17 +104,17 @@ export class WritePlaces {
       this.#writing.add(next);
       begin();
     }
-    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#cutOffStalled(), TICK_MS);
+    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#disconnectStalled(), TICK_MS);
     else {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
   }
 
-  #cutOffStalled(): void {
+  #disconnectStalled(): void {
     const since = this.#now() - STALLED_MS;
     for (const place of this.#writing) {
-      if (place.tookAt > since) continue;
+      if (place.progressAt > since) continue;
       place.response.req.socket.destroy();
       this.leave(place);
     }

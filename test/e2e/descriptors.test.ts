@@ -13,7 +13,7 @@ test('without a free file descriptor the log says so once, and the exporter answ
     nodeArgs: ['-c', 'ulimit -n 64 && exec "$0" "$@"', NODE],
   });
   const clients = await hostileClients(100, exporter.port);
-  await exporter.said(/level=warn msg="No file descriptor is left/);
+  await exporter.said(/level=warn msg="No file descriptor is free/);
   for (const { socket } of clients) socket.destroy();
   await until('an answer', async () => (await exporter.get('/-/healthy')).ok);
   expect(await exporter.text('/metrics?collect[]=exporter')).toContain('process_open_fds');

@@ -46,5 +46,5 @@ test('the key leaves the process in one header of each call, and in nothing else
     expect((await exporter.get('/metrics', as(login))).status).toBe(401);
   expect((await exporter.get('/metrics')).status).toBe(401);
   expect(await read('/metrics?collect[]=exporter')).toContain('\nnewrelic_exporter_web_refused_logins_total 2\n');
-  expect(exporter.output().match(/level=warn .*A login from 127\.0\.0\.1 was refused/g)).toHaveLength(1);
+  expect(exporter.output().match(/level=warn .*Refused a login from 127\.0\.0\.1/g)).toHaveLength(1);
 });

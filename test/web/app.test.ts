@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 const REFUSED = accountStatus({ up: false, refused: 'the key was refused (401)', applications: undefined });
 
 const NOT_FOUND =
-  'Not found. There are /, /metrics, /probe, /sd, /api/status, /config, /-/healthy, /-/ready, /-/reload\n';
+  'Not found. Endpoints: /, /metrics, /probe, /sd, /api/status, /config, /-/healthy, /-/ready, /-/reload\n';
 
 describe('methods and paths', () => {
   test.each(
@@ -54,7 +54,7 @@ describe('methods and paths', () => {
     };
     const { app, origin } = await served({ dependencies: { configText } });
     const got = await get(`${origin}/config`);
-    expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
+    expect([got.status, got.text]).toEqual([500, 'Internal error; see the log of the exporter.\n']);
     expect(app.failures).toEqual([new Error('secret inside')]);
   });
 });

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alternativeNames } from '../../src/web/server/handshakes.ts';
+import { readAlternativeNames } from '../../src/web/server/handshakes.ts';
 import { isHostHeader } from '../../src/web/routes/discovery.ts';
-import { timeToRespond } from '../../src/web/routes/scrape.ts';
-import { throttled } from '../../src/web/server/servers.ts';
+import { computeWaitMs } from '../../src/web/routes/scrape.ts';
+import { throttle } from '../../src/web/server/servers.ts';
 
 describe('the time to answer', () => {
   const COLLECTION = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500 };
   const timeTo = (header: string, lastWrite = 0) =>
-    timeToRespond({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, COLLECTION, lastWrite);
+    computeWaitMs({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, COLLECTION, lastWrite);
 
   test.each<readonly [string, number]>([
     ['15', 14_500],
@@ -56,14 +56,14 @@ describe('names of a client certificate', () => {
     ['Registered ID:1.2.3, DNS:a', ['a']],
     [undefined, []],
   ])('%s', (subjectAltName, names) => {
-    expect(alternativeNames({ subjectAltName })).toEqual(names);
+    expect(readAlternativeNames({ subjectAltName })).toEqual(names);
   });
 });
 
-test('a message is logged at once, then at most one a minute, with the number of those left out', () => {
+test('logs a message at once, then at most one a minute with the number of suppressed messages', () => {
   let now = 0;
   const lines: string[] = [];
-  const tell = throttled(
+  const tell = throttle(
     (line) => void lines.push(line),
     () => now,
   );
@@ -79,5 +79,9 @@ test('a message is logged at once, then at most one a minute, with the number of
   tell('refused');
   wait(60_000);
   tell('refused');
-  expect(lines.slice(1)).toEqual(['refused (and 50 more before)', 'refused (and 1 more before)', 'refused']);
+  expect(lines.slice(1)).toEqual([
+    'refused (50 similar messages suppressed)',
+    'refused (1 similar message suppressed)',
+    'refused',
+  ]);
 });

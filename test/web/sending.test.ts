@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { clientGone } from '../../src/web/clientGone.ts';
+import { watchClient } from '../../src/web/clientGone.ts';
 import { sendPieces } from '../../src/web/sending.ts';
 
 const PIECES = Array.from({ length: 400 }, () => Buffer.alloc(65_536, 'x'));
@@ -39,7 +39,7 @@ test.each<[what: string, limitMs: number, leaves: 'before' | 'meanwhile' | 'neve
     client?.destroy();
     await once(response, 'close');
   }
-  const written = sendPieces(response, PIECES, clientGone(response), undefined, limitMs);
+  const written = sendPieces(response, PIECES, watchClient(response), undefined, limitMs);
   if (leaves === 'meanwhile') client?.destroy();
   expect([await written, response.destroyed]).toEqual([false, true]);
 });

@@ -11,7 +11,7 @@ function noted() {
   const begun: string[] = [];
   const abandoned: string[] = [];
   const ask = (key: string, { gate = Promise.resolve(), gone = new AbortController().signal } = {}) =>
-    shared.of(key, gone, async (signal) => {
+    shared.share(key, gone, async (signal) => {
       begun.push(key);
       await Promise.race([gate, once(signal, 'abort')]);
       if (signal.aborted) abandoned.push(key);

@@ -86,7 +86,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
   }
 
   const reloadFailure = {
-    at: TEST_NOW - 300,
+    failedAt: TEST_NOW - 300,
     diagnostics: ['config.yaml:12:5: accounts[0].api: must be one of rest, nerdgraph'],
   };
   const outOfUse = { tasks: [task({ state: 'missing' })], windowEnd: undefined };

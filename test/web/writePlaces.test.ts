@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import express from 'express';
 import { describe, expect, test } from 'vitest';
-import { clientGone } from '../../src/web/clientGone.ts';
+import { watchClient } from '../../src/web/clientGone.ts';
 import { sendAnswer } from '../../src/web/sending.ts';
 import { WritePlaces } from '../../src/web/writePlaces.ts';
 import { eventually } from '../support/eventually.ts';
@@ -26,7 +26,7 @@ async function serveAnswers(deafClients: number, target: (index: number) => stri
   const answer = (path: string, render: (limit: number) => Buffer): void => {
     app.get(path, async (request, response) => {
       sockets.push(request.socket);
-      const client = { gone: clientGone(response), places };
+      const client = { gone: watchClient(response), places };
       await sendAnswer(response, FORM, (limit) => Promise.resolve([render(limit)]), client).catch(() => undefined);
     });
   };

@@ -1,21 +1,21 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 
-/** A hash of no password, compared for unknown users, so that their refusal takes time too. */
+/** Hash for unknown users: their refusal takes as long, so that timing reveals no user names. */
 const FAKE_HASH = '$2b$10$ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 
 const MAX_REMEMBERED = 100;
 
-/** The most passwords that wait until the one before them has been compared. */
+/** Limit of passwords that wait for a comparison. */
 const MAX_WAITING = 16;
 
-/** Compares a password with a bcrypt hash. Called again only after the promise has settled. */
+/** Compares a password with a bcrypt hash. The caller waits for the result before the next call. */
 export type Compare = (password: string, hash: string) => Promise<boolean>;
 
 /** See scripts/build.ts. */
 const WORKER = new URL('./passwordWorker.js', import.meta.url);
 
-/** Compares passwords in one thread, so that scrapes are answered meanwhile. The thread keeps no process alive. */
+/** Compares passwords in a worker thread, so that scrapes do not wait. The thread does not keep the process alive. */
 export function compareInWorker(file: URL = WORKER): Compare {
   let worker: Worker | undefined;
   const start = (): Worker => {
@@ -38,7 +38,7 @@ export function compareInWorker(file: URL = WORKER): Compare {
   };
 }
 
-/** Reads an `Authorization: Basic` header; undefined when it is something else or malformed. */
+/** Reads an `Authorization: Basic` header. Returns undefined for another scheme or a malformed header. */
 export function readBasicCredentials(
   header: string | undefined,
 ): { readonly user: string; readonly password: string } | undefined {
@@ -49,16 +49,16 @@ export function readBasicCredentials(
   return colon < 0 ? undefined : { user: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
 
-/** `none`: no password was sent. `busy`: too many passwords wait, so this one was not compared. */
+/** `none`: the request has no password. `busy`: too many passwords wait, so this password was not compared. */
 export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
 
-/** Checks basic authentication. Remembers right passwords; compares others one at a time, equal ones once. */
+/** Checks basic authentication. Caches right passwords. Compares one password at a time, and deduplicates equal requests. */
 export class BasicAuthenticator {
-  /** Right credentials, under a digest with a key of this process, so that memory holds no password. */
+  /** Digests of right credentials. The digest key is random, so that memory holds no password. */
   readonly #accepted = new Set<string>();
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
-  /** The comparisons under way by digest, each with the address and user that it was begun for; the oldest one runs. */
+  /** Comparisons by digest, with the client that started them. The oldest comparison runs; the rest wait. */
   readonly #comparisons = new Map<string, { readonly client: string; readonly matches: Promise<boolean> }>();
   #last: Promise<unknown> = Promise.resolve();
 
@@ -66,7 +66,7 @@ export class BasicAuthenticator {
     this.#compare = compare;
   }
 
-  /** Judges an `Authorization` header from this address. `users` has bcrypt hashes by user name. */
+  /** Checks the `Authorization` header of a client. `users` maps user names to bcrypt hashes. */
   async judge(users: ReadonlyMap<string, string>, header: string | undefined, address: string): Promise<Verdict> {
     if (header === undefined) return 'none';
     const credentials = readBasicCredentials(header);
@@ -80,7 +80,7 @@ export class BasicAuthenticator {
       this.#accepted.add(digest);
       return 'right';
     }
-    // All unknown users count as one: an address gets no further places by inventing names.
+    // All unknown users of an address count as one client, so invented names gain nothing.
     const client = JSON.stringify([address, known === undefined ? '' : user]);
     const comparison = this.#comparisons.get(digest) ?? this.#begin(digest, client, password, hash);
     if (comparison === undefined) return 'busy';
@@ -89,10 +89,10 @@ export class BasicAuthenticator {
     return 'right';
   }
 
-  /** Compares once those before it are done; undefined where too many wait, or one of this client does. */
+  /** Queues a comparison. Returns undefined if too many wait, or if this client waits already. */
   #begin(digest: string, client: string, password: string, hash: string) {
     const [, ...waiting] = this.#comparisons.values();
-    if (waiting.length >= MAX_WAITING || waiting.some((other) => other.client === client)) return undefined;
+    if (waiting.length >= MAX_WAITING || waiting.some((comparison) => comparison.client === client)) return undefined;
     const matches = this.#last
       .then(() => this.#compare(password, hash))
       .finally(() => this.#comparisons.delete(digest));

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { tagLabel } from '../../metrics/family.ts';
 import type { Group } from '../../reads/reads.ts';
-import type { pageSender } from '../sending.ts';
-import { unlessGone } from '../clientGone.ts';
+import type { createPageSender } from '../sending.ts';
+import { awaitUnlessGone } from '../clientGone.ts';
 import type { ApplicationView } from '../../collect/serve/accountStatus.ts';
 import {
   type Handler,
@@ -14,18 +14,18 @@ import {
   type WebSettings,
 } from '../dependencies.ts';
 import { formatAddress } from '../server/listening.ts';
-import { timeToRespond } from './scrape.ts';
+import { computeWaitMs } from './scrape.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** Limit for the labels whose conflict between two tags is logged, once for each label. */
+/** Limit of labels with a conflict of tags that is logged, once per label. */
 const MAX_LOGGED_CONFLICTS = 100;
 
 /**
- * `/sd`: Prometheus HTTP service discovery, a target group per application, to be scraped at `/probe`. `?account=`, repeatable,
- * chooses accounts: a job for each keeps its targets when the list of another account cannot be read.
+ * Handles `/sd`, Prometheus HTTP service discovery: returns a target group per application, to be scraped at `/probe`. `?account=`,
+ * repeatable, selects accounts. A job per account then keeps its targets when the list of another account cannot be read.
  */
-export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>): Handler {
+export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof createPageSender>): Handler {
   const logged = new Set<string>();
   const warnOnce = (label: string, message: string): void => {
     if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
@@ -33,17 +33,17 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     deps.warn(message);
   };
   return async (request, response, client) => {
-    const target = targetOf(request);
-    const { prefix, isSecure } = relativeRoot(deps.settings, target, request.secure);
-    // Without a scheme, Prometheus would scrape a target of a TLS server in plain text.
+    const target = readTarget(request);
+    const { prefix, isSecure } = resolveRoot(deps.settings, target, request.secure);
+    // Without a scheme, Prometheus scrapes the target over plain HTTP.
     const address = [['__metrics_path__', `${prefix}${PATHS.probe}`]];
     if (isSecure) address.push(['__scheme__', 'https']);
     const collection = deps.collection();
-    const waitMs = timeToRespond(request, collection, 0);
+    const waitMs = computeWaitMs(request, collection, 0);
     const chosen = new Set(request.query.getAll('account'));
     const collector = deps.collector();
     const { gone } = client;
-    await unlessGone(collector.readLists(waitMs, gone), gone);
+    await awaitUnlessGone(collector.readLists(waitMs, gone), gone);
     const known = collector.applicationLists().map(({ account }) => account);
     const unknown = [...chosen].find((account) => !known.includes(account));
     if (unknown !== undefined) {
@@ -54,14 +54,14 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     if (!collection.background) {
       const scope = { groups: LISTS, listsOnly: true };
       const scopes = chosen.size === 0 ? [scope] : Array.from(chosen, (account) => ({ ...scope, account }));
-      await unlessGone(Promise.all(scopes.map((one) => collector.refresh(one, waitMs, gone))), gone);
+      await awaitUnlessGone(Promise.all(scopes.map((one) => collector.refresh(one, waitMs, gone))), gone);
     }
     const key = JSON.stringify(['sd', target, address, [...chosen].toSorted()]);
     await sendPage(response, client, 'application/json; charset=utf-8', key, function* () {
       let separator = '[';
-      for (const { account, application } of applicationsOf(collector, chosen)) {
-        const labels = [...address, ...labelsOf(account, application), ...tagLabels(application, warnOnce)];
-        // A name has letters, digits and underscores only.
+      for (const { account, application } of listApplications(collector, chosen)) {
+        const labels = [...address, ...labelsOf(account, application), ...createTagLabels(application, warnOnce)];
+        // The name of a label needs no escaping.
         const written = labels.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
         yield `${separator}{"targets":[${JSON.stringify(target)}],"labels":{${written.join(',')}}}`;
         separator = ',';
@@ -73,22 +73,22 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
 
 const UNKNOWN_ACCOUNTS = 'the accounts of an entry with account_ids are not known yet';
 
-/** The applications of the chosen accounts, or of all. Throws a {@link HttpError} where one of them has none to give. */
-function applicationsOf(collector: WebCollector, chosen: ReadonlySet<string>) {
+/** Returns the applications of the chosen accounts, or of all. Throws a {@link HttpError} if an account has no usable list. */
+function listApplications(collector: WebCollector, chosen: ReadonlySet<string>) {
   const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
   const absent: string[] = chosen.size === 0 && collector.isIncomplete ? [UNKNOWN_ACCOUNTS] : [];
   const found = lists.flatMap(({ account, isOptional, listed, applications }) => {
     if (isOptional) return [];
     if (applications === undefined) absent.push(`the application list of ${account} cannot be read now`);
     else if (listed === 0) {
-      absent.push(`${account} lists no application: look whether the key still sees all of the account`);
+      absent.push(`${account} lists no application: check whether the key still sees the whole account`);
     }
     return applications?.map((application) => ({ account, application })) ?? [];
   });
   if (absent.length === 0 && lists.length > 0 && lists.every(({ isOptional }) => isOptional)) {
-    absent.push('no account lists an application: look whether the key still sees all of them');
+    absent.push('no account lists an application: check whether the key still sees the accounts');
   }
-  // A list without the targets of one account would make Prometheus drop them; on an error it keeps them.
+  // Prometheus drops targets that are missing from a list, but keeps them after an error.
   if (absent.length > 0) throw new HttpError(503, `No targets: ${absent.join('; ')}.`);
   return found;
 }
@@ -106,8 +106,11 @@ function labelsOf(account: string, { id, name, language = '', reporting }: Appli
   ];
 }
 
-/** Labels of tags. Where the keys of two tags become one label, the first in alphabetical order is used, with a warning. */
-function tagLabels({ tags = [] }: ApplicationView, warn: (label: string, message: string) => void): [string, string][] {
+/** Returns the labels of tags. If two tags become one label, uses the first by name, and warns. */
+function createTagLabels(
+  { tags = [] }: ApplicationView,
+  warn: (label: string, message: string) => void,
+): [string, string][] {
   const keys = new Map<string, string>();
   const labels: [string, string][] = [];
   for (const { key, values } of tags.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
@@ -120,20 +123,20 @@ function tagLabels({ tags = [] }: ApplicationView, warn: (label: string, message
     }
     warn(
       label,
-      `Service discovery: the tags ${first} and ${key} are one label, ${label}: it has the values of ${first}.`,
+      `Service discovery: the tags ${first} and ${key} share the label ${label}, which has the values of ${first}.`,
     );
   }
   return labels;
 }
 
-/** The address that the client used: the `Host` header, or without one the local address of the socket. */
-function targetOf({ headers: { host }, socket }: IncomingMessage): string {
+/** Returns the address that the client used: the `Host` header, or else the local address of the socket. */
+function readTarget({ headers: { host }, socket }: IncomingMessage): string {
   if (host === undefined) {
     const { localAddress = '127.0.0.1', localPort = 80 } = socket;
     return formatAddress(localAddress.replace(/^::ffff:/, ''), localPort);
   }
   if (!isHostHeader(host))
-    throw new HttpError(400, 'The Host header is no host name or address with an optional port.');
+    throw new HttpError(400, 'The Host header is not a host name or an address, with an optional port.');
   return host;
 }
 
@@ -144,12 +147,12 @@ export function isHostHeader(host: string): boolean {
   return HOST.test(host) && Number(/:(\d{1,5})$/.exec(host)?.[1] ?? 0) <= 65_535;
 }
 
-/** How clients reach this server at `host`: as the external address says if it has this host. */
-function relativeRoot({ externalUrl, routePrefix }: WebSettings, host: string, isTls: boolean) {
-  const own = `${externalUrl?.protocol}//${host}`;
-  const isOwn = URL.canParse(own) && new URL(own).host === externalUrl?.host;
+/** Returns the prefix and scheme that clients of `host` use: from the external URL if it has this host. */
+function resolveRoot({ externalUrl, routePrefix }: WebSettings, host: string, isTls: boolean) {
+  const requested = `${externalUrl?.protocol}//${host}`;
+  const isExternal = URL.canParse(requested) && new URL(requested).host === externalUrl?.host;
   return {
-    prefix: normalisePrefix(isOwn ? externalUrl.pathname : routePrefix),
-    isSecure: isOwn ? externalUrl.protocol === 'https:' : isTls,
+    prefix: normalisePrefix(isExternal ? externalUrl.pathname : routePrefix),
+    isSecure: isExternal ? externalUrl.protocol === 'https:' : isTls,
   };
 }

@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The most open connections of all listening sockets together. A new one replaces the one that was idle for longest. */
+/** Limit of open connections, for all listening sockets together. A new connection replaces the longest idle connection. */
 const MAX_CONNECTIONS = 512;
 
-/** The most unanswered requests of one connection. Scrapers and browsers wait for each response. */
+/** Limit of unanswered requests per connection. Scrapers and browsers wait for each response. */
 const MAX_UNANSWERED = 32;
 
 const SPEAK_TLS = 'This port speaks HTTPS: use https:// in the address.\n';
@@ -18,20 +18,20 @@ const PLAIN_RESPONSE = [
 ].join('\r\n');
 
 interface Connection {
-  /** The socket that was accepted, below that of TLS. */
+  /** The TCP socket, also for a TLS connection. */
   readonly socket: Socket;
   /** In the order of their requests. */
   readonly unanswered: Set<ServerResponse>;
 }
 
-/** Every connection from the moment it is accepted, before any TLS handshake. */
+/** Tracks every connection from its start, before the TLS handshake. */
 export class Connections {
-  /** The connection that was used longest ago comes first. */
+  /** The longest idle connection comes first. */
   readonly #open = new Map<string | Socket, Connection>();
   #closing = false;
 
   follow(server: Server): void {
-    // Beyond this limit Node refuses connections: the last resort when every connection is in use.
+    // Beyond this limit Node refuses connections. That happens only if all connections are in use.
     server.maxConnections = 2 * MAX_CONNECTIONS;
     server.prependListener('connection', (socket: Socket) => void this.#accept(socket));
     server.prependListener('request', (request, response) => this.#begin(request, response));
@@ -40,7 +40,7 @@ export class Connections {
     });
   }
 
-  /** Stops listening, and closes connections after their responses, or after `graceMs`. Resolves when all are closed. */
+  /** Stops listening. Closes each connection after its responses, or after `graceMs`. Resolves when all are closed. */
   async close(servers: readonly Server[], graceMs: number): Promise<void> {
     this.#closing = true;
     const listening = servers.filter((server) => server.listening);
@@ -76,20 +76,20 @@ export class Connections {
     const connection = this.#open.get(key) ?? this.#accept(socket);
     const { unanswered } = connection;
     if (unanswered.size > MAX_UNANSWERED) socket.destroy();
-    // Each unanswered request has listeners.
+    // Each unanswered request adds listeners.
     socket.setMaxListeners(0);
     if (this.#closing) response.setHeader('Connection', 'close');
     unanswered.add(response);
     response.once('close', () => {
       unanswered.delete(response);
-      // A connection that was just used moves to the end, unless it has been closed.
+      // Moves a connection that was just used to the end, unless it is closed.
       if (this.#open.delete(key)) this.#open.set(key, connection);
       if (this.#closing && unanswered.size === 0) socket.destroySoon();
     });
   }
 }
 
-/** The addresses of a connection, which its socket of TLS has too; a unix socket has none. */
+/** Returns a key that the TCP socket and the TLS socket of a connection share: its addresses. A unix socket has none. */
 function keyOf(socket: Socket): string | Socket {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;
   return remotePort === undefined ? socket : [remoteAddress, remotePort, localAddress, localPort].join(' ');

@@ -5,15 +5,15 @@ import { normalisePrefix, PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
 
 /**
- * The checks between a connection and the application: limits, and the web configuration's headers, rate limit and users, in
- * the order of the exporter toolkit. Health and readiness need neither a password nor a token of the rate limit, and are
- * answered while the web configuration is invalid.
+ * Checks each request before the application: limits, then headers, rate limit and users of the web configuration, in the order of
+ * the exporter toolkit. Health and readiness need no password and no token of the rate limit. They work even while the web
+ * configuration is invalid.
  */
 export function createGate(options: {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   readonly routePrefix: string;
-  /** The `rate_limit`, fixed at the start; all other settings of the web configuration follow its file. */
+  /** The `rate_limit` from the start of the process; all other settings follow the file. */
   readonly mayEnter: (() => boolean) | undefined;
   readonly compare: Compare;
   readonly refusedLogin: (address: string) => void;
@@ -32,11 +32,11 @@ export function createGate(options: {
     for (const [name, value] of Object.entries(config?.headers ?? {})) response.setHeader(name, value);
     if (!isOpenToAll(request)) {
       if (config === undefined) {
-        sendText(response, 500, 'The web configuration is invalid; the log of the exporter has the faults.');
+        sendText(response, 500, 'The web configuration is invalid; see the log of the exporter.');
         return;
       }
       if (mayEnter?.() === false) {
-        sendText(response, 429, 'Too many requests: rate_limit of the web configuration.');
+        sendText(response, 429, 'Too many requests: this one exceeds rate_limit of the web configuration.');
         return;
       }
       const address = request.socket.remoteAddress ?? '';
@@ -45,7 +45,7 @@ export function createGate(options: {
       const verdict = users?.size ? await authenticator.judge(users, authorization, address) : 'right';
       if (verdict === 'busy') {
         response.setHeader('Retry-After', '1');
-        sendText(response, 503, 'Too many passwords wait to be compared; try again later.');
+        sendText(response, 503, 'Too many logins are waiting; try again later.');
         return;
       }
       if (verdict === 'wrong') refusedLogin(address);
@@ -59,12 +59,12 @@ export function createGate(options: {
   };
 
   return (request, response) => {
-    // Node still hands over requests that were sent ahead over a connection that has been closed.
+    // Node still emits pipelined requests of a closed connection.
     if (request.socket.destroyed) return;
-    // No endpoint needs a body: the connection closes after the response, so that no byte is taken for the next request.
+    // No endpoint reads a body. Closing the connection keeps its bytes from becoming the next request.
     const { 'transfer-encoding': encoding, 'content-length': length = 0 } = request.headers;
     if (encoding !== undefined || Number(length) > 0) response.setHeader('Connection', 'close');
-    // RFC 9112, 3.2: a proxy before this server may have used another of them.
+    // RFC 9112, 3.2: a proxy in front may have used a different Host header.
     if ((request.headersDistinct.host?.length ?? 0) > 1) {
       sendText(response, 400, 'Bad request: it has more than one Host header.');
     } else if (!hasPath(request)) {
@@ -78,21 +78,21 @@ export function createGate(options: {
   };
 }
 
-/** True if the request target is a path, or a whole address, as proxies receive it, whose path the router takes. */
+/** True if the request target is a path or an absolute URL. */
 function hasPath({ url = '' }: IncomingMessage): boolean {
   return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
-/** The path of a request target, not decoded; of a whole address, the part after a host of ordinary characters. */
+/** Returns the path of a request target, not decoded. Removes the host of an absolute URL if its characters are ordinary. */
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
 }
 
 /**
- * The token bucket of the exporter toolkit, full at the start: true for a request that gets a token. One token comes every
- * `intervalMs`, at most `burst` are saved up. `now` gives milliseconds of a clock that never goes back.
+ * Creates the token bucket of the exporter toolkit, full at the start. The returned function takes a token, or returns false. The
+ * bucket gains a token every `intervalMs`, and holds at most `burst`. `now` returns milliseconds of a monotonic clock.
  */
-export function rateLimiter(limit: { intervalMs: number; burst: number }, now: () => number): () => boolean {
+export function createRateLimiter(limit: { intervalMs: number; burst: number }, now: () => number): () => boolean {
   const { intervalMs, burst } = limit;
   let fullAt = now();
   return () => {

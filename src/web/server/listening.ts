@@ -3,13 +3,13 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Server } from 'node:http';
 
-/** An address to listen on. `host` is undefined for all interfaces, IPv4 and IPv6 alike. */
+/** An address to listen on. Without `host`, all IPv4 and IPv6 interfaces. */
 export interface ListenAddress {
   readonly host: string | undefined;
   readonly port: number;
 }
 
-/** Thrown when an address or a socket is not available. The message is one sentence, complete without a stack trace. */
+/** Thrown if an address or a socket is not available. The message is a complete sentence for the user. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
@@ -17,27 +17,27 @@ export class ListenError extends Error {
 const ADDRESS = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
-/** Reads `host:port`, `:port` or `[::1]:port`; for port 0 the system chooses one. Throws an error that says what to change. */
+/** Parses `host:port`, `:port` or `[::1]:port`. Port 0 lets the system choose. Throws an error that says what to change. */
 export function parseListenAddress(text: string): ListenAddress {
   const { six, plain = '', port: digits } = ADDRESS.exec(text)?.groups ?? {};
   const port = Number(digits);
   const isHost = six === undefined ? plain === '' || HOST_NAME.test(plain) : isIP(six.replace(/%.*/, '')) === 6;
   if (!(port <= 65_535) || !isHost) {
     throw new Error(
-      `"${text}" is no listen address: write host:port, :port or [IPv6 address]:port, a port up to 65535.`,
+      `"${text}" is not a valid listen address; use host:port, :port or [IPv6]:port, with a port up to 65535.`,
     );
   }
   return { host: six ?? (plain === '' ? undefined : plain), port };
 }
 
-/** `host:port`, with brackets around an IPv6 address. */
+/** Returns `host:port`, with brackets around an IPv6 address. */
 export function formatAddress(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /**
- * Gives each address as a group of those to listen on with one port: `localhost` is both 127.0.0.1 and ::1 where this machine
- * has both. What an earlier group has is left out.
+ * Returns, for each address, the addresses to listen on with one port. `localhost` is both 127.0.0.1 and ::1 where this machine
+ * has both. Leaves out an address that an earlier group has.
  */
 export async function expandLocalhost(
   addresses: readonly ListenAddress[],
@@ -62,20 +62,20 @@ async function resolveLocalhost(address: ListenAddress): Promise<readonly Listen
   const usable = found.filter(
     ({ family, address }) => family === 4 || interfaces.some((one) => one.address === address),
   );
-  // Without any, listening fails with an error that says why.
+  // Without a usable address, listening fails with an error that says why.
   if (usable.length === 0) return [address];
   return [...new Set(usable.map((one) => one.address))].map((one) => ({ host: one, port }));
 }
 
-/** The first file descriptor that systemd hands over, as in sd_listen_fds(3). */
+/** The first file descriptor that systemd passes; see sd_listen_fds(3). */
 const FIRST_SOCKET = 3;
 
-/** File descriptors of the sockets that systemd handed over to this process. Throws a {@link ListenError} without any. */
-export function systemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
+/** Returns the file descriptors of the sockets that systemd passed to this process. Throws a {@link ListenError} without any. */
+export function findSystemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
   const { LISTEN_FDS: count = '', LISTEN_PID: owner } = environment;
   if (owner !== String(pid) || !/^[1-9]\d{0,3}$/.test(count)) {
     throw new ListenError(
-      '--web.systemd-socket is given but systemd handed over no socket to this process (LISTEN_FDS, LISTEN_PID): start the service through its .socket unit.',
+      '--web.systemd-socket needs a socket, but systemd passed none to this process (LISTEN_FDS, LISTEN_PID): start the service through its .socket unit.',
     );
   }
   return Array.from({ length: Number(count) }, (_, index) => FIRST_SOCKET + index);
@@ -83,7 +83,7 @@ export function systemdSockets(environment: Readonly<Record<string, string | und
 
 const UNKNOWN_HOST = 'the host name is not known; correct --web.listen-address.';
 
-/** Cause and remedy by the error code of the system. */
+/** Cause and remedy, by error code. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process uses this address; stop it or choose another --web.listen-address.',
   EACCES: 'no permission for this port; choose one above 1023 with --web.listen-address.',
@@ -93,8 +93,8 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Listens on an address or a socket of systemd; gives the address as `host:port`, and its port, 0 for a unix socket. Rejects with
- * a {@link ListenError}.
+ * Listens on an address or a socket of systemd. Returns the address as `host:port`, and its port, 0 for a unix socket. Rejects
+ * with a {@link ListenError}.
  */
 export async function listen(
   server: Server,
@@ -112,7 +112,7 @@ export async function listen(
     });
   });
   const address = server.address();
-  // Node.js gives no address for a unix socket that systemd handed over.
+  // Node.js knows no address of a unix socket that systemd passed.
   if (address === null || typeof address === 'string') return { text: address ?? description, port: 0 };
   return { text: formatAddress(address.address, address.port), port: address.port };
 }

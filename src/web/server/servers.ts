@@ -3,40 +3,41 @@ import { createServer as createTlsServer, type ServerOptions as TlsServerOptions
 import type { Compare } from '../authentication/passwords.ts';
 import { WebConfigStore } from '../webConfig/webConfig.ts';
 import { asksForCertificate } from '../webConfig/tlsSettings.ts';
-import { createGate, rateLimiter } from './gate.ts';
+import { createGate, createRateLimiter } from './gate.ts';
 import { Connections } from './connections.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { expandLocalhost, listen, ListenError, type ListenAddress } from './listening.ts';
 import { followTlsSettings } from './handshakes.ts';
+import { counted } from '../../text/wording.ts';
 
 export type Servers = Awaited<ReturnType<typeof startServers>>;
 
-/** Limits against clients that are slow, large or many; a scrape needs a fraction of each. */
+/** Limits against slow, large or many requests. A scrape needs a fraction of each limit. */
 const LIMITS: ServerOptions = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  // Above the usual scrape intervals, so that a scraper finds its connection open.
+  // Above the usual scrape intervals, so that a scraper can reuse its connection.
   keepAliveTimeout: 125_000,
   noDelay: true,
 };
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** A connection on which nothing moves for this time is closed; a scrape may wait two minutes for New Relic. */
-const SILENCE_MS = 150_000;
+/** Idle timeout of a connection. A scrape may wait two minutes for New Relic. */
+const IDLE_TIMEOUT_MS = 150_000;
 
 /**
- * Listens on every address, all with the same application and web configuration; TLS or not is decided once, here.
- * Throws a {@link ListenError} when an address is not available; no other stays open then.
+ * Listens on every address with one application and one web configuration. Decides here, once, whether to use TLS. Throws a
+ * {@link ListenError} if an address is not available, and then closes all other addresses.
  */
 export async function startServers(options: {
   readonly app: RequestListener;
-  /** Ignored where `sockets` are given. */
+  /** Ignored if `sockets` is set. */
   readonly listen: readonly ListenAddress[];
-  /** File descriptors of listening sockets, from {@link systemdSockets}. */
+  /** File descriptors of listening sockets, from {@link findSystemdSockets}. */
   readonly sockets?: readonly number[] | undefined;
-  /** Path of the web configuration, which loadWebConfig has checked; undefined: plain HTTP without passwords. */
+  /** Path of a web configuration that loadWebConfig accepted; undefined: plain HTTP without passwords. */
   readonly webConfigFile?: string | undefined;
   readonly compare: Compare;
   readonly routePrefix: string;
@@ -49,14 +50,14 @@ export async function startServers(options: {
   const start = store.current();
   if ('diagnostics' in start) throw new ListenError('The web configuration is invalid.');
   const { rateLimit, tls } = start.config;
-  const mayEnter = rateLimit === undefined ? undefined : rateLimiter(rateLimit, options.monotonic);
+  const mayEnter = rateLimit === undefined ? undefined : createRateLimiter(rateLimit, options.monotonic);
   const connections = new Connections();
-  const refusedLogins = throttled(options.warn, options.monotonic);
-  const refusedCertificates = throttled(options.warn, options.monotonic);
-  const failedAccept = throttled(options.warn, options.monotonic);
+  const refusedLogins = throttle(options.warn, options.monotonic);
+  const refusedCertificates = throttle(options.warn, options.monotonic);
+  const failedAccept = throttle(options.warn, options.monotonic);
   const refusedLogin = (address: string): void => {
     options.refusedLogin();
-    refusedLogins(`A login from ${address} was refused: wrong user name or password.`);
+    refusedLogins(`Refused a login from ${address}: wrong user name or password.`);
   };
   const gate = createGate({ ...options, store, mayEnter, refusedLogin });
   const groups = options.sockets?.map((fd) => [{ fd }]) ?? (await expandLocalhost(options.listen));
@@ -67,7 +68,7 @@ export async function startServers(options: {
       ...tls.context,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       requestCert: asksForCertificate(tls),
-      // The certificate is judged after the handshake, by the client_auth_type that is then in force.
+      // findRefusal checks the certificate after the handshake, with the current client_auth_type.
       rejectUnauthorized: false,
     };
     const server = createTlsServer(secured, gate);
@@ -82,7 +83,7 @@ export async function startServers(options: {
       for (const target of group) {
         const server = create();
         connections.follow(server);
-        server.timeout = SILENCE_MS;
+        server.timeout = IDLE_TIMEOUT_MS;
         servers.push(server);
         const { text, port } = await listen(
           server,
@@ -90,7 +91,9 @@ export async function startServers(options: {
         );
         chosen = port;
         addresses.push(text);
-        server.on('error', (error) => failedAccept(`Listening on ${addresses.join(', ')}: ${error.message}`));
+        server.on('error', (error) =>
+          failedAccept(`Cannot accept connections on ${addresses.join(', ')}: ${error.message}`),
+        );
       }
     }
   } catch (error) {
@@ -100,9 +103,9 @@ export async function startServers(options: {
   const stopWatching = watchDescriptors(failedAccept);
   return {
     scheme: tls === undefined ? 'http' : 'https',
-    /** `host:port` of every listening socket, with the port that was chosen where 0 was requested. */
+    /** `host:port` of every listening socket, with the port that the system chose for port 0. */
     addresses,
-    /** Lets responses end for up to `graceMs` (0: no time), then closes the rest. Resolves when every socket is closed. */
+    /** Waits up to `graceMs` for responses in flight, then closes all connections. Resolves when every socket is closed. */
     close: (graceMs: number): Promise<void> => {
       stopWatching();
       return connections.close(servers, graceMs);
@@ -110,18 +113,18 @@ export async function startServers(options: {
   } as const;
 }
 
-/** Of what clients can cause at any rate, a line is written at most once in this time, in milliseconds. */
-const QUIET_MS = 60_000;
+/** Minimum interval between log lines that clients can trigger, in milliseconds. */
+const LOG_INTERVAL_MS = 60_000;
 
-/** Logs a message at once, then at most one a minute, with the number of those left out. `now` is of a clock that never goes back. */
-export function throttled(log: (message: string) => void, now: () => number): (message: string) => void {
-  let [at, muted] = [-Infinity, 0];
+/** Logs at most one message a minute, with the number of suppressed messages. `now` returns milliseconds of a monotonic clock. */
+export function throttle(log: (message: string) => void, now: () => number): (message: string) => void {
+  let [loggedAt, suppressed] = [-Infinity, 0];
   return (message) => {
-    if (now() - at < QUIET_MS) {
-      muted += 1;
+    if (now() - loggedAt < LOG_INTERVAL_MS) {
+      suppressed += 1;
       return;
     }
-    log(muted === 0 ? message : `${message} (and ${muted} more before)`);
-    [at, muted] = [now(), 0];
+    log(suppressed === 0 ? message : `${message} (${counted(suppressed, 'similar message')} suppressed)`);
+    [loggedAt, suppressed] = [now(), 0];
   };
 }

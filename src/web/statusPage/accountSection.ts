@@ -11,27 +11,27 @@ import type { View } from './statusDocument.ts';
 
 const INTERFACES = { rest: 'REST API (v2)', nerdgraph: 'NerdGraph' };
 
-/** Limit for the accounts with all details. */
-const WHOLE = 10;
-/** Days before the end of an interface from which its notice is highlighted. */
-const NEAR_END = 180;
+/** Limit of accounts that are shown with details. */
+const MAX_DETAILED = 10;
+/** Days before the end of an interface when the page begins to warn. */
+const NEAR_END_DAYS = 180;
 
-/** Judges how an account is, with a sign; lower ranks are worse. */
+/** Judges the state of an account. A lower rank is worse. */
 function judgeAccount(account: ShownAccount) {
   const { failing, tasks, budget, warnings, up, states } = account;
-  const is = (rank: number, style: 'bad' | 'warn' | 'soft' | 'good', sign: string, words: string) => {
+  const createState = (rank: number, style: 'bad' | 'warn' | 'soft' | 'good', sign: string, words: string) => {
     return { account, rank, style, sign, words };
   };
-  if (isUnread(account)) return is(0, 'bad', CROSS, 'cannot be read');
-  if (failing > 0) return is(1, 'bad', CROSS, `${failing} of ${counted(tasks.length, 'read')} failing`);
-  if (budget.pausedUntil !== undefined) return is(2, 'warn', '!', 'paused');
-  if (warnings.length > 0) return is(3, 'warn', '!', counted(warnings.length, 'warning'));
-  if (!up) return is(4, 'soft', '?', 'not read yet');
-  if (states.missing > 0 && states.missing === tasks.length) return is(4, 'soft', '?', 'nothing served now');
-  return is(5, 'good', TICK, 'read');
+  if (isUnread(account)) return createState(0, 'bad', CROSS, 'cannot be read');
+  if (failing > 0) return createState(1, 'bad', CROSS, `${failing} of ${counted(tasks.length, 'read')} failing`);
+  if (budget.pausedUntil !== undefined) return createState(2, 'warn', '!', 'paused');
+  if (warnings.length > 0) return createState(3, 'warn', '!', counted(warnings.length, 'warning'));
+  if (!up) return createState(4, 'soft', '?', 'not read yet');
+  if (states.missing > 0 && states.missing === tasks.length) return createState(4, 'soft', '?', 'nothing served now');
+  return createState(5, 'good', TICK, 'read');
 }
 
-/** Yields what the exporter does for its accounts, the worst first, each folded unless it has a warning or a pause. */
+/** Yields a section per account, the worst first. A section is open only if its account has a warning or a pause. */
 export function* accountSections({ accounts, now }: View, query: Query): Generator<Html> {
   const text = query.search.trim().toLowerCase();
   const named = accounts.filter(({ name }) => name === query.search);
@@ -40,8 +40,8 @@ export function* accountSections({ accounts, now }: View, query: Query): Generat
   const { isOpen } = query;
   const link = markup`<a href="${addressOf(query, { isOpen: !isOpen })}#exporter">${isOpen ? 'Fold' : 'Open all'}</a>`;
   yield markup`<h2 id="exporter">What the exporter does <small>${link}</small></h2>`;
-  for (const judged of shown.slice(0, WHOLE)) yield accountDetails(judged, isOpen, now);
-  const rest = shown.length - WHOLE;
+  for (const judged of shown.slice(0, MAX_DETAILED)) yield accountDetails(judged, isOpen, now);
+  const rest = shown.length - MAX_DETAILED;
   if (rest > 0) yield markup`<p class="more">and ${counted(rest, 'account')} more: find one by its name.</p>`;
 }
 
@@ -56,7 +56,7 @@ function accountDetails(judged: ReturnType<typeof judgeAccount>, isOpen: boolean
   const labels = Object.entries(account.labels).map(([name, value]) => markup`${isolate(name)}=${isolate(value)}`);
   const number = accountId === undefined ? undefined : `, account ${accountId}`;
   const daysLeft = ((endOfLife ?? now) - now) / 86_400;
-  const ending = daysLeft < 0 ? 'notice bad' : daysLeft < NEAR_END ? 'notice warn' : 'soft';
+  const ending = daysLeft < 0 ? 'notice bad' : daysLeft < NEAR_END_DAYS ? 'notice warn' : 'soft';
   const content = [
     list('notice warn', warnings),
     endOfLife && markup`<p class="${ending}">The account is read through ${describeEnd(endOfLife, now)}.</p>`,
@@ -73,7 +73,7 @@ function accountDetails(judged: ReturnType<typeof judgeAccount>, isOpen: boolean
   return markup`<section>${fold(summary, content, isOpen || style === 'warn')}</section>`;
 }
 
-/** Returns `all fresh`, or `12 fresh, 3 due with the next scrape, 1 missing`, or `nothing`. */
+/** Returns `all fresh`, `12 fresh, 3 due with the next scrape, 1 missing`, or `nothing`. */
 function describeStates({ fresh, stale, missing }: GroupStatus['tasks'], passedBy = 0): string {
   const late = Math.min(stale, passedBy);
   const counts = Object.entries({ fresh, 'due with the next scrape': stale - late, stale: late, missing });
@@ -92,10 +92,10 @@ function describePlan({ callsPerMinute, budget, slowdown, concurrencyCapacity = 
   return slowdown <= 1 ? calls : `${calls}, more than the ${limit} possible: every group is refreshed less often`;
 }
 
-/** What a table says of a group, a type of entities or a query. */
-type Read = ReturnType<typeof listReads>['Groups' | 'Types of entities' | 'Queries'][number];
+/** A row of a table: a group, a type of entities or a query. */
+type ReadRow = ReturnType<typeof listReads>['Groups' | 'Types of entities' | 'Queries'][number];
 
-/** Returns the rows of each table, by its title. */
+/** Returns the rows of each table, by title. */
 function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAccount) {
   const groupRows = groups.map((each) => {
     const { group, tasks, intervalSeconds, effectiveIntervalSeconds: effective } = each;
@@ -136,8 +136,8 @@ function listReads({ groups, entities, queries, lateByGroup, slowest }: ShownAcc
   return { Groups: groupRows, 'Types of entities': typeRows, Queries: queryRows };
 }
 
-/** Returns a table behind its summary, open if something in it fails; undefined without rows. */
-function readTable(what: string, reads: readonly Read[], isOpen: boolean, now: number): Html | undefined {
+/** Returns a folded table, open if a row fails; undefined without rows. */
+function readTable(what: string, reads: readonly ReadRow[], isOpen: boolean, now: number): Html | undefined {
   if (reads.length === 0) return undefined;
   const failing = reads.filter(({ success }) => success === false).length;
   const rows = reads.map(({ title, success, problem, seconds, lastSuccess, windowEnd, values, notes }) => {

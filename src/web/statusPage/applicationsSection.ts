@@ -6,26 +6,26 @@ import { paintOf } from './style.ts';
 import type { Row } from './trouble.ts';
 
 const PAGE_SIZE = 50;
-/** Entities of a type that are shown beside applications and other types. */
-const FEW = 10;
-/** Accounts that are named beside an application that several list. */
+/** Rows of a type while the page shows all types. */
+const PREVIEW_SIZE = 10;
+/** Limit of account names beside an application that several accounts list. */
 const NAMED = 3;
 
-/** What a reader asks the page at `path` for. */
+/** The query of a request for the page at `path`. */
 export interface Query {
   readonly path: string;
-  /** A part of a name, an account or an id; empty for everything. */
+  /** Part of a name, an account or an id; empty: everything. */
   readonly search: string;
-  /** The type of entities that is shown alone; undefined for applications, with the first entities of each type. */
+  /** The type of entities to show alone; undefined: applications, and the first entities of each type. */
   readonly type: string | undefined;
   /** From 1. */
   readonly page: number;
   readonly refreshes: boolean;
-  /** True if every part is open; otherwise only parts in which something fails. */
+  /** True: all parts are open. False: only parts where something fails. */
   readonly isOpen: boolean;
 }
 
-/** Returns the address of the page for a changed query; leaves out what has its default. */
+/** Returns the address of the page for a changed query, without defaults. */
 export function addressOf(query: Query, change: Partial<Query>): string {
   const { path, search, type = '', page, refreshes, isOpen } = { ...query, ...change };
   const turned = { page: page === 1 ? '' : String(page), refresh: refreshes ? '' : '0', open: isOpen ? '1' : '' };
@@ -33,7 +33,7 @@ export function addressOf(query: Query, change: Partial<Query>): string {
   return words.length === 0 ? path : `${path}?${new URLSearchParams(words).toString()}`;
 }
 
-/** Yields the applications and the entities of other types, in pages; what is in trouble is first. */
+/** Yields a section for applications and for each type of entities, in pages. Rows in trouble come first. */
 export function* monitoredSections({ accounts, rows }: View, query: Query): Generator<Html> {
   const isReading = accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'));
   const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
@@ -41,16 +41,16 @@ export function* monitoredSections({ accounts, rows }: View, query: Query): Gene
   for (const type of query.type === undefined ? all : [query.type]) yield section(type, rows, query);
 }
 
-/** Returns one page of the rows that the query finds, and links to the rest, or the reason why there is nothing. */
+/** Returns one page of the rows that match the query, with links to other pages, or the reason why none match. */
 function section(type: string | undefined, all: readonly Row[], query: Query): Html {
   const rows = all.filter((row) => row.type === type);
   const text = query.search.trim().toLowerCase();
   const isFound = ({ name, id, accounts }: Row) =>
     [name, String(id), ...accounts].some((each) => each.toLowerCase().includes(text));
   const found = text === '' ? rows : rows.filter(isFound);
-  const size = type === query.type ? PAGE_SIZE : FEW;
+  const size = type === query.type ? PAGE_SIZE : PREVIEW_SIZE;
   const pages = Math.max(1, Math.ceil(found.length / size));
-  const page = size === FEW ? 1 : Math.min(Math.max(1, query.page), pages);
+  const page = size === PREVIEW_SIZE ? 1 : Math.min(Math.max(1, query.page), pages);
   const counts = [found.length, rows.length].map(withCommas);
   const none = rows.length > 0 ? `Nothing matches "${query.search}".` : 'None has been read.';
   const title = type ?? 'Applications';
@@ -58,7 +58,7 @@ function section(type: string | undefined, all: readonly Row[], query: Query): H
   const link = (to: number, words: string) =>
     to < 1 || to > pages ? undefined : markup`<a href="${addressOf(query, { page: to })}#${id}">${words}</a> `;
   const rest =
-    size === FEW
+    size === PREVIEW_SIZE
       ? markup`<a href="${addressOf(query, { type, page: 1 })}">All ${counts[0]}</a>`
       : markup`${link(page - 1, 'Previous')}<span>Page ${page} of ${pages}</span> ${link(page + 1, 'Next')}`;
   const shown = found.slice((page - 1) * size, page * size);
@@ -84,10 +84,10 @@ function applicationTable(rows: readonly Row[]): Html {
       apdexThreshold === undefined ? undefined : markup` <small>T ${durationInWords(apdexThreshold)}</small>`;
     return [
       ...nameAndHealth(row),
-      figure(requests, threeDigits, false),
-      figure(errorRatio, percent, isTrouble('errors')),
-      [figure(apdexScore, (score) => score.toFixed(2), isTrouble('apdex')), target],
-      responseTime(row.shown, scale),
+      formatFigure(requests, threeDigits, false),
+      formatFigure(errorRatio, percent, isTrouble('errors')),
+      [formatFigure(apdexScore, (score) => score.toFixed(2), isTrouble('apdex')), target],
+      drawResponseTime(row.shown, scale),
     ];
   });
   return table(rows.some((row) => row.responseTime !== undefined) ? legend : undefined, APPLICATION, cells);
@@ -106,7 +106,7 @@ function entityTable(rows: readonly Row[]): Html {
   return table('Golden metrics, as New Relic defines and names them', columns, cells);
 }
 
-/** Returns the first cells; a sign stands beside each colour of New Relic's that means something, and all else is grey. */
+/** Returns the cells for name and health. Each health colour has a sign; every other state is grey. */
 function nameAndHealth({ type, id, name, accounts, shown, troubles }: Row): readonly Html[] {
   const more = accounts.length > NAMED ? ` and ${accounts.length - NAMED} more` : '';
   const listing = `${accounts.slice(0, NAMED).join(', ')}${more}`;
@@ -119,16 +119,17 @@ function nameAndHealth({ type, id, name, accounts, shown, troubles }: Row): read
   ];
 }
 
-/** Returns a value in words, with a sign and in bold where it is trouble. */
-function figure(value: number | undefined, inWords: (value: number) => string, isTrouble: boolean): HtmlValue {
+/** Formats a value; in bold with a sign if it means trouble. */
+function formatFigure(value: number | undefined, inWords: (value: number) => string, isTrouble: boolean): HtmlValue {
   if (value === undefined) return NONE;
   return isTrouble ? markup`<b class="bad">${CROSS} ${inWords(value)}</b>` : inWords(value);
 }
 
-function responseTime(application: Shown, scale: number): Html {
+function drawResponseTime(application: Shown, scale: number): Html {
   const { responseTime: seconds } = application;
   const parts = listParts(application);
-  if (seconds === undefined && parts.length === 0) return markup`<span class="soft">${whyAbsent(application)}</span>`;
+  if (seconds === undefined && parts.length === 0)
+    return markup`<span class="soft">${explainAbsence(application)}</span>`;
   const named = parts.flatMap((part) => {
     if (part.seconds === 0) return [];
     const swatch = markup`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
@@ -137,17 +138,17 @@ function responseTime(application: Shown, scale: number): Html {
     const value = markup`<b>${durationInWords(part.seconds)}</b>`;
     return [markup`<span title="${part.metric}">${swatch} ${isolate(part.name)} ${value}</span>`];
   });
-  return markup`<b>${seconds === undefined ? undefined : durationInWords(seconds)}</b>${partsBar(parts, seconds, scale)}
+  return markup`<b>${seconds === undefined ? undefined : durationInWords(seconds)}</b>${drawParts(parts, seconds, scale)}
     ${list('parts', named)}`;
 }
 
-function whyAbsent({ reporting, read }: Shown): string {
+function explainAbsence({ reporting, read }: Shown): string {
   if (!reporting) return 'An application that does not report has no metric data.';
   if (read?.state !== 'missing') return 'No web transactions in the window.';
-  return read.problem ?? 'Nothing has been read that may be served now.';
+  return read.problem ?? 'No value is fresh enough to be served.';
 }
 
-/** Returns the seconds at the end of a bar: the longest time, rounded up to 1, 2 or 5 times a power of ten. */
+/** Returns the seconds at the end of a bar: the longest time, rounded up to 1, 2, 5 or 10 times a power of ten. */
 function chooseScale(rows: readonly Row[]): number {
   const lengths = rows.flatMap(({ shown, responseTime = 0 }) => {
     return [responseTime, listParts(shown).reduce((sum, { seconds }) => sum + Math.max(0, seconds), 0)];
@@ -157,8 +158,8 @@ function chooseScale(rows: readonly Row[]): number {
   return power * ([1, 2, 5].find((step) => step * power >= longest) ?? 10);
 }
 
-/** Draws the parts one behind the other; the rest beyond the response time is pale. */
-function partsBar(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
+/** Draws the parts in a row. The range beyond the response time is pale. */
+function drawParts(parts: readonly Part[], seconds: number | undefined, scale: number): Html {
   const rect = (paint: Html, from: number, length: number) => {
     const [x, width] = [from, length].map((each) => ((each * 1000) / scale).toFixed(1));
     return markup`<rect ${paint} x="${x}" width="${width}" height="16" />`;

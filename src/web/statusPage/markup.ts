@@ -1,4 +1,4 @@
-/** Markup that is safe to send: only our own literals, and escaped values. */
+/** Markup that is safe to send: literals of the code, and escaped values. */
 export class Html {
   readonly text: string;
 
@@ -11,7 +11,7 @@ export type HtmlValue = string | number | Html | undefined | readonly HtmlValue[
 
 const ENTITIES = new Map(Object.entries({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }));
 
-/** Puts values into markup, escaped. Markup of this tag stays as it is, lists are joined, undefined is left out. */
+/** Puts escaped values into markup. Keeps {@link Html} as it is, joins lists, and omits undefined. */
 export function markup(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(literals.map((literal, index) => literal + render(values[index])).join(''));
 }
@@ -24,8 +24,8 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Returns a table with the columns of these headings and classes. A row's first cell is its heading; on narrow screens each cell
- * shows the heading of its column.
+ * Returns a table. `columns` maps headings to CSS classes. The first cell of a row is the row's heading. On narrow screens each
+ * cell shows the heading of its column.
  */
 export function table(
   caption: HtmlValue,
@@ -41,40 +41,39 @@ export function table(
   return markup`<table class="stack">${title}<thead><tr>${head}</tr></thead><tbody>${body}</tbody></table>`;
 }
 
-/** Returns undefined without entries. */
+/** Returns a list, or undefined without entries. */
 export function list(style: string, entries: readonly HtmlValue[]): Html | undefined {
   if (entries.length === 0) return undefined;
   return markup`<ul class="${style}">${entries.map((entry) => markup`<li>${entry}</li>`)}</ul>`;
 }
 
-/** Returns terms with their descriptions; leaves out a term whose description is undefined. */
+/** Returns a list of terms and descriptions. Omits a term without a description. */
 export function facts(style: string, rows: readonly (readonly [term: string, description: HtmlValue])[]): Html {
   const present = rows.filter(([, description]) => description !== undefined);
   const pairs = present.map(([term, text]) => markup`<div><dt>${term}</dt><dd>${text}</dd></div>`);
   return markup`<dl class="${style}">${pairs}</dl>`;
 }
 
-/** Returns values with a separator in between. */
 export function join(values: readonly HtmlValue[], separator: HtmlValue): HtmlValue {
   return values.flatMap((value, index) => (index === 0 ? [value] : [separator, value]));
 }
 
-/** Isolates a name, which may be written from right to left. */
+/** Isolates a name, because it may run from right to left. */
 export const isolate = (name: string | number | undefined): Html => markup`<bdi>${name}</bdi>`;
 
-/** Lets a text with paths break after a slash instead of inside a word. */
+/** Allows line breaks after each slash, so that paths do not break inside a word. */
 export function breakable(text: string): HtmlValue {
   return join(text.split(/(?<=\/)/), markup`<wbr />`);
 }
 
-/** Returns a part of the page that is folded behind its summary. */
+/** Folds content behind a summary. */
 export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
   return markup`<details${isOpen ? new Html(' open') : undefined}><summary>${summary}</summary>${content}</details>`;
 }
 
-/** The separator in a line; a constant, because the program must be ASCII, and the build does not escape templates. */
+/** Separator in a line. A constant, because the program must be ASCII, and the build does not escape templates. */
 export const DOT = ' \u00b7 ';
 export const NONE = '\u2013';
-/** Signs beside colours; every font has them. */
+/** Signs beside colours. Every font has these signs. */
 export const TICK = '\u2713';
 export const CROSS = '\u2717';

@@ -8,7 +8,7 @@ import {
   type WebSettings,
 } from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
-import type { pageSender } from '../sending.ts';
+import type { createPageSender } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
 import { timeInWords } from '../../text/wording.ts';
 import { accountSections } from './accountSection.ts';
@@ -27,16 +27,20 @@ const MAX_LENGTH = 200;
 const REFRESH_SECONDS = 30;
 
 /**
- * The pages for people, which make no call to New Relic: the status page (`?q=` searches, `?page=` turns pages, `?type=` shows the
- * entities of a type, `?refresh=0` stops that it refreshes itself, `?open=1` opens all of its parts), the same as JSON, and the
- * running configuration. Pages of different queries share the view of the accounts.
+ * Creates the handlers of the pages for people: the status page, its JSON, and the running configuration. None calls New Relic.
+ * The status page has these parameters: `?q=` searches, `?page=` selects a page, `?type=` selects a type of entities, `?refresh=0`
+ * stops the refresh, `?open=1` opens all parts. Concurrent requests share one view of the accounts.
  */
-export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof pageSender>, scrapes: LastScrapes) {
+export function createStatusPages(
+  deps: WebDependencies,
+  sendPage: ReturnType<typeof createPageSender>,
+  scrapes: LastScrapes,
+) {
   const { settings } = deps;
   const prefix = linkPrefix(settings);
   const views = new SharedWork<View>();
-  const view = ({ gone }: Client) =>
-    views.of('', gone, async (abandoned) => {
+  const collectView = ({ gone }: Client) =>
+    views.share('', gone, async (abandoned) => {
       const { accounts: all, entries, blocks } = await deps.collector().overview({ groups: SHOWN_GROUPS }, abandoned);
       const accounts = await joinAccounts(all, blocks, abandoned);
       const { background, max_age: maxAge } = deps.collection();
@@ -54,17 +58,17 @@ export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof p
 
   return {
     page: async (request, response, client) => {
-      const asked = request.query;
+      const parameters = request.query;
       const query = {
         path: `${prefix}/`,
-        search: (asked.get('q') ?? '').slice(0, MAX_LENGTH),
-        type: asked.get('type')?.slice(0, MAX_LENGTH),
-        page: /^\d{1,6}$/.test(asked.get('page') ?? '') ? Number(asked.get('page')) : 1,
-        refreshes: asked.get('refresh') !== '0',
-        isOpen: asked.get('open') === '1',
+        search: (parameters.get('q') ?? '').slice(0, MAX_LENGTH),
+        type: parameters.get('type')?.slice(0, MAX_LENGTH),
+        page: /^\d{1,6}$/.test(parameters.get('page') ?? '') ? Number(parameters.get('page')) : 1,
+        refreshes: parameters.get('refresh') !== '0',
+        isOpen: parameters.get('open') === '1',
       };
-      const shown = await view(client);
-      // The policy is added to one of the web configuration and does not replace it, because a browser obeys both.
+      const shown = await collectView(client);
+      // Appended, so that a policy of the web configuration stays: browsers obey both.
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
       const key = `page of ${shown.now}: ${JSON.stringify(query)}`;
@@ -73,7 +77,7 @@ export function statusPages(deps: WebDependencies, sendPage: ReturnType<typeof p
       );
     },
     json: async (_request, response, client) => {
-      const shown = await view(client);
+      const shown = await collectView(client);
       await sendPage(response, client, 'application/json; charset=utf-8', `status of ${shown.now}`, () =>
         statusDocument(shown, settings.version),
       );
@@ -136,7 +140,7 @@ function searchForm(query: Query): Html {
 <button type="submit">Find</button> ${search === '' && type === undefined ? undefined : all}</form>`;
 }
 
-/** Draws an icon with the sign and colour of a verdict. */
+/** Draws an icon with the sign and the colour of a verdict. */
 function drawIcon(sign: string, colour: string): string {
   const text = `<text x="8" y="13" font-size="13" font-weight="bold" text-anchor="middle" fill="#fff">${sign}</text>`;
   const image = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#${colour}"/>${text}</svg>`;

@@ -6,18 +6,18 @@ import type { Problem } from './problems.ts';
 import type { ShownAccount } from './shownAccounts.ts';
 import type { View } from './statusDocument.ts';
 
-/** Limits for the problems that stand open at the top and behind a fold, and for the names in one. */
+/** Limits: problems that are open, problems behind the fold, names in one problem. */
 const OPEN = 5;
 const FOLDED = 40;
 const NAMED = 10;
 
-/** Says first what to do about each problem; undefined if there is none. The verdict's own sentence is not repeated. */
+/** Returns a box per problem that says what to do; undefined without problems. Does not repeat the verdict. */
 export function problemSection(view: View, query: Query, docs: string): Html | undefined {
   const { problems } = view;
   if (problems.length === 0) return undefined;
   const boxes = problems.slice(0, OPEN + FOLDED).map((problem) => problemBox(problem, view, query, docs));
   const rest = problems.length - OPEN;
-  const beyond = rest > FOLDED ? markup`<p>The others are in the JSON of this page.</p>` : undefined;
+  const beyond = rest > FOLDED ? markup`<p>The JSON of this page lists the rest.</p>` : undefined;
   const folded = rest > 0 ? fold(counted(rest, 'more problem'), [boxes.slice(OPEN), beyond], query.isOpen) : undefined;
   return markup`<div role="alert">${boxes.slice(0, OPEN)} ${folded}</div>`;
 }
@@ -42,7 +42,7 @@ function problemBox(problem: Problem, { verdict, now }: View, query: Query, docs
   return markup`<div class="notice ${kind === 'pause' ? 'warn' : 'bad'}">${title}${rows}${details}</div>`;
 }
 
-/** Returns the first names and the number of the others; undefined without any. */
+/** Returns the first names and the number of further names; undefined without any. */
 function nameFirst<T>(named: readonly T[], write: (each: T) => HtmlValue): HtmlValue {
   if (named.length === 0) return undefined;
   const more = named.length - NAMED;

@@ -5,46 +5,46 @@ import { counted, durationInWords, timeInWords, withCommas } from '../../text/wo
 import { isServing, isUnread, type ShownAccount } from './shownAccounts.ts';
 import type { Row } from './trouble.ts';
 
-/** What problems and the verdict follow from. Times are in seconds. */
+/** Input for the problems and the verdict. Times are in seconds. */
 export interface Situation {
   readonly accounts: readonly ShownAccount[];
   /** The entries with `account_ids`. */
   readonly entries: readonly EntryStatus[];
-  /** Applications and entities, what is in trouble first. */
+  /** Applications and entities, rows in trouble first. */
   readonly rows: readonly Row[];
   readonly reloadFailure: ReloadFailure | undefined;
   readonly now: number;
-  /** Since the newest scrape; undefined before the first. */
+  /** Seconds since the newest scrape; undefined before the first scrape. */
   readonly silence: number | undefined;
   readonly background: boolean;
   readonly maxAge: number;
-  /** The path as clients must request it. */
+  /** Telemetry path, as clients request it. */
   readonly scraped: string;
 }
 
-/** Something that an operator has to do something about. Times are Unix seconds. */
+/** A problem for an operator. Times are Unix seconds. */
 export interface Problem {
-  /** A pause is no failure: New Relic asked for it. */
+  /** A pause is not a failure: New Relic limits the rate. */
   readonly kind: 'unread' | 'list' | 'reads' | 'reload' | 'pause';
   readonly headline: string;
   readonly remedy: string | undefined;
   readonly since?: number | undefined;
-  /** What is served meanwhile. */
+  /** The values that are served meanwhile. */
   readonly served?: string;
-  /** The messages as they came. */
+  /** The original messages. */
   readonly raw?: readonly string[];
   readonly accounts?: readonly ShownAccount[];
-  /** What fails, for `reads`: the task with the most failed attempts first. */
+  /** For `reads`: the failing tasks, the most failed attempts first. */
   readonly tasks?: readonly TaskStatus[];
 }
 
-/** Longest name in a sentence, in characters, and the number of names. */
+/** Limits of names in a sentence: characters of a name, number of names. */
 const MAX_NAME = 60;
 const NAMED = 3;
 const SHOWN_FAULTS = 5;
 const LAST_VALUES = 'The last good values';
 
-/** Sentences about the failures of something, by their reason. */
+/** Writes a headline for failures, by their reason. */
 const SENTENCES: Readonly<Record<FailureGroup['reason'], (subject: string) => string>> = {
   auth: (subject) => `New Relic refuses the key of ${subject}`,
   forbidden: (subject) => `New Relic does not let the key read ${subject}`,
@@ -52,30 +52,30 @@ const SENTENCES: Readonly<Record<FailureGroup['reason'], (subject: string) => st
   rate_limited: (subject) => `New Relic limits the calls of ${subject}`,
   timeout: (subject) => `New Relic does not answer in time for ${subject}`,
   network: (subject) => `New Relic cannot be reached for ${subject}`,
-  server: (subject) => `New Relic itself fails for ${subject}`,
-  redirect: (subject) => `The address of New Relic redirects elsewhere for ${subject}`,
-  invalid_response: (subject) => `New Relic sends nothing readable for ${subject}`,
-  too_large: (subject) => `New Relic sends too much for ${subject}`,
+  server: (subject) => `New Relic fails with a server error for ${subject}`,
+  redirect: (subject) => `New Relic redirects the calls for ${subject}`,
+  invalid_response: (subject) => `New Relic sends an unreadable response for ${subject}`,
+  too_large: (subject) => `New Relic sends too large a response for ${subject}`,
   other: (subject) => `New Relic rejects the calls of ${subject}`,
 };
 
-/** Returns all problems, in the order of their weight: accounts that cannot be read first. */
+/** Returns all problems, the gravest first. */
 export function findProblems({ accounts, entries, reloadFailure, now }: Situation): readonly Problem[] {
   const paused = accounts.filter(({ budget }) => budget.pausedUntil !== undefined);
   return [
-    ...unreadAccounts(accounts, now),
-    ...entries.filter((entry) => !isToldOfAccounts(entry, accounts)).flatMap(listProblem),
-    ...accounts.flatMap(failingReads).sort((a, b) => b.tasks.length - a.tasks.length),
-    ...(reloadFailure === undefined ? [] : [reloadProblem(reloadFailure)]),
-    ...(paused.length === 0 ? [] : [pauseProblem(paused, now)]),
+    ...describeUnread(accounts, now),
+    ...entries.filter((entry) => !isReportedByAccounts(entry, accounts)).flatMap(describeListFailure),
+    ...accounts.flatMap(describeFailingReads).sort((a, b) => b.tasks.length - a.tasks.length),
+    ...(reloadFailure === undefined ? [] : [describeReloadFailure(reloadFailure)]),
+    ...(paused.length === 0 ? [] : [describePause(paused, now)]),
   ];
 }
 
-/** Only a key is refused without an attempt of the account itself. */
+/** Without an outage, the account is unread because its entry's key is refused. */
 const reasonOfAccount = ({ outage }: ShownAccount) => outage?.reason ?? 'auth';
 
-/** Returns a problem for each reason why accounts cannot be read. */
-function unreadAccounts(all: readonly ShownAccount[], now: number): readonly Problem[] {
+/** Returns one problem for each reason why accounts cannot be read. */
+function describeUnread(all: readonly ShownAccount[], now: number): readonly Problem[] {
   const alike = new Map<FailureGroup['reason'], ShownAccount[]>();
   for (const account of all.filter(isUnread)) {
     const reason = reasonOfAccount(account);
@@ -92,33 +92,33 @@ function unreadAccounts(all: readonly ShownAccount[], now: number): readonly Pro
       headline: `${SENTENCES[reason](nameAccounts(accounts))}: ${news}`,
       remedy: remedyFor(reason),
       since: Number.isFinite(since) ? since : undefined,
-      served: until > now ? `${LAST_VALUES}, until ${timesInWords(until, now)}` : last,
+      served: until > now ? `${LAST_VALUES}, until ${describeEnd(until, now)}` : last,
       raw: [...new Set(accounts.map(({ outage, refused }) => outage?.problem ?? refused ?? ''))],
       accounts,
     };
   });
 }
 
-/** True while the refused key of an entry is the problem of its accounts already. */
-function isToldOfAccounts({ entry, refused }: EntryStatus, accounts: readonly ShownAccount[]): boolean {
+/** True if accounts of the entry already report its refused key. */
+function isReportedByAccounts({ entry, refused }: EntryStatus, accounts: readonly ShownAccount[]): boolean {
   return refused !== undefined && accounts.some((account) => account.entry === entry && account.refused === refused);
 }
 
-function listProblem({ entry, problem, reason = 'other', remedy, since }: EntryStatus): readonly Problem[] {
+function describeListFailure({ entry, problem, reason = 'other', remedy, since }: EntryStatus): readonly Problem[] {
   if (problem === undefined) return [];
   const headline = SENTENCES[reason](`${shorten(entry)}, the list of its accounts`);
   return [{ kind: 'list', headline, remedy, since, served: 'Its accounts stay as they were', raw: [problem] }];
 }
 
-/** Reasons that stop every read of an account alike: one problem, whichever reads it was found with. */
-const OF_ACCOUNT = new Set<FailureGroup['reason']>(['auth', 'network', 'redirect', 'server', 'timeout']);
+/** Reasons that stop all reads of an account, and so make one problem. */
+const WHOLE_ACCOUNT = new Set<FailureGroup['reason']>(['auth', 'network', 'redirect', 'server', 'timeout']);
 
-/** Returns the problems of an account beside the one why it cannot be read as a whole. */
-function failingReads(account: ShownAccount) {
+/** Returns the problems of an account, except the reason why it cannot be read as a whole. */
+function describeFailingReads(account: ShownAccount) {
   const { failures, outage, name } = account;
-  const reasonOfAll = isUnread(account) ? reasonOfAccount(account) : undefined;
+  const accountReason = isUnread(account) ? reasonOfAccount(account) : undefined;
   const further = failures.filter(({ reason, problem }) =>
-    reason === reasonOfAll ? !OF_ACCOUNT.has(reason) && problem !== outage?.problem : true,
+    reason === accountReason ? !WHOLE_ACCOUNT.has(reason) && problem !== outage?.problem : true,
   );
   const alike = further.map((failure) => (failure.reason === 'auth' ? 'auth' : failure));
   return [...new Set(alike)].map((key) => {
@@ -132,7 +132,7 @@ function failingReads(account: ShownAccount) {
       headline: SENTENCES[reason](`${subject} (${shorten(name)})`),
       remedy: remedyFor(reason),
       since: Math.min(...together.map(({ since }) => since)),
-      served: servedInWords(tasks),
+      served: describeServed(tasks),
       raw: [...new Set(together.map(({ problem }) => problem))],
       accounts: [account],
       tasks,
@@ -148,7 +148,7 @@ function nameReads(group: string, tasks: readonly TaskStatus[]): string {
   return `${group}${name === undefined ? '' : ` of ${shorten(name)}`}${more}`;
 }
 
-function servedInWords(tasks: readonly TaskStatus[]): string {
+function describeServed(tasks: readonly TaskStatus[]): string {
   const missing = tasks.filter(({ state }) => state === 'missing').length;
   if (missing === 0) return LAST_VALUES;
   const served = tasks.length - missing;
@@ -157,21 +157,21 @@ function servedInWords(tasks: readonly TaskStatus[]): string {
     : `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
 }
 
-function reloadProblem({ at: since, diagnostics }: ReloadFailure): Problem {
+function describeReloadFailure({ failedAt: since, diagnostics }: ReloadFailure): Problem {
   const rest = diagnostics.length - SHOWN_FAULTS;
   const raw = [...diagnostics.slice(0, SHOWN_FAULTS), ...(rest > 0 ? [`and ${counted(rest, 'more fault')}`] : [])];
-  const headline = 'The last reload failed: the configuration from before it stays in force';
+  const headline = 'The last reload failed: the previous configuration stays in force';
   const remedy = 'correct the file, try it with the command "check", and reload';
   return { kind: 'reload', headline, remedy, since, raw };
 }
 
-function pauseProblem(accounts: readonly ShownAccount[], now: number): Problem {
+function describePause(accounts: readonly ShownAccount[], now: number): Problem {
   const until = Math.max(...accounts.map(({ budget }) => budget.pausedUntil ?? now));
-  const headline = `New Relic asked us to stop calling: ${nameAccounts(accounts)} paused until ${timesInWords(until, now)}`;
+  const headline = `Rate limited by New Relic: calls of ${nameAccounts(accounts)} pause until ${describeEnd(until, now)}`;
   return { kind: 'pause', headline, remedy: remedyFor('rate_limited'), served: LAST_VALUES, accounts };
 }
 
-const timesInWords = (until: number, now: number) =>
+const describeEnd = (until: number, now: number) =>
   `${timeInWords(until)}, ${durationInWords(Math.ceil(until - now))} from now`;
 
 /** Returns `production`, `a, b and c`, or `6 accounts (a, b, c and 3 more)`. */
@@ -187,7 +187,7 @@ function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((name) => name !== '').join(' and ');
 }
 
-/** Returns a name of bounded length. */
+/** Cuts a long name. */
 export function shorten(name: string): string {
   const characters = Array.from(name.slice(0, 2 * MAX_NAME));
   return characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME - 1).join('')}\u2026` : name;

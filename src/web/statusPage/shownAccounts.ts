@@ -5,22 +5,22 @@ import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
 import { NO_SAMPLES, type Block, type PackedSamples } from '../../metrics/writeSamples.ts';
 import { FIRST_OF, type Group } from '../../reads/reads.ts';
 
-/** An account with the values that it serves, and sums of its tasks. */
+/** An account with its served values, and sums over its tasks. */
 export interface ShownAccount extends Omit<AccountStatus, 'applications'> {
   readonly applications: readonly Shown[] | undefined;
-  /** The entities of other types, in the order of their types and names. */
+  /** Entities of other types, sorted by type and name. */
   readonly monitored: readonly Shown[];
   readonly failures: readonly FailureGroup[];
-  /** The number of tasks whose last attempt failed; at least 1 where the account cannot be read. */
+  /** Tasks whose last attempt failed; at least 1 if the account cannot be read. */
   readonly failing: number;
   readonly states: GroupStatus['tasks'];
-  /** The stale tasks of each group that a scrape has passed by. */
+  /** Stale tasks that a scrape did not refresh, by group. */
   readonly lateByGroup: ReadonlyMap<Group, number>;
-  /** The read of each group whose last attempt took longest. */
+  /** The task with the longest last attempt, by group. */
   readonly slowest: ReadonlyMap<Group, TaskStatus>;
 }
 
-/** What the lists say of an application, or of an entity of another type. */
+/** An application, or an entity of another type, from the lists. */
 interface Listed extends Omit<ApplicationView, 'id'> {
   /** The number of an application, the GUID of an entity. */
   readonly id: number | string;
@@ -30,22 +30,22 @@ interface Listed extends Omit<ApplicationView, 'id'> {
 
 type Figure = 'requests' | 'errorRatio' | 'apdexScore' | 'apdexRequests' | 'apdexThreshold' | 'responseTime';
 
-/** What is served of one, in base units, requests per second; values of the window take the place of rolling ones. */
+/** Served values of an application or an entity, in base units; requests per second. Window values replace rolling values. */
 interface Served extends Partial<Record<Figure, number>> {
   health?: string | undefined;
-  /** For {@link listParts} the metric data of an application, for {@link listGoldenMetrics} those of an entity. */
+  /** Metric data of an application for {@link listParts}, golden metrics of an entity for {@link listGoldenMetrics}. */
   readonly window?: PackedSamples;
 }
 
 export interface Shown extends Listed, Served {
-  /** The read of the metric data of an application; undefined where there is none. */
+  /** The task for the metric data of an application; undefined without such a task. */
   readonly read: TaskStatus | undefined;
 }
 
 /** A part of a response time; `metric` is the name of its family. */
 export type Part = ReturnType<typeof listParts>[number];
 
-/** The families of the figures; those of one figure in one block are added up. */
+/** Figures by family. Families of the same figure in one block are added up. */
 const FIGURES: ReadonlyMap<string, Figure> = new Map([
   ['newrelic_application_rolling_requests_per_second', 'requests'],
   ['newrelic_application_rolling_error_ratio', 'errorRatio'],
@@ -69,7 +69,7 @@ const PARTS = new Map([
   ['newrelic_application_total_time_seconds', { kind: 'total', name: 'Application code' }],
 ]);
 
-/** Joins the accounts with the values that the blocks have of them; lets other work run in between. */
+/** Joins the accounts with their values in the blocks. Yields to other work in between. */
 export async function joinAccounts(accounts: readonly AccountStatus[], blocks: readonly Block[], signal: AbortSignal) {
   const served = new Map<string, Served>();
   const entities = new Map<string, Listed[]>();
@@ -126,17 +126,17 @@ async function sumTasks(tasks: readonly TaskStatus[], signal: AbortSignal) {
   return { reads, states, lateByGroup, slowest };
 }
 
-/** True for an account that cannot be read as a whole. */
+/** True if an account cannot be read as a whole. */
 export function isUnread({ refused, outage }: Pick<AccountStatus, 'refused' | 'outage'>): boolean {
   return refused !== undefined || outage !== undefined;
 }
 
-/** True if values of an account are served: lists of names are none. */
+/** True if an account serves values. Names of metrics are not values. */
 export function isServing({ tasks }: ShownAccount): boolean {
   return tasks.some(({ state, group }) => state !== 'missing' && FIRST_OF[group].gives !== 'names');
 }
 
-/** Reads samples; the only place of the page that knows how they are kept. */
+/** Unpacks samples. No other code of the page knows their storage format. */
 function listSamples({ columns, values } = NO_SAMPLES) {
   return columns.map(({ family, labels }, index) => ({ family, labels, value: values[index] ?? NaN }));
 }
@@ -151,7 +151,7 @@ function readFigures(samples: PackedSamples): Served {
   return figures;
 }
 
-/** Returns the parts of an application's response time: queueing, components by name, the application's own code. */
+/** Returns the parts of an application's response time: queueing, components by name, application code. */
 export function listParts({ window }: Served) {
   const parts = listSamples(window).flatMap(({ family, labels, value: seconds }) => {
     const part = PARTS.get(family.name);
@@ -161,7 +161,7 @@ export function listParts({ window }: Served) {
   return parts.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind) || (a.name < b.name ? -1 : 1));
 }
 
-/** Returns the golden metrics of an entity, a sample each; title and unit are New Relic's. */
+/** Returns the golden metrics of an entity, with New Relic's titles and units. */
 export function listGoldenMetrics({ window }: Served) {
   return listSamples(window).map(({ family, labels: { percentile }, value }) => ({
     metric: family.name,

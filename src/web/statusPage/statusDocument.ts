@@ -6,7 +6,7 @@ import type { Verdict } from './verdict.ts';
 
 const TASK = 'group applicationId application hostId host entityType entityGuid entity query state failures reason';
 
-/** What the pages show. */
+/** The data of the status page and its JSON. */
 export interface View extends Situation {
   readonly problems: readonly Problem[];
   readonly verdict: Verdict;
@@ -15,8 +15,8 @@ export interface View extends Situation {
 }
 
 /**
- * The parts of the document of `/api/status`: snake case, Unix seconds. An unknown value is null, so every key is present. Parts
- * are small, so that other work gets a turn in between: an account may have 100,000 tasks.
+ * Yields the JSON of `/api/status`: keys in snake case, times in Unix seconds, null for an unknown value. Parts are small, so that
+ * other work runs in between: an account may have 100,000 tasks.
  */
 export function* statusDocument(view: View, version: string): Generator<string> {
   const { accounts, entries, verdict, lastScrapes, reloadFailure, now } = view;
@@ -25,7 +25,7 @@ export function* statusDocument(view: View, version: string): Generator<string> 
     now,
     ...pick(verdict, 'verdict text=verdictText'),
     last_scrapes: lastScrapes,
-    reload_failure: reloadFailure === undefined ? null : pick(reloadFailure, 'at diagnostics=faults'),
+    reload_failure: reloadFailure === undefined ? null : pick(reloadFailure, 'failedAt=at diagnostics=faults'),
   };
   yield `${JSON.stringify(head).slice(0, -1)},"account_lists":`;
   yield* list(entries, function* (entry) {
@@ -48,15 +48,15 @@ export function* statusDocument(view: View, version: string): Generator<string> 
   yield '}';
 }
 
-function* list<T>(elements: readonly T[], partsOf: (element: T) => Iterable<string>): Generator<string> {
+function* list<T>(elements: readonly T[], render: (element: T) => Iterable<string>): Generator<string> {
   for (const [position, element] of elements.entries()) {
     yield position === 0 ? '[' : ',';
-    yield* partsOf(element);
+    yield* render(element);
   }
   yield elements.length === 0 ? '[]' : ']';
 }
 
-/** Fields and the keys for them, by the text that names them. */
+/** Cache of parsed texts for `pick`: fields and their keys. */
 const PARSED = new Map<string, readonly (readonly [field: string, key: string])[]>();
 
 /** The fields that a text names, as a type. */
@@ -66,7 +66,7 @@ type Fields<Text extends string> = Text extends `${infer First} ${infer Rest}`
     ? Field
     : Text;
 
-/** Picks fields; a key is the field or what follows `=`, in snake case. What is not known is null. */
+/** Picks fields. `field=name` renames a field. Keys are in snake case, and an undefined value is null. */
 function pick<T extends object, Names extends string>(
   source: T,
   ...texts: readonly (Fields<Names> extends keyof T ? Names : never)[]

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { markup, Html } from './markup.ts';
 import type { Part } from './shownAccounts.ts';
 
-/** Components whose hues differ well from one another, and these hues. */
+/** Frequent components, and a clearly different hue for each. */
 const KNOWN = [
   ...['Database', 'Datastore/MySQL', 'External', 'Datastore/Postgres', 'Datastore/Redis', 'Datastore/MongoDB'],
   ...['Memcache', 'ActiveRecord', 'Datastore/Memcached', 'Datastore/Elasticsearch', 'Datastore/JDBC'],
 ];
 const HUES = [36, 173, 313, 78, 51, 250, 18, 197, 353, 142, 285];
 
-/** The attribute that gives a part of a response time its colour: the same name has the same one everywhere. */
+/** Returns the attribute with the colour of a part. A component has the same colour everywhere. */
 export function paintOf({ kind, name }: Pick<Part, 'kind' | 'name'>): Html {
   if (kind !== 'component') return markup`class="${kind}"`;
   let hash = 0;

@@ -2,7 +2,7 @@ import { inSlices } from '../../eventLoop/turns.ts';
 import { percent } from '../../text/wording.ts';
 import type { Shown, ShownAccount } from './shownAccounts.ts';
 
-/** The limits of the shipped alerts: below the second and the last of them there is too little traffic to judge. */
+/** Limits of the shipped alerts. Below MIN_ERRORS_PER_SECOND and MIN_APDEX_REQUESTS, traffic is too low to judge. */
 const MAX_ERROR_RATIO = 0.05;
 const MIN_ERRORS_PER_SECOND = 0.02;
 const MIN_APDEX_SCORE = 0.7;
@@ -10,7 +10,7 @@ const MIN_APDEX_REQUESTS = 100;
 
 const NO_TROUBLE = 9;
 
-/** Returns what is wrong with an application or an entity, the gravest first; its rank is 0. */
+/** Returns the troubles of an application or an entity, the gravest first. A lower rank is graver. */
 export function findTroubles({ health, errorRatio = 0, requests = 0, apdexScore = 1, apdexRequests = 0 }: Shown) {
   const isErring = errorRatio > MAX_ERROR_RATIO && errorRatio * requests > MIN_ERRORS_PER_SECOND;
   const isSlow = apdexScore < MIN_APDEX_SCORE && apdexRequests >= MIN_APDEX_REQUESTS;
@@ -26,7 +26,7 @@ export function findTroubles({ health, errorRatio = 0, requests = 0, apdexScore 
 /** An application, or an entity of another type. */
 export type Row = ReturnType<typeof toRow>;
 
-/** @param accounts the names of the accounts that list it */
+/** @param accounts names of the accounts that list the application or entity */
 function toRow(shown: Shown, accounts: readonly string[]) {
   const { type, id, name, responseTime } = shown;
   const troubles = findTroubles(shown);
@@ -34,9 +34,9 @@ function toRow(shown: Shown, accounts: readonly string[]) {
 }
 
 /**
- * Returns what is in trouble first, then applications, the slowest first and those without a response time last, then entities in
- * the order of the accounts. An id of New Relic's is unique, so an application that several accounts list is one, with the values
- * of the first that serves a response time, or of the first. Lets other work run in between.
+ * Returns rows in trouble first, then applications, the slowest first, then entities in the order of the accounts. Applications
+ * without a response time come last among applications. Merges an application that several accounts list, because New Relic's ids
+ * are unique. The merged row has the values of the first account that serves a response time. Yields to other work in between.
  */
 export async function listRows(accounts: readonly ShownAccount[], signal: AbortSignal): Promise<readonly Row[]> {
   const byId = new Map<Shown['id'], Row>();
@@ -50,7 +50,7 @@ export async function listRows(accounts: readonly ShownAccount[], signal: AbortS
     await inSlices(applications ?? [], merge, signal);
     await inSlices(monitored, (shown) => entities.push(toRow(shown, [name])), signal);
   }
-  // Rows are objects of one shape: comparing what is shown itself would hold the event loop five times as long.
+  // Rows are objects of one shape. Sorting the shown values directly would block the event loop five times as long.
   const byName = (a: string, b: string) => (a < b ? -1 : Number(a > b));
   const applications = [...byId.values()].sort((a, b) => {
     return (b.responseTime ?? -1) - (a.responseTime ?? -1) || byName(a.name, b.name) || Number(a.id) - Number(b.id);

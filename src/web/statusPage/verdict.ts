@@ -5,10 +5,10 @@ import type { Row } from './trouble.ts';
 
 type Name = 'nothing_read' | 'not_scraped' | 'failing' | 'trouble' | 'incomplete' | 'well';
 
-/** `count`: the reads that fail, what is in trouble, or the reads without a value, or 0. */
-export type Verdict = ReturnType<typeof is>;
+/** `count` is the number of failing reads, rows in trouble, or reads without a value; else 0. */
+export type Verdict = ReturnType<typeof createVerdict>;
 
-function is(verdict: Name, style: 'bad' | 'warn' | 'good', text: string, count = 0) {
+function createVerdict(verdict: Name, style: 'bad' | 'warn' | 'good', text: string, count = 0) {
   return { verdict, style, text, count };
 }
 
@@ -18,18 +18,18 @@ const NAMED = 5;
 export function judge(situation: Situation, problems: readonly Problem[]): Verdict {
   const { accounts, entries, rows, now, silence, background, maxAge, scraped } = situation;
   if (!background && silence === undefined) {
-    return is('nothing_read', 'warn', `Nothing read yet: the exporter reads when ${scraped} is scraped`);
+    return createVerdict('nothing_read', 'warn', `Nothing read yet: the exporter reads when ${scraped} is scraped`);
   }
   const groups = accounts.flatMap((account) => account.groups);
   const failingLists = entries.filter(({ problem }) => problem !== undefined).length;
   if (failingLists === 0 && groups.every(({ success }) => success === undefined)) {
-    return is('nothing_read', 'warn', 'Nothing read yet: the first reads are under way');
+    return createVerdict('nothing_read', 'warn', 'Nothing read yet: the first reads are under way');
   }
-  // By then values are too old to be served.
+  // Seconds without a scrape after which all values are too old to be served.
   const longest = maxAge + 2 * Math.min(...groups.map(({ effectiveIntervalSeconds }) => effectiveIntervalSeconds));
   if (!background && silence !== undefined && silence > longest) {
     const served = accounts.some(isServing) ? 'values are going stale' : 'nothing is served now';
-    return is('not_scraped', 'bad', `Last scrape ${ago(0, silence)}: ${served}`);
+    return createVerdict('not_scraped', 'bad', `Last scrape ${ago(0, silence)}: ${served}`);
   }
   const trouble = describeTrouble(rows);
   const failures = problems.filter(({ kind }) => kind !== 'pause');
@@ -41,26 +41,26 @@ export function judge(situation: Situation, problems: readonly Problem[]): Verdi
     const headline = first.kind === 'reads' ? `${fail}: ${first.headline}` : first.headline;
     const others = failures.length > 1 && counted(failures.length - 1, 'more problem');
     const text = [headline, others, trouble && `${trouble.what} in trouble`];
-    return is('failing', 'bad', text.filter(Boolean).join('; '), Math.max(1, failing));
+    return createVerdict('failing', 'bad', text.filter(Boolean).join('; '), Math.max(1, failing));
   }
   if (trouble !== undefined) {
-    return is('trouble', trouble.style, `${trouble.what} in trouble: ${trouble.names}`, trouble.count);
+    return createVerdict('trouble', trouble.style, `${trouble.what} in trouble: ${trouble.names}`, trouble.count);
   }
   const requested = groups.reduce((sum, { tasks }) => sum + tasks.fresh + tasks.stale + tasks.missing, 0);
   const missing = groups.reduce((sum, { tasks }) => sum + tasks.missing, 0);
   if (missing > 0) {
     const text = `No read fails, but ${withCommas(missing)} of ${counted(requested, 'read')} ${missing === 1 ? 'has' : 'have'} no value that may be served`;
-    return is('incomplete', 'warn', text, missing);
+    return createVerdict('incomplete', 'warn', text, missing);
   }
   const newest = Math.max(...groups.map(({ lastSuccess = -Infinity }) => lastSuccess));
   const warnings = [...accounts, ...entries].reduce((sum, each) => sum + each.warnings.length, 0);
   const watched = countRows(rows);
   const age = Number.isFinite(newest) && ago(newest, now);
   const text = ['All read', age, watched && `no trouble in ${watched}`, warnings > 0 && counted(warnings, 'warning')];
-  return is('well', 'good', text.filter(Boolean).join(', '));
+  return createVerdict('well', 'good', text.filter(Boolean).join(', '));
 }
 
-/** Names the gravest troubles of applications and entities; undefined without any. */
+/** Names the applications and entities with the gravest troubles; undefined without any. */
 function describeTrouble(rows: readonly Row[]) {
   const troubled = rows.filter(({ troubles }) => troubles.length > 0);
   const [gravest] = troubled;
@@ -74,7 +74,7 @@ function describeTrouble(rows: readonly Row[]) {
   return { what, names, count: troubled.length, style: gravest.troubles[0]?.style ?? 'bad' };
 }
 
-/** Returns `2 applications and 1 entity`, without a number that is 0. */
+/** Returns `2 applications and 1 entity`. Omits a number that is 0. */
 function countRows(rows: readonly Row[]): string {
   const applications = rows.filter(({ type }) => type === undefined).length;
   const entities = rows.length - applications;

@@ -4,7 +4,7 @@ import type { Dialect } from '../../config/yaml/readYaml.ts';
 const INTEGER = /^[-+]?(?:0x[0-9a-f_]+|0b[01_]+|0o?[0-7_]*|[1-9][0-9_]*)$/i;
 const FLOAT = /^[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:e[-+]?[0-9]+)?$/i;
 
-/** Reads a whole number as Go's strconv.ParseInt does with base 0: a leading 0 means octal. */
+/** Parses a whole number as Go's strconv.ParseInt with base 0: a leading 0 means octal. */
 function parseInteger(text: string): number {
   const digits = text.replaceAll('_', '').replace(/^[-+]/, '');
   const value = Number(/^0[0-7]+$/.test(digits) ? `0o${digits}` : digits);
@@ -29,8 +29,8 @@ const TAGS: readonly ScalarTag[] = [
 ];
 
 /**
- * YAML as Go's package yaml.v2 reads it, with which the exporter toolkit reads its file: the types of YAML 1.1, merge keys,
- * and the text of any plain value where text is expected.
+ * The YAML dialect of the exporter toolkit, which uses Go's package yaml.v2: the types of YAML 1.1, merge keys, and any plain value
+ * as text where text is expected.
  */
 export const GO_YAML: Dialect = { version: '1.1', tags: TAGS };
 
@@ -46,7 +46,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600e9,
 };
 
-/** Milliseconds of a duration in Go's form, such as `1m30s` or `0.5s`; undefined for another text. */
+/** Parses a duration of Go, such as `1m30s` or `0.5s`, into milliseconds. Returns undefined for any other text. */
 export function parseGoDuration(text: string): number | undefined {
   if (/^[-+]?0$/.test(text)) return 0;
   const [, sign, amounts = ''] =

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 
-/** What is wrong with a certificate or its key, as the end of a sentence. */
+/** A problem of a certificate or its key. The message completes a sentence. */
 interface PairProblem {
   readonly name: 'cert' | 'key';
   readonly message: string;
@@ -9,7 +9,7 @@ interface PairProblem {
 const JOINED = /-----[^\S\n]*-----BEGIN /;
 const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 
-/** Why certificates and a private key, both PEM, cannot serve together; undefined when they can. Never quotes either of them. */
+/** Finds why PEM certificates and a private key do not fit together; undefined if they do. Never quotes their text. */
 export function findPairProblem(cert: string, key: string): PairProblem | undefined {
   for (const [name, text] of [
     ['cert', cert],

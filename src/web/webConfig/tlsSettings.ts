@@ -6,10 +6,10 @@ import { readFile } from '../../config/files.ts';
 import { findPairProblem } from './keyPair.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
-/** The settings of a TLS server; `context` can be swapped while it runs. */
+/** Settings of a TLS server. A running server can change its `context`. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
-  /** Undefined without the key in the file: new clients need no certificate, but a reload that takes the key away changes nothing. */
+  /** Undefined if the file does not have the key: clients need no certificate. A reload that removes the key is ignored. */
   readonly clientAuth: TlsSection['client_auth_type'];
   /** Undefined: any subject alternative name is accepted. */
   readonly allowedSans: readonly string[] | undefined;
@@ -21,42 +21,42 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
 
 const SECTION = 'tls_server_config';
 
-function at(key: keyof TlsSection, message: string): Issue {
+function createIssue(key: keyof TlsSection, message: string): Issue {
   return issue([SECTION, key], message);
 }
 
-/** Reads the files of `tls_server_config`, relative to `folder`, and checks that the parts fit together. */
+/** Reads the files of `tls_server_config`, relative to `folder`, and checks that keys and files fit together. */
 export function readTlsSettings(section: TlsSection, folder: string) {
-  const issues = contradictions(section);
+  const issues = findContradictions(section);
   const files: string[] = [];
   if (!usesTls(section)) return { settings: undefined, issues, files };
   const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
     const file = section[`${name}_file`];
     if (file === undefined) return section[name];
-    if (section[name] !== undefined) issues.push(at(name, `give ${name} or ${name}_file, not both`));
+    if (section[name] !== undefined) issues.push(createIssue(name, `give ${name} or ${name}_file, not both`));
     const path = resolve(folder, file);
     files.push(path);
     const pem = readFile(path);
     if ('bytes' in pem) return pem.bytes.toString('utf8');
-    // A file name that may be a key, written there by mistake, is not repeated.
-    issues.push(at(`${name}_file`, `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}`));
+    // Hides a file name that may be a secret in the wrong place.
+    issues.push(createIssue(`${name}_file`, `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}`));
     return undefined;
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
   if (issues.length > 0) return { settings: undefined, issues, files };
   const authorities = pems.ca === undefined ? undefined : parseAuthorities(Buffer.from(pems.ca));
   if (authorities !== undefined && 'problem' in authorities) {
-    issues.push(at(keyOf(section, 'client_ca'), authorities.problem));
+    issues.push(createIssue(keyOf(section, 'client_ca'), authorities.problem));
   }
   const ca = authorities !== undefined && 'pem' in authorities ? authorities.pem : undefined;
   const { cert = '', key = '' } = pems;
   const unusable = findPairProblem(cert, key);
-  if (unusable !== undefined) issues.push(at(keyOf(section, unusable.name), unusable.message));
-  const context = contextOptions(section, { cert, key, ca });
+  if (unusable !== undefined) issues.push(createIssue(keyOf(section, unusable.name), unusable.message));
+  const context = createContextOptions(section, { cert, key, ca });
   try {
     if (unusable === undefined) createSecureContext(context);
   } catch (error) {
-    issues.push(at(keyOf(section, 'cert'), `certificate and key cannot be used (${errorCode(error)})`));
+    issues.push(createIssue(keyOf(section, 'cert'), `certificate and key cannot be used (${readErrorCode(error)})`));
   }
   const settings = {
     context,
@@ -66,7 +66,7 @@ export function readTlsSettings(section: TlsSection, folder: string) {
   return { settings: issues.length > 0 ? undefined : settings, issues, files };
 }
 
-/** False for a section without certificate, key and rule for clients: the exporter toolkit then serves plain HTTP. */
+/** False without certificate, key and client settings: the exporter toolkit then serves plain HTTP. */
 function usesTls({ cert, key, client_ca, ...section }: TlsSection): boolean {
   const { cert_file, key_file, client_ca_file, client_auth_type } = section;
   return [cert, key, client_ca, cert_file, key_file, client_ca_file, client_auth_type].some(
@@ -74,8 +74,8 @@ function usesTls({ cert, key, client_ca, ...section }: TlsSection): boolean {
   );
 }
 
-/** The contradictions within the section, before any file is read. */
-function contradictions(section: TlsSection): Issue[] {
+/** Finds contradictions within the section, without reading files. */
+function findContradictions(section: TlsSection): Issue[] {
   const issues: Issue[] = [];
   const auth = section.client_auth_type ?? 'NoClientCert';
   for (const name of ['cert', 'key'] as const) {
@@ -85,18 +85,18 @@ function contradictions(section: TlsSection): Issue[] {
   }
   if ((section.client_ca ?? section.client_ca_file) !== undefined && auth === 'NoClientCert') {
     const message = 'has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert';
-    issues.push(at(keyOf(section, 'client_ca'), message));
+    issues.push(createIssue(keyOf(section, 'client_ca'), message));
   }
   const required =
     auth === 'RequireAndVerifyClientCert' || auth === 'RequireAnyClientCert' || auth === 'RequireClientCert';
   if ((section.client_allowed_sans ?? []).length > 0 && !required) {
     const message =
       'needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match';
-    issues.push(at('client_allowed_sans', message));
+    issues.push(createIssue('client_allowed_sans', message));
   }
   const { min, max } = versionsOf(section);
   if (min > max) {
-    issues.push(at('min_version', `is above max_version (${max})`));
+    issues.push(createIssue('min_version', `is above max_version (${max})`));
   }
   return issues;
 }
@@ -105,7 +105,7 @@ function versionsOf({ min_version, max_version }: TlsSection) {
   return { min: min_version ?? 'TLS12', max: max_version ?? 'TLS13' } as const;
 }
 
-function contextOptions(
+function createContextOptions(
   section: TlsSection,
   pems: { cert: string | undefined; key: string | undefined; ca: string | undefined },
 ): SecureContextOptions {
@@ -118,7 +118,7 @@ function contextOptions(
     minVersion: TLS_VERSIONS[versionsOf(section).min],
     maxVersion: TLS_VERSIONS[versionsOf(section).max],
     honorCipherOrder: section.prefer_server_cipher_suites ?? false,
-    // A list with only suites of TLS 1.2 would switch TLS 1.3 off in Node.
+    // Node disables TLS 1.3 if the list has only suites of TLS 1.2.
     ...(suites.length > 0 ? { ciphers: [...TLS13_CIPHER_SUITES, ...suites].join(':') } : {}),
     ...(curves.length > 0 ? { ecdhCurve: curves.join(':') } : {}),
   };
@@ -128,7 +128,7 @@ function keyOf(section: TlsSection, name: 'cert' | 'key' | 'client_ca'): keyof T
   return section[name] === undefined ? `${name}_file` : name;
 }
 
-/** A code such as ERR_OSSL_..., because the messages of OpenSSL do not help an operator, and might quote a key. */
-function errorCode(error: unknown): string {
+/** Returns a code such as ERR_OSSL_... OpenSSL's messages do not help an operator, and may quote a key. */
+function readErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'not readable';
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { validateHeaderValue } from 'node:http';
 import { parseGoDuration } from './goYaml.ts';
 
-/** OpenSSL's names of the cipher suites before TLS 1.3, by Go's names, which the file has. */
+/** OpenSSL names of the cipher suites before TLS 1.3, by the Go names in the file. */
 export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
@@ -20,7 +20,7 @@ export const CIPHER_SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_CBC_SHA: 'AES256-SHA',
 };
 
-/** Accepted among `cipher_suites` because Go lists them, but always on. */
+/** `cipher_suites` may list these, as in Go, but they are always on. */
 export const TLS13_CIPHER_SUITES = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -34,7 +34,7 @@ export const CURVES: Readonly<Record<string, string>> = {
   X25519: 'X25519',
 };
 
-/** Node's names of the TLS versions, by the names of the file, whose alphabetical order is that of age. */
+/** Node's TLS versions, by the names in the file. Alphabetical order of the names is order of age. */
 export const TLS_VERSIONS = { TLS10: 'TLSv1', TLS11: 'TLSv1.1', TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 
 const CLIENT_AUTH_TYPES = [
@@ -46,13 +46,13 @@ const CLIENT_AUTH_TYPES = [
   'RequireAndVerifyClientCert',
 ] as const;
 
-/** A hash of any revision, and the end of a block text behind it; Go computes the same for all revisions. */
+/** A bcrypt hash of any revision, with the line end of a YAML block. Go treats all revisions alike. */
 const BCRYPT_HASH = /^\$2[^$]?(\$(?:0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53})\s*$/;
-/** The revisions that the library for passwords knows. */
+/** Revisions that the bcrypt library supports. */
 const KNOWN_REVISION = /^\$2[aby]\$/;
 
-/** A value for which null and an empty text mean that it is not set, as in Go. */
-const settable = <T extends z.ZodType>(schema: T) =>
+/** A value that null or an empty text leaves unset, as in Go. */
+const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === null || value === '' ? undefined : value), schema.optional());
 
 const cipherSuite = z.enum([...Object.keys(CIPHER_SUITES), ...TLS13_CIPHER_SUITES]);
@@ -61,13 +61,13 @@ const curve = z.enum(Object.keys(CURVES));
 const text = z.string().min(1, { error: 'must not be empty' });
 const switchValue = (byDefault: boolean) => z.boolean().nullable().default(byDefault);
 
-/** As Go sends it: line ends become spaces, and the white space around the value goes. */
+/** Replaces line ends by spaces, and trims the value, as Go does. */
 const header = z
   .string()
   .transform((value) => value.replaceAll(/[\r\n]/g, ' ').trim())
   .refine(isHeaderValue, { error: 'has a character that an HTTP header cannot carry' });
 
-const freeHeader = settable(header);
+const freeHeader = optional(header);
 
 function isHeaderValue(value: string): boolean {
   try {
@@ -86,13 +86,13 @@ const duration = z
   .refine((value) => value !== undefined && value >= 0, { error: NO_DURATION });
 
 const tlsSection = z.strictObject({
-  cert: settable(text),
-  key: settable(text),
-  client_ca: settable(text),
-  cert_file: settable(text),
-  key_file: settable(text),
-  client_ca_file: settable(text),
-  client_auth_type: settable(z.enum(CLIENT_AUTH_TYPES)),
+  cert: optional(text),
+  key: optional(text),
+  client_ca: optional(text),
+  cert_file: optional(text),
+  key_file: optional(text),
+  client_ca_file: optional(text),
+  client_auth_type: optional(z.enum(CLIENT_AUTH_TYPES)),
   client_allowed_sans: z.array(text).nullish(),
   min_version: tlsVersion.nullable().default('TLS12'),
   max_version: tlsVersion.nullable().default('TLS13'),
@@ -122,7 +122,7 @@ const passwordHash = z
 
 const rateLimitSection = z.strictObject({
   interval: duration.default(0),
-  // Go cuts the places behind the decimal point.
+  // Go truncates decimals.
   burst: z
     .number()
     .min(0)
@@ -132,7 +132,7 @@ const rateLimitSection = z.strictObject({
     .transform((count) => Math.trunc(count ?? 0)),
 });
 
-/** The keys of the file, exactly those of the exporter toolkit. An unknown one is an error. */
+/** The keys of the exporter toolkit. An unknown key is an error. */
 export const webConfigSchema = z
   .strictObject({
     tls_server_config: tlsSection.nullish(),
@@ -149,7 +149,7 @@ export const webConfigSchema = z
 
 export type TlsSection = z.infer<typeof tlsSection>;
 
-/** The TLS section of a file, without unknown keys; undefined if it is missing, or wrong in another way. */
-export function tlsSectionOf(file: unknown): TlsSection | undefined {
+/** Parses the TLS section of a file, and removes unknown keys. Returns undefined if the section is missing or invalid. */
+export function parseTlsSection(file: unknown): TlsSection | undefined {
   return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
 }

@@ -14,7 +14,7 @@ const TWO = accountStatus({
 });
 
 const UNREAD = 'No targets: the application list of eu cannot be read now.\n';
-const EMPTY = 'No targets: eu lists no application: look whether the key still sees all of the account.\n';
+const EMPTY = 'No targets: eu lists no application: check whether the key still sees the whole account.\n';
 
 describe('/sd', () => {
   test('gives a target group per application, usable without relabelling', async () => {
@@ -125,7 +125,7 @@ describe('/sd', () => {
       });
     }
     expect(app.warnings).toEqual([
-      'Service discovery: the tags cost center and cost-center are one label, __meta_newrelic_tag_cost_center: it has the values of cost center.',
+      'Service discovery: the tags cost center and cost-center share the label __meta_newrelic_tag_cost_center, which has the values of cost center.',
     ]);
   });
 

@@ -6,9 +6,9 @@ import { breakdownBlock } from '../support/collector.ts';
 import { get } from '../support/http.ts';
 
 const PROBE = '/probe?account=production&app_id=7';
-const NO_ACCOUNT = 'There is no such account in the configuration';
+const NO_ACCOUNT = 'The configuration has no such account';
 const MANY = Array.from({ length: 12 }, (_, index) => `shop ${index}`);
-const NO_APPLICATION = 'The account has no application 7 among those that are exported.\n';
+const NO_APPLICATION = 'The account exports no application 7.\n';
 const RESULT = { kind: 'result', success: true, blocks: [], cut: [], notes: [] } as const;
 
 /** The response to a probe that comes to this. */
@@ -66,13 +66,13 @@ describe('/probe', () => {
       'there is no such account',
       { kind: 'unknown_account', known: ['production', 'a "b" NRAK-0'] },
       404,
-      `${NO_ACCOUNT}, which has "production", "a \\"b\\" <secret>".\n`,
+      `${NO_ACCOUNT}; its accounts are "production", "a \\"b\\" <secret>".\n`,
     ],
     [
       'there is no such account among many',
       { kind: 'unknown_account', known: MANY },
       404,
-      `${NO_ACCOUNT}, which has "shop 0", "shop 1", "shop 2", "shop 3", "shop 4", "shop 5", "shop 6", "shop 7", "shop 8", "shop 9" and 2 more.\n`,
+      `${NO_ACCOUNT}; its accounts are "shop 0", "shop 1", "shop 2", "shop 3", "shop 4", "shop 5", "shop 6", "shop 7", "shop 8", "shop 9" and 2 more.\n`,
     ],
     ['there is no such application', { kind: 'unknown_application' }, 404, NO_APPLICATION],
   ])('when %s, tells so with the right status', async (_, result, status, text) => {
@@ -85,7 +85,7 @@ describe('/probe', () => {
     ['', 'The parameter account is missing'],
     ['?account=&app_id=7', 'The parameter account is missing'],
     ['?account=production', 'The parameter app_id is missing: it must be the id of an application; /sd lists them.'],
-    ['?account=a&account=b&app_id=7', 'The parameter account must be given once'],
+    ['?account=a&account=b&app_id=7', 'The parameter account must occur only once'],
     ['?account=production&app_id=http://evil.example/', 'The parameter app_id must be the id'],
     ['?account=production&app_id=0', 'The parameter app_id must be the id'],
     ['?account=production&app_id=7.0', 'The parameter app_id must be the id'],

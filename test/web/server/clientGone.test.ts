@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { clientGone, unlessGone } from '../../../src/web/clientGone.ts';
+import { watchClient, awaitUnlessGone } from '../../../src/web/clientGone.ts';
 import { requestText } from '../support/hostile.ts';
 
 /** The response to a request over a real connection, and what ends that connection from the client's side. */
@@ -27,18 +27,18 @@ const never = new Promise<string>(() => undefined);
 describe('a client that leaves', () => {
   test('ends the waiting for work, at once where it has left before', async () => {
     const { response, leave } = await asked();
-    const gone = clientGone(response);
-    const waiting = expect(unlessGone(never, gone)).rejects.toThrow('aborted');
-    expect(await unlessGone(Promise.resolve('done'), gone)).toBe('done');
+    const gone = watchClient(response);
+    const waiting = expect(awaitUnlessGone(never, gone)).rejects.toThrow('aborted');
+    expect(await awaitUnlessGone(Promise.resolve('done'), gone)).toBe('done');
     await leave();
     await waiting;
-    await expect(unlessGone(never, gone)).rejects.toThrow('aborted');
+    await expect(awaitUnlessGone(never, gone)).rejects.toThrow('aborted');
   });
 
   test('is told apart from one that has its response, and a connection that is kept gathers no listeners', async () => {
     const { response, leave } = await asked();
     const listeners = response.req.socket.listenerCount('close');
-    const gone = clientGone(response);
+    const gone = watchClient(response);
     response.end('whole');
     await once(response, 'close');
     expect(gone.aborted).toBe(false);
@@ -50,6 +50,6 @@ describe('a client that leaves', () => {
   test('is known to be gone where nobody looked while it was there', async () => {
     const { response, leave } = await asked();
     await leave();
-    expect(clientGone(response).aborted).toBe(true);
+    expect(watchClient(response).aborted).toBe(true);
   });
 });

@@ -71,16 +71,16 @@ describe('basic_auth_users', () => {
       await get(`${origin}/metrics`);
     }
     expect(refused).toBe(5);
-    expect(warnings).toEqual(['A login from 127.0.0.1 was refused: wrong user name or password.']);
+    expect(warnings).toEqual(['Refused a login from 127.0.0.1: wrong user name or password.']);
   });
 
   test('a file without users that opens the door says so in the log, at the start and later', async () => {
     const started = await start('basic_auth_users: {}\n');
-    expect(started.warnings).toEqual([expect.stringContaining('everybody is let in without a password')]);
+    expect(started.warnings).toEqual([expect.stringContaining('accepts all requests without a password')]);
     const { origin, warnings } = await start(users('old'));
     writeFileSync(file, 'basic_auth_users: {}\n');
     expect((await get(`${origin}/metrics`)).status).toBe(200);
-    expect(warnings).toEqual([expect.stringContaining('everybody is let in without a password')]);
+    expect(warnings).toEqual([expect.stringContaining('accepts all requests without a password')]);
   });
 
   test('a changed file counts from the next request on', async () => {
@@ -100,7 +100,7 @@ describe('basic_auth_users', () => {
       writeFileSync(file, text);
       expect((await get(`${origin}/config`)).status).toBe(401);
       expect((await get(`${origin}/config`, { headers: basic('alice:old') })).status).toBe(200);
-      expect(warnings).toEqual([expect.stringContaining('write "basic_auth_users: {}" to let everybody in')]);
+      expect(warnings).toEqual([expect.stringContaining('write "basic_auth_users: {}" to accept all requests')]);
       writeFileSync(file, users('new'));
       expect((await get(`${origin}/config`, { headers: basic('alice:new') })).status).toBe(200);
     },
@@ -119,10 +119,7 @@ describe('basic_auth_users', () => {
     for (const spoil of [() => writeFileSync(file, 'basic_auth_users: {alice: plain}\n'), () => rmSync(file)]) {
       spoil();
       const got = await get(`${origin}/metrics`, { headers: basic('alice:old') });
-      expect([got.status, got.text]).toEqual([
-        500,
-        'The web configuration is invalid; the log of the exporter has the faults.\n',
-      ]);
+      expect([got.status, got.text]).toEqual([500, 'The web configuration is invalid; see the log of the exporter.\n']);
     }
     expect(warnings).toHaveLength(2);
     expect(warnings[0]).toContain('basic_auth_users.alice');
@@ -139,7 +136,7 @@ describe('a password', () => {
     const fault = new Error('the thread that compares passwords has ended');
     const servers = await serve(app.app, { webConfigFile: file, compare: () => Promise.reject(fault) });
     const got = await get(`${servers.origin}/metrics`, { headers: basic('alice:wonderland') });
-    expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
+    expect([got.status, got.text]).toEqual([500, 'Internal error; see the log of the exporter.\n']);
     expect(servers.failures).toEqual([fault]);
     expect(app.collector.refreshes).toEqual([]);
   });
@@ -182,7 +179,7 @@ describe('a fault of our own', () => {
       throw fault;
     });
     const got = await get(`${servers.origin}/`);
-    expect([got.status, got.text]).toEqual([500, 'Internal error; the log of the exporter has the reason.\n']);
+    expect([got.status, got.text]).toEqual([500, 'Internal error; see the log of the exporter.\n']);
     await expect(get(`${servers.origin}/begun`)).rejects.toThrow();
     expect(servers.failures).toEqual([fault, fault]);
   });

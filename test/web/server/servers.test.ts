@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Agent } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { parseListenAddress, ListenError, systemdSockets } from '../../../src/web/server/listening.ts';
+import { parseListenAddress, ListenError, findSystemdSockets } from '../../../src/web/server/listening.ts';
 import { serve, served, testApp } from '../support/app.ts';
 import { deferred } from '../support/deferred.ts';
 import { hostileClient, hostileClients, requestText, type HostileClient } from '../support/hostile.ts';
@@ -109,12 +109,12 @@ describe('--web.listen-address', () => {
 
 describe('--web.systemd-socket', () => {
   test('gives the file descriptors from 3 on', () => {
-    expect(systemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
+    expect(findSystemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
   });
 
   test.each([{}, { LISTEN_FDS: '1' }, { LISTEN_FDS: '1', LISTEN_PID: '78' }, { LISTEN_FDS: '0', LISTEN_PID: '77' }])(
     'without a socket of ours it says so: %j',
-    (environment) => expect(() => systemdSockets(environment, 77)).toThrow(ListenError),
+    (environment) => expect(() => findSystemdSockets(environment, 77)).toThrow(ListenError),
   );
 
   test('serves on the sockets that a parent process hands over', async () => {

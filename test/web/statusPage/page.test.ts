@@ -76,7 +76,7 @@ describe('the status page', () => {
     expect(text).toContain('Steady state 123 calls a minute Groups: 1');
     expect(text).toContain('Calls now 8 in flight, 420 a minute in force');
     expect(text).toContain(
-      'New Relic asked us to stop calling: production paused until 2026-01-01 00:00:42 UTC, 42 s from now',
+      'Rate limited by New Relic: calls of production pause until 2026-01-01 00:00:42 UTC, 42 s from now',
     );
     expect(text).toContain('Newest window served 2025-12-31 23:58:00 UTC, 2 min ago');
     expect(text).toContain('applications.include[2] (name "checkuot-*") matches nothing.');
@@ -203,7 +203,7 @@ describe('the status page', () => {
       'Served Nothing for 140, the last good values for 60. Since 2025-12-31 23:55:01 UTC, 4 min 59 s ago Account production For shop-199 , shop-198 ,',
     );
     expect(text).toContain(
-      'shop-190 and 190 more What New Relic answered no response within 10 s New Relic itself fails for hosts of checkout (production) What to do',
+      'shop-190 and 190 more What New Relic answered no response within 10 s New Relic fails with a server error for hosts of checkout (production) What to do',
     );
     expect(text).toContain('For checkout What New Relic answered GET /hosts.json: 503 (reason server)');
     expect(text).toContain('201 of 202 reads failing');
@@ -236,9 +236,9 @@ describe('the status page', () => {
 
   test('a reload that failed has a box with the faults', async () => {
     const diagnostics = Array.from({ length: 7 }, (_, index) => `c.yaml:${index}:1: a<b`);
-    const text = words(await pageOf((app) => (app.reloadFailure = { at: TEST_NOW - 60, diagnostics })));
+    const text = words(await pageOf((app) => (app.reloadFailure = { failedAt: TEST_NOW - 60, diagnostics })));
     expect(text).toContain(
-      'The last reload failed: the configuration from before it stays in force What to do Correct the file, try it with the command "check", and reload. Since 2025-12-31 23:59:00 UTC, 1 min ago The faults c.yaml:0:1: a<b',
+      'The last reload failed: the previous configuration stays in force What to do Correct the file, try it with the command "check", and reload. Since 2025-12-31 23:59:00 UTC, 1 min ago The faults c.yaml:0:1: a<b',
     );
     expect(text).toContain('c.yaml:4:1: a<b and 2 more faults');
   });
@@ -415,7 +415,7 @@ describe('the response-time breakdown', () => {
   test.each([
     [{ reporting: false }, {}, 'An application that does not report has no metric data.'],
     [{}, { state: 'missing', problem: 'no response within 10 s' } as const, '– no response within 10 s'],
-    [{}, { state: 'missing', windowEnd: undefined } as const, 'Nothing has been read that may be served now.'],
+    [{}, { state: 'missing', windowEnd: undefined } as const, 'No value is fresh enough to be served.'],
     [{}, {}, 'No web transactions in the window.'],
   ])('where there is none the reason stands there: %j %j', async (application, work, reason) => {
     const text = words(
@@ -468,7 +468,7 @@ describe('/api/status', () => {
     const outage = { ...problem, servedUntil: undefined };
     const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no response' }));
     const status = await statusOf((app) => {
-      app.reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
+      app.reloadFailure = { failedAt: TEST_NOW, diagnostics: ['c.yaml:1:1: a: b'] };
       app.collector.accounts = [
         accountStatus({ up: false, outage, tasks: failing, endOfLife: 1_816_992_000 }),
         accountStatus({ api: 'nerdgraph', entities: monitoredTypes().slice(1, 2) }),

@@ -50,7 +50,7 @@ const NO_ANSWER = 'New Relic does not answer in time for application_metrics of 
 const slower = groupStatus({ intervalSeconds: 60, effectiveIntervalSeconds: 90 });
 const unused = [missing, task({ group: 'metric_names' })];
 const partly = groupStatus({ tasks: { fresh: 97, stale: 0, missing: 157 } });
-const reloadFailure = { at: TEST_NOW, diagnostics: ['c.yaml:1:1: a'] };
+const reloadFailure = { failedAt: TEST_NOW, diagnostics: ['c.yaml:1:1: a'] };
 const never = { groups: [groupStatus({ success: false, lastSuccess: undefined })] };
 const longAgo = { groups: [groupStatus({ lastSuccess: TEST_NOW - 86_400 })] };
 
@@ -101,7 +101,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     'failing',
     `${REFUSED}: nothing new since 2025-12-31 23:59:30 UTC`,
   ],
-  ['a failed reload', {}, { reloadFailure }, 'failing', 'The last reload failed: the configuration from before it'],
+  ['a failed reload', {}, { reloadFailure }, 'failing', 'The last reload failed: the previous configuration'],
   [
     'reads without a value',
     { groups: [partly] },
@@ -235,7 +235,7 @@ describe('reads that fail', () => {
       'for another reason than the account',
       { up: false, outage },
       [...refusedReads, { group: 'hosts', reason: 'too_large', problem: 'too much', failures: 1 }],
-      [`${REFUSED}: ${since}`, 'New Relic sends too much for hosts of checkout (production)'],
+      [`${REFUSED}: ${since}`, 'New Relic sends too large a response for hosts of checkout (production)'],
     ],
     [
       'for reasons that concern one read each',
@@ -271,7 +271,7 @@ test('a list of accounts that fails is a read that fails, also while there is no
   };
   expect(await judged([], [], { entries: [list] })).toMatchObject({
     verdict: 'failing',
-    text: 'New Relic itself fails for all of it, the list of its accounts',
+    text: 'New Relic fails with a server error for all of it, the list of its accounts',
   });
   const refused = { ...list, reason: 'auth', refused: 'no' } as const;
   const account = accountStatus({ name: 'a', entry: 'all of it', refused: 'no', tasks: [] });

@@ -1,5 +1,5 @@
 import { startServers } from '../../../src/web/server/servers.ts';
-import { systemdSockets } from '../../../src/web/server/listening.ts';
+import { findSystemdSockets } from '../../../src/web/server/listening.ts';
 
 // This program serves on the sockets that its parent hands over, as systemd does, and prints their addresses.
 
@@ -8,7 +8,7 @@ const environment = { LISTEN_FDS: process.env.LISTEN_FDS, LISTEN_PID: String(pro
 const { addresses } = await startServers({
   app: (_request, response) => response.end('from the handed-over socket'),
   listen: [],
-  sockets: systemdSockets(environment, process.pid),
+  sockets: findSystemdSockets(environment, process.pid),
   compare: () => Promise.resolve(false),
   routePrefix: '/',
   refusedLogin: () => undefined,
