@@ -32,8 +32,8 @@ function resumeNext(): void {
 }
 
 /**
- * Calls `take` with each element, in order, and yields to other work in between. Use it where a loop can exceed 10,000 elements.
- * Without `take`, it only runs the generator. Rejects with the reason of the signal when it is aborted.
+ * Calls `take` with each element, in order, and yields to other work in between. Use it where a loop can exceed 10,000
+ * elements. Without `take`, it only runs the generator. Rejects with the reason of the signal when it is aborted.
  */
 export async function inSlices<T>(list: Iterable<T>, take?: (each: T) => void, signal?: AbortSignal): Promise<void> {
   for (const each of list) {

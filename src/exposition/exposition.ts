@@ -40,10 +40,11 @@ export interface FamilySeries {
 }
 
 /**
- * Finds the series of each family, and hides keys in labels. Drops a series if an earlier series has the same labels now. Keeps
- * families in the order of their first appearance, and series in the order of their blocks. All blocks of a family belong to one
- * group. Drops whole families, the largest first, until at most `maxSeries` series remain (`collection.max_series` in
- * docs/configuration.md); among equally large families, the first by name. Rejects with the reason of `signal` when it is aborted.
+ * Finds the series of each family, and hides keys in labels. Drops a series if an earlier series has the same labels
+ * now. Keeps families in the order of their first appearance, and series in the order of their blocks. All blocks of a
+ * family belong to one group. Drops whole families, the largest first, until at most `maxSeries` series remain
+ * (`collection.max_series` in docs/configuration.md); among equally large families, the first by name. Rejects with the
+ * reason of `signal` when it is aborted.
  */
 export async function findFamilies(
   blocks: readonly Block[],
@@ -163,8 +164,8 @@ export interface OwnFamily extends Pick<ExporterFamily, 'name' | 'help' | 'type'
 }
 
 /**
- * Renders an exposition into a body: first the collected families, then `exporterFamilies`. Has the limit and the errors of
- * {@link encodeBody}.
+ * Renders an exposition into a body: first the collected families, then `exporterFamilies`. Has the limit and the
+ * errors of {@link encodeBody}.
  */
 export async function writeExposition(
   families: ReadonlyMap<string, FamilySeries>,
@@ -218,9 +219,9 @@ function* writeText(
 }
 
 /**
- * Yields the text of the families in small pieces, because many accounts make it long. Drops values that are not finite, and
- * families without a finite value. Drops a series that the mask makes equal to an earlier series. Drops a family whose name is in
- * `taken`: Prometheus rejects a scrape with two families of one name.
+ * Yields the text of the families in small pieces, because many accounts make it long. Drops values that are not
+ * finite, and families without a finite value. Drops a series that the mask makes equal to an earlier series. Drops a
+ * family whose name is in `taken`: Prometheus rejects a scrape with two families of one name.
  */
 export function* writeExporterFamilies(
   families: readonly OwnFamily[],
@@ -249,8 +250,8 @@ export function* writeExporterFamilies(
 }
 
 /**
- * Level 1 compresses 14.4 MB of series to 1.8 MB in 39 ms. Level 6 saves 5 % more, but takes 2.5 times as long. The larger default
- * window takes 44 ms, and its result is 3 % larger.
+ * Level 1 compresses 14.4 MB of series to 1.8 MB in 39 ms. Level 6 saves 5 % more, but takes 2.5 times as long. The
+ * larger default window takes 44 ms, and its result is 3 % larger.
  */
 const GZIP = {
   level: constants.Z_BEST_SPEED,
@@ -260,8 +261,8 @@ const GZIP = {
 };
 
 /**
- * Encodes the text of a response into pieces. With `gzip`, the thread pool compresses a piece while the next piece is written. A
- * body above `limit` bytes is incomplete: it ends soon after the limit. Rejects when the signal is aborted.
+ * Encodes the text of a response into pieces. With `gzip`, the thread pool compresses a piece while the next piece is
+ * written. A body above `limit` bytes is incomplete: it ends soon after the limit. Rejects when the signal is aborted.
  */
 export async function encodeBody(
   parts: Iterable<string>,

@@ -4,7 +4,10 @@ import type { Family } from '../metrics/family.ts';
 /** The format of an exposition: Prometheus text or OpenMetrics. */
 export type Format = 'text' | 'openmetrics';
 
-/** Media type of each format, and the supported versions, the default first. Both text versions allow all names of the exporter. */
+/**
+ * Media type of each format, and the supported versions, the default first. Both text versions allow all names of the
+ * exporter.
+ */
 const WRITTEN: Readonly<Record<Format, { readonly name: string; readonly versions: readonly [string, ...string[]] }>> =
   {
     text: { name: 'text/plain', versions: ['0.0.4', '1.0.0'] },
@@ -19,15 +22,18 @@ function selectElements(format: Format, elements: ReturnType<typeof parse>) {
   );
 }
 
-/** Schemes that escape names outside the old character set. The exporter has no such names, so it supports every scheme. */
+/**
+ * Schemes that escape names outside the old character set. The exporter has no such names, so it supports every scheme.
+ */
 const ESCAPING = ['allow-utf-8', 'underscores', 'dots', 'values'];
 
 /**
- * Chooses the format for an `Accept` header. Returns OpenMetrics if the header names a supported version of it, unless text has a
- * higher quality, or the same quality and an earlier position. Returns text for any other header, for `*`, and without a header.
+ * Chooses the format for an `Accept` header. Returns OpenMetrics if the header names a supported version of it, unless
+ * text has a higher quality, or the same quality and an earlier position. Returns text for any other header, for `*`,
+ * and without a header.
  *
- * Version 1.0.0 of a format repeats the requested escaping scheme in the `Content-Type`. If the client requests none, text names
- * the default scheme (Prometheus, "Scrape protocol content negotiation").
+ * Version 1.0.0 of a format repeats the requested escaping scheme in the `Content-Type`. If the client requests none,
+ * text names the default scheme (Prometheus, "Scrape protocol content negotiation").
  */
 export function negotiate(accept: string | undefined): { readonly format: Format; readonly contentType: string } {
   const elements = parse(accept);

@@ -2,8 +2,9 @@ import type { Labels } from '../metrics/family.ts';
 import { writeLabels, type Block, type Column, type PackedSamples } from '../metrics/writeSamples.ts';
 
 /**
- * Hides keys in texts and labels of an exposition. Searches each label once, and again after a key is added: a search on every
- * scrape would take as long as the render. Also replaces lone surrogates by U+FFFD, so that only a masked block can repeat a series.
+ * Hides keys in texts and labels of an exposition. Searches each label once, and again after a key is added: a search
+ * on every scrape would take as long as the render. Also replaces lone surrogates by U+FFFD, so that only a masked
+ * block can repeat a series.
  */
 export class SeriesMask {
   /** Hides keys in a text. */

@@ -10,8 +10,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /**
- * Creates the log of the program: one line per event, in logfmt or JSON, with `time`, `level`, `msg` and the event's fields. Writes
- * an error in `err` as its message and causes; at level debug, with their stacks. Masks secrets in every line.
+ * Creates the log of the program: one line per event, in logfmt or JSON, with `time`, `level`, `msg` and the event's
+ * fields. Writes an error in `err` as its message and causes; at level debug, with their stacks. Masks secrets in every
+ * line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;
@@ -44,8 +45,8 @@ export function createLogger(options: {
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
 /**
- * Formats a line of logfmt, without the line end: time, level and message first. Masks each value before it is escaped, because
- * `mask` finds secrets in their original spelling.
+ * Formats a line of logfmt, without the line end: time, level and message first. Masks each value before it is escaped,
+ * because `mask` finds secrets in their original spelling.
  */
 function formatLogfmt(
   { time, level, msg, ...fields }: Readonly<Record<string, unknown>>,

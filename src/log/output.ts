@@ -18,8 +18,8 @@ const EXIT_PAUSE = 5;
 export type WriteBytes = (bytes: Buffer, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
 
 /**
- * Writes the log without blocking the event loop. Lines wait in memory while a reader stalls or a disk is full. Beyond a limit,
- * lines are dropped and counted. After a pipe closes, every line is dropped.
+ * Writes the log without blocking the event loop. Lines wait in memory while a reader stalls or a disk is full. Beyond
+ * a limit, lines are dropped and counted. After a pipe closes, every line is dropped.
  */
 export class LogOutput implements DestinationStream {
   readonly #write: WriteBytes;
@@ -60,7 +60,9 @@ export class LogOutput implements DestinationStream {
     if (!this.#isWriting) this.#writeNext();
   }
 
-  /** Writes waiting lines before the process exits, for a short time. `writeNow` returns the bytes written, or throws. */
+  /**
+   * Writes waiting lines before the process exits, for a short time. `writeNow` returns the bytes written, or throws.
+   */
   flush(writeNow: (bytes: Buffer) => number, pause: (milliseconds: number) => void): void {
     let rest = Buffer.concat([this.#chunk, Buffer.from(this.#waiting.join(''))]);
     for (let waited = 0; rest.length > 0 && waited < EXIT_LIMIT && !this.#isClosed;) {
@@ -133,8 +135,8 @@ export function openStandardError(resumed: (lost: number) => void): LogOutput {
 }
 
 /**
- * True if standard error is a pipe or a socket. The first use of `process.stderr` makes Node open it without blocking, so that
- * a write returns at once. A thread that waits for a stalled reader would delay the exit.
+ * True if standard error is a pipe or a socket. The first use of `process.stderr` makes Node open it without blocking,
+ * so that a write returns at once. A thread that waits for a stalled reader would delay the exit.
  */
 function isPipe(): boolean {
   try {

@@ -11,8 +11,8 @@ const WHOLE_KEY = String.raw`\bNR[A-Z]{2}-[\w-]{20,}|\b[A-Za-z0-9]{36}NRAL\b`;
 const SHORTEST_PUBLISHED = 12;
 
 /**
- * Hides the secrets of the process in every text that leaves it: plain, and escaped for a URL, JSON or HTML. Does not hide a secret
- * of fewer than four characters, because it would match everywhere.
+ * Hides the secrets of the process in every text that leaves it: plain, and escaped for a URL, JSON or HTML. Does not
+ * hide a secret of fewer than four characters, because it would match everywhere.
  */
 export class Secrets {
   #known: readonly string[] = [];
@@ -47,7 +47,9 @@ export class Secrets {
   }
 }
 
-/** Matches secrets and complete keys. Longer spellings come first: a shorter match would leave the end of the secret. */
+/**
+ * Matches secrets and complete keys. Longer spellings come first: a shorter match would leave the end of the secret.
+ */
 function compilePattern(values: readonly string[]): RegExp {
   const spelt = values.flatMap(listSpellings).toSorted((a, b) => b.length - a.length);
   const literal = spelt.map((each) => each.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));

@@ -1,7 +1,8 @@
 import { SPLIT_REASONS, type CallObserver, type SplitReason } from '../api/upstreamReader.ts';
 import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
-// The library only counts and measures; src/exposition writes the text. The library's writer renames a counter for good when it
-// writes OpenMetrics. It also lacks units, escaped quotes in HELP and canonical bounds. The next version needs Node 22.
+// The library only counts and measures; src/exposition writes the text. The library's writer renames a counter for good
+// when it writes OpenMetrics. It also lacks units, escaped quotes in HELP and canonical bounds. The next version needs
+// Node 22.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/serve/accountStatus.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
@@ -152,8 +153,8 @@ function addAccountLabels(
 const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
 
 /**
- * Counts the calls of one account. Each account has its own registry, so that a removed account leaves no series. Expected series
- * begin at 0: `increase()` misses the first event of a series that begins at 1.
+ * Counts the calls of one account. Each account has its own registry, so that a removed account leaves no series.
+ * Expected series begin at 0: `increase()` misses the first event of a series that begins at 1.
  */
 class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
   readonly registry = new Registry();
@@ -206,8 +207,8 @@ class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
 }
 
 /**
- * Returns the gauges of an account, one series per element; the caller joins the series of a family. Omits unknown values. The
- * gauges are new for each exposition, so that removed groups and accounts leave no series.
+ * Returns the gauges of an account, one series per element; the caller joins the series of a family. Omits unknown
+ * values. The gauges are new for each exposition, so that removed groups and accounts leave no series.
  */
 function listAccountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;

@@ -98,7 +98,10 @@ function refuseMethod(allowed: string) {
   };
 }
 
-/** Handles `/-/reload`: 403 if it is disabled or a page of another site asks; 500 with the diagnostics of an invalid file. */
+/**
+ * Handles `/-/reload`: 403 if it is disabled or a page of another site asks; 500 with the diagnostics of an invalid
+ * file.
+ */
 function reloadHandler({ reload, settings }: WebDependencies): Handler {
   return async (request, response) => {
     if (reload === undefined) {

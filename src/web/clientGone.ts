@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { abortReason } from '../eventLoop/clock.ts';
 
 /**
- * Returns a signal that is aborted if the client disconnects before its response is written. Watches the socket too, because Node
- * emits no `close` event for the later responses of pipelined requests.
+ * Returns a signal that is aborted if the client disconnects before its response is written. Watches the socket too,
+ * because Node emits no `close` event for the later responses of pipelined requests.
  */
 export function watchClient(response: ServerResponse): AbortSignal {
   const gone = new AbortController();

@@ -83,7 +83,10 @@ export const PATHS = {
   reload: '/-/reload',
 } as const;
 
-/** True if another endpoint has this path, so that it cannot be the telemetry path. "/" can: it replaces the status page. */
+/**
+ * True if another endpoint has this path, so that it cannot be the telemetry path. "/" can: it replaces the status
+ * page.
+ */
 export function isTaken(path: string): boolean {
   return Object.values<string>(PATHS).includes(path);
 }

@@ -38,8 +38,8 @@ export function sendInternalError(response: ServerResponse): void {
 }
 
 /**
- * Returns a function that sends pages. Renders one page at a time, from `parts`, for all clients that wait for the same `key`.
- * `mask` hides secrets in a text.
+ * Returns a function that sends pages. Renders one page at a time, from `parts`, for all clients that wait for the same
+ * `key`. `mask` hides secrets in a text.
  */
 export function createPageSender(mask: (text: string) => string) {
   const pages = new SharedWork<readonly Buffer[]>();
@@ -63,10 +63,10 @@ export function createPageSender(mask: (text: string) => string) {
 }
 
 /**
- * Renders and sends a response. A large response needs a place before it is rendered, so that waiting responses hold no memory. A
- * response that turns out to be large without a place stops, waits for a place, and is rendered again. Resolves to false, with the
- * connection closed, if the client does not receive the response. Rejects, with nothing sent, if `render` throws or the client
- * disconnects while it waits.
+ * Renders and sends a response. A large response needs a place before it is rendered, so that waiting responses hold no
+ * memory. A response that turns out to be large without a place stops, waits for a place, and is rendered again.
+ * Resolves to false, with the connection closed, if the client does not receive the response. Rejects, with nothing
+ * sent, if `render` throws or the client disconnects while it waits.
  */
 export async function sendAnswer(
   response: ServerResponse,
@@ -95,9 +95,9 @@ export async function sendAnswer(
 }
 
 /**
- * Writes pieces at the speed of the client, and ends the response. Calls `noteProgress` at the start, and after each portion that
- * the socket accepts. Resolves to true when the socket has accepted the last byte. Resolves to false, with the connection closed,
- * if the client disconnects, or takes longer than `limitMs`.
+ * Writes pieces at the speed of the client, and ends the response. Calls `noteProgress` at the start, and after each
+ * portion that the socket accepts. Resolves to true when the socket has accepted the last byte. Resolves to false, with
+ * the connection closed, if the client disconnects, or takes longer than `limitMs`.
  */
 export async function sendPieces(
   response: ServerResponse,

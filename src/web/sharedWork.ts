@@ -9,16 +9,19 @@ interface Work<T> {
 }
 
 /**
- * Deduplicates expensive renders: concurrent requests for one key share a result. A request that comes after the render began gets
- * a new render, because the first may be too old for it. Runs one render at a time, the most recently requested first. Aborts a
- * render when all its clients have disconnected.
+ * Deduplicates expensive renders: concurrent requests for one key share a result. A request that comes after the render
+ * began gets a new render, because the first may be too old for it. Runs one render at a time, the most recently
+ * requested first. Aborts a render when all its clients have disconnected.
  */
 export class SharedWork<T> {
   /** Renders that have not begun, by key. The most recently requested key comes last. */
   readonly #waiting = new Map<string, Work<T>>();
   #isBusy = false;
 
-  /** Returns the result for one client. Rejects when that client disconnects (`gone`). `make` stops when its signal is aborted. */
+  /**
+   * Returns the result for one client. Rejects when that client disconnects (`gone`). `make` stops when its signal is
+   * aborted.
+   */
   async share(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
     const work = this.#waiting.get(key) ?? prepare(make);
     this.#waiting.delete(key);

@@ -24,8 +24,8 @@ export interface Place {
 }
 
 /**
- * Limits the memory that slow clients occupy: a large response needs a place. The newest request gets the next free place, because
- * its scraper still waits; the scraper of the oldest request has often timed out.
+ * Limits the memory that slow clients occupy: a large response needs a place. The newest request gets the next free
+ * place, because its scraper still waits; the scraper of the oldest request has often timed out.
  */
 export class WritePlaces {
   readonly #now: () => number;
@@ -56,7 +56,9 @@ export class WritePlaces {
     return others.reduce((sum, place) => sum + place.bytes, 0);
   }
 
-  /** Stores the size of a rendered response. Returns false if it does not fit: the caller must leave and enter again. */
+  /**
+   * Stores the size of a rendered response. Returns false if it does not fit: the caller must leave and enter again.
+   */
   resize(place: Place, bytes: number): boolean {
     place.bytes = bytes;
     return this.#bytesBesideOldest() <= MAX_BYTES;
@@ -76,7 +78,10 @@ export class WritePlaces {
     return place;
   }
 
-  /** Returns the size of the last response for this URL, or 0. A response that must wait is then rendered only in its turn. */
+  /**
+   * Returns the size of the last response for this URL, or 0. A response that must wait is then rendered only in its
+   * turn.
+   */
   expectedBytes(url: string): number {
     return this.#sizes.get(url) ?? 0;
   }

@@ -52,7 +52,10 @@ export function readBasicCredentials(
 /** `none`: the request has no password. `busy`: too many passwords wait, so this password was not compared. */
 export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
 
-/** Checks basic authentication. Caches right passwords. Compares one password at a time, and deduplicates equal requests. */
+/**
+ * Checks basic authentication. Caches right passwords. Compares one password at a time, and deduplicates equal
+ * requests.
+ */
 export class BasicAuthenticator {
   /** Digests of right credentials. The digest key is random, so that memory holds no password. */
   readonly #accepted = new Set<string>();

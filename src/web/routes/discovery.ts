@@ -22,8 +22,9 @@ const LISTS: ReadonlySet<Group> = new Set(['applications']);
 const MAX_LOGGED_CONFLICTS = 100;
 
 /**
- * Handles `/sd`, Prometheus HTTP service discovery: returns a target group per application, to be scraped at `/probe`. `?account=`,
- * repeatable, selects accounts. A job per account then keeps its targets when the list of another account cannot be read.
+ * Handles `/sd`, Prometheus HTTP service discovery: returns a target group per application, to be scraped at `/probe`.
+ * `?account=`, repeatable, selects accounts. A job per account then keeps its targets when the list of another account
+ * cannot be read.
  */
 export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof createPageSender>): Handler {
   const logged = new Set<string>();
@@ -73,7 +74,10 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
 
 const UNKNOWN_ACCOUNTS = 'the accounts of an entry with account_ids are not known yet';
 
-/** Returns the applications of the chosen accounts, or of all. Throws a {@link HttpError} if an account has no usable list. */
+/**
+ * Returns the applications of the chosen accounts, or of all. Throws a {@link HttpError} if an account has no usable
+ * list.
+ */
 function listApplications(collector: WebCollector, chosen: ReadonlySet<string>) {
   const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
   const absent: string[] = chosen.size === 0 && collector.isIncomplete ? [UNKNOWN_ACCOUNTS] : [];

@@ -36,8 +36,9 @@ export class LastScrapes {
 }
 
 /**
- * Handles the telemetry path: waits for a refresh until the scraper's deadline, then serves the last values. `collect[]=exporter`
- * alone makes no call to New Relic. Stops when the client disconnects. HEAD does the same work, so that its headers match GET.
+ * Handles the telemetry path: waits for a refresh until the scraper's deadline, then serves the last values.
+ * `collect[]=exporter` alone makes no call to New Relic. Stops when the client disconnects. HEAD does the same work, so
+ * that its headers match GET.
  */
 export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): Handler {
   /** Milliseconds that the last response took to render and send, by selection: an estimate for the next response. */
@@ -171,7 +172,10 @@ function describeProbe(
 
 const EXPORTER = 'exporter';
 
-/** Reads `collect[]`: the groups, and whether it names `exporter`. Without `collect[]`, everything. Throws a {@link HttpError}. */
+/**
+ * Reads `collect[]`: the groups, and whether it names `exporter`. Without `collect[]`, everything. Throws a {@link
+ * HttpError}.
+ */
 function readSelection(query: URLSearchParams): {
   readonly groups: ReadonlySet<Group>;
   readonly withExporter: boolean;
@@ -227,8 +231,9 @@ const MAX_TIMEOUT_MS = 120_000;
 const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
- * Returns how many milliseconds a request may wait for data: the scrape timeout minus the configured offset and `lastWriteMs`, the
- * time to write the last such response. Returns at least half the timeout. An invalid header means the default timeout.
+ * Returns how many milliseconds a request may wait for data: the scrape timeout minus the configured offset and
+ * `lastWriteMs`, the time to write the last such response. Returns at least half the timeout. An invalid header means
+ * the default timeout.
  */
 export function computeWaitMs(
   { headers }: Pick<IncomingMessage, 'headers'>,

@@ -1,7 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Limit of open connections, for all listening sockets together. A new connection replaces the longest idle connection. */
+/**
+ * Limit of open connections, for all listening sockets together. A new connection replaces the longest idle connection.
+ */
 const MAX_CONNECTIONS = 512;
 
 /** Limit of unanswered requests per connection. Scrapers and browsers wait for each response. */
@@ -89,7 +91,9 @@ export class Connections {
   }
 }
 
-/** Returns a key that the TCP socket and the TLS socket of a connection share: its addresses. A unix socket has none. */
+/**
+ * Returns a key that the TCP socket and the TLS socket of a connection share: its addresses. A unix socket has none.
+ */
 function keyOf(socket: Socket): string | Socket {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;
   return remotePort === undefined ? socket : [remoteAddress, remotePort, localAddress, localPort].join(' ');

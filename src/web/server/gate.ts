@@ -5,9 +5,9 @@ import { normalisePrefix, PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
 
 /**
- * Checks each request before the application: limits, then headers, rate limit and users of the web configuration, in the order of
- * the exporter toolkit. Health and readiness need no password and no token of the rate limit. They work even while the web
- * configuration is invalid.
+ * Checks each request before the application: limits, then headers, rate limit and users of the web configuration, in
+ * the order of the exporter toolkit. Health and readiness need no password and no token of the rate limit. They work
+ * even while the web configuration is invalid.
  */
 export function createGate(options: {
   readonly app: RequestListener;
@@ -83,14 +83,18 @@ function hasPath({ url = '' }: IncomingMessage): boolean {
   return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
-/** Returns the path of a request target, not decoded. Removes the host of an absolute URL if its characters are ordinary. */
+/**
+ * Returns the path of a request target, not decoded. Removes the host of an absolute URL if its characters are
+ * ordinary.
+ */
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
 }
 
 /**
- * Creates the token bucket of the exporter toolkit, full at the start. The returned function takes a token, or returns false. The
- * bucket gains a token every `intervalMs`, and holds at most `burst`. `now` returns milliseconds of a monotonic clock.
+ * Creates the token bucket of the exporter toolkit, full at the start. The returned function takes a token, or returns
+ * false. The bucket gains a token every `intervalMs`, and holds at most `burst`. `now` returns milliseconds of a
+ * monotonic clock.
  */
 export function createRateLimiter(limit: { intervalMs: number; burst: number }, now: () => number): () => boolean {
   const { intervalMs, burst } = limit;

@@ -8,9 +8,9 @@ import type { WebConfigStore } from '../webConfig/webConfig.ts';
 const TICKET_KEY_BYTES = 48;
 
 /**
- * Applies changes of the web configuration to a TLS server: each new connection uses the current certificate, client authority and
- * versions. Keeps the last valid settings while the file is invalid, so that health checks work. Reports each refused client to
- * `refused`.
+ * Applies changes of the web configuration to a TLS server: each new connection uses the current certificate, client
+ * authority and versions. Keeps the last valid settings while the file is invalid, so that health checks work. Reports
+ * each refused client to `refused`.
  */
 export function followTlsSettings(
   server: Server,
@@ -47,8 +47,8 @@ export function followTlsSettings(
 const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
 
 /**
- * Returns why `client_auth_type` or `client_allowed_sans` refuses a TLS connection; undefined if they accept it. Runs after the
- * handshake, because some types accept a certificate that TLS cannot verify.
+ * Returns why `client_auth_type` or `client_allowed_sans` refuses a TLS connection; undefined if they accept it. Runs
+ * after the handshake, because some types accept a certificate that TLS cannot verify.
  */
 function findRefusal(socket: TLSSocket, settings: TlsSettings): string | undefined {
   const type = settings.clientAuth;

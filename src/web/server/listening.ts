@@ -17,7 +17,9 @@ export class ListenError extends Error {
 const ADDRESS = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
-/** Parses `host:port`, `:port` or `[::1]:port`. Port 0 lets the system choose. Throws an error that says what to change. */
+/**
+ * Parses `host:port`, `:port` or `[::1]:port`. Port 0 lets the system choose. Throws an error that says what to change.
+ */
 export function parseListenAddress(text: string): ListenAddress {
   const { six, plain = '', port: digits } = ADDRESS.exec(text)?.groups ?? {};
   const port = Number(digits);
@@ -70,7 +72,10 @@ async function resolveLocalhost(address: ListenAddress): Promise<readonly Listen
 /** The first file descriptor that systemd passes; see sd_listen_fds(3). */
 const FIRST_SOCKET = 3;
 
-/** Returns the file descriptors of the sockets that systemd passed to this process. Throws a {@link ListenError} without any. */
+/**
+ * Returns the file descriptors of the sockets that systemd passed to this process. Throws a {@link ListenError} without
+ * any.
+ */
 export function findSystemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
   const { LISTEN_FDS: count = '', LISTEN_PID: owner } = environment;
   if (owner !== String(pid) || !/^[1-9]\d{0,3}$/.test(count)) {

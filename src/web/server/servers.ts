@@ -28,8 +28,8 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const IDLE_TIMEOUT_MS = 150_000;
 
 /**
- * Listens on every address with one application and one web configuration. Decides here, once, whether to use TLS. Throws a
- * {@link ListenError} if an address is not available, and then closes all other addresses.
+ * Listens on every address with one application and one web configuration. Decides here, once, whether to use TLS.
+ * Throws a {@link ListenError} if an address is not available, and then closes all other addresses.
  */
 export async function startServers(options: {
   readonly app: RequestListener;
@@ -105,7 +105,9 @@ export async function startServers(options: {
     scheme: tls === undefined ? 'http' : 'https',
     /** `host:port` of every listening socket, with the port that the system chose for port 0. */
     addresses,
-    /** Waits up to `graceMs` for responses in flight, then closes all connections. Resolves when every socket is closed. */
+    /**
+     * Waits up to `graceMs` for responses in flight, then closes all connections. Resolves when every socket is closed.
+     */
     close: (graceMs: number): Promise<void> => {
       stopWatching();
       return connections.close(servers, graceMs);
@@ -116,7 +118,10 @@ export async function startServers(options: {
 /** Minimum interval between log lines that clients can trigger, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000;
 
-/** Logs at most one message a minute, with the number of suppressed messages. `now` returns milliseconds of a monotonic clock. */
+/**
+ * Logs at most one message a minute, with the number of suppressed messages. `now` returns milliseconds of a monotonic
+ * clock.
+ */
 export function throttle(log: (message: string) => void, now: () => number): (message: string) => void {
   let [loggedAt, suppressed] = [-Infinity, 0];
   return (message) => {

@@ -24,8 +24,8 @@ function render(value: HtmlValue): string {
 }
 
 /**
- * Returns a table. `columns` maps headings to CSS classes. The first cell of a row is the row's heading. On narrow screens each
- * cell shows the heading of its column.
+ * Returns a table. `columns` maps headings to CSS classes. The first cell of a row is the row's heading. On narrow
+ * screens each cell shows the heading of its column.
  */
 export function table(
   caption: HtmlValue,

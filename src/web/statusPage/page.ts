@@ -27,9 +27,10 @@ const MAX_LENGTH = 200;
 const REFRESH_SECONDS = 30;
 
 /**
- * Creates the handlers of the pages for people: the status page, its JSON, and the running configuration. None calls New Relic.
- * The status page has these parameters: `?q=` searches, `?page=` selects a page, `?type=` selects a type of entities, `?refresh=0`
- * stops the refresh, `?open=1` opens all parts. Concurrent requests share one view of the accounts.
+ * Creates the handlers of the pages for people: the status page, its JSON, and the running configuration. None calls
+ * New Relic. The status page has these parameters: `?q=` searches, `?page=` selects a page, `?type=` selects a type of
+ * entities, `?refresh=0` stops the refresh, `?open=1` opens all parts. Concurrent requests share one view of the
+ * accounts.
  */
 export function createStatusPages(
   deps: WebDependencies,

@@ -30,7 +30,10 @@ interface Listed extends Omit<ApplicationView, 'id'> {
 
 type Figure = 'requests' | 'errorRatio' | 'apdexScore' | 'apdexRequests' | 'apdexThreshold' | 'responseTime';
 
-/** Served values of an application or an entity, in base units; requests per second. Window values replace rolling values. */
+/**
+ * Served values of an application or an entity, in base units; requests per second. Window values replace rolling
+ * values.
+ */
 interface Served extends Partial<Record<Figure, number>> {
   health?: string | undefined;
   /** Metric data of an application for {@link listParts}, golden metrics of an entity for {@link listGoldenMetrics}. */

@@ -34,9 +34,10 @@ function toRow(shown: Shown, accounts: readonly string[]) {
 }
 
 /**
- * Returns rows in trouble first, then applications, the slowest first, then entities in the order of the accounts. Applications
- * without a response time come last among applications. Merges an application that several accounts list, because New Relic's ids
- * are unique. The merged row has the values of the first account that serves a response time. Yields to other work in between.
+ * Returns rows in trouble first, then applications, the slowest first, then entities in the order of the accounts.
+ * Applications without a response time come last among applications. Merges an application that several accounts list,
+ * because New Relic's ids are unique. The merged row has the values of the first account that serves a response time.
+ * Yields to other work in between.
  */
 export async function listRows(accounts: readonly ShownAccount[], signal: AbortSignal): Promise<readonly Row[]> {
   const byId = new Map<Shown['id'], Row>();

@@ -29,8 +29,8 @@ const TAGS: readonly ScalarTag[] = [
 ];
 
 /**
- * The YAML dialect of the exporter toolkit, which uses Go's package yaml.v2: the types of YAML 1.1, merge keys, and any plain value
- * as text where text is expected.
+ * The YAML dialect of the exporter toolkit, which uses Go's package yaml.v2: the types of YAML 1.1, merge keys, and any
+ * plain value as text where text is expected.
  */
 export const GO_YAML: Dialect = { version: '1.1', tags: TAGS };
 

@@ -9,7 +9,9 @@ import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSecti
 /** Settings of a TLS server. A running server can change its `context`. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
-  /** Undefined if the file does not have the key: clients need no certificate. A reload that removes the key is ignored. */
+  /**
+   * Undefined if the file does not have the key: clients need no certificate. A reload that removes the key is ignored.
+   */
   readonly clientAuth: TlsSection['client_auth_type'];
   /** Undefined: any subject alternative name is accepted. */
   readonly allowedSans: readonly string[] | undefined;

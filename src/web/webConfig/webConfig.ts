@@ -12,7 +12,10 @@ interface WebConfig {
   /** Undefined: plain HTTP. */
   readonly tls: TlsSettings | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Bcrypt hashes by user name. Empty: no authentication. Undefined, if the file has no such key: no authentication either. */
+  /**
+   * Bcrypt hashes by user name. Empty: no authentication. Undefined, if the file has no such key: no authentication
+   * either.
+   */
   readonly users: ReadonlyMap<string, string> | undefined;
   /** One request every `intervalMs`, and up to `burst` at once. */
   readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
@@ -59,9 +62,9 @@ export function loadWebConfig(path: string): WebConfigResult {
 }
 
 /**
- * Keeps the web configuration in force. Each access checks whether a file changed, and rereads the files, so that certificates,
- * users and headers need no restart. Synchronous, because a TLS handshake cannot wait. Ignores a file that removes protection by
- * accident, and keeps the previous configuration.
+ * Keeps the web configuration in force. Each access checks whether a file changed, and rereads the files, so that
+ * certificates, users and headers need no restart. Synchronous, because a TLS handshake cannot wait. Ignores a file
+ * that removes protection by accident, and keeps the previous configuration.
  */
 export class WebConfigStore {
   readonly #path: string | undefined;
@@ -144,8 +147,8 @@ function stampOf(files: readonly string[]): string {
 }
 
 /**
- * Finds the protections that a changed file may remove by accident, each with the text that removes it on purpose. A file that is
- * still being written may lack its users.
+ * Finds the protections that a changed file may remove by accident, each with the text that removes it on purpose. A
+ * file that is still being written may lack its users.
  */
 function findLostProtection(before: WebConfig, after: WebConfig): string[] {
   const lost: string[] = [];

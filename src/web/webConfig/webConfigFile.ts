@@ -149,7 +149,9 @@ export const webConfigSchema = z
 
 export type TlsSection = z.infer<typeof tlsSection>;
 
-/** Parses the TLS section of a file, and removes unknown keys. Returns undefined if the section is missing or invalid. */
+/**
+ * Parses the TLS section of a file, and removes unknown keys. Returns undefined if the section is missing or invalid.
+ */
 export function parseTlsSection(file: unknown): TlsSection | undefined {
   return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
 }
