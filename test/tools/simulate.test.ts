@@ -88,7 +88,7 @@ describe('the flags of the simulator', () => {
   });
 
   it.each([
-    ['--listen-address', 'nowhere', /write host:port, :port or \[IPv6 address\]:port/],
+    ['--listen-address', 'nowhere', /use host:port, :port or \[IPv6\]:port/],
     ['--listen-address', '127.0.0.1:70000', /is not a valid listen address; .* a port up to 65535/],
     ['--seed', '-1', /whole number/],
     ['--applications', '0', /from 1 to/],
