@@ -48,7 +48,7 @@ export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promis
 
 /** Checks the web configuration alone, if there is one. Prints diagnostics, then throws ExitStatus 2. */
 export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
-  exitOnDiagnostics(webFindings(webConfigFile));
+  exitOnDiagnostics(readWebConfig(webConfigFile));
 }
 
 function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly Diagnostic[] }[]): void {
@@ -71,11 +71,14 @@ export async function readFiles(files: {
   const read = await readFrom(path, process.env, once);
   return {
     loaded: 'diagnostics' in read ? undefined : { path, ...read },
-    findings: [{ name: path ?? 'environment', diagnostics: [], warnings: [], ...read }, ...webFindings(webConfigFile)],
+    findings: [
+      { name: path ?? 'environment', diagnostics: [], warnings: [], ...read },
+      ...readWebConfig(webConfigFile),
+    ],
   };
 }
 
-function webFindings(webConfigFile: string | undefined) {
+function readWebConfig(webConfigFile: string | undefined) {
   if (webConfigFile === undefined) return [];
   return [{ name: webConfigFile, diagnostics: [], warnings: [], ...loadWebConfig(webConfigFile) }];
 }

@@ -102,7 +102,7 @@ export function clientOptions(
     maxConcurrent: account.limits.max_concurrent_requests,
     raw: config.collection.raw_values,
     refusedNamesMs: config.collection.intervals.metric_names,
-    tls: { ca: ca_file === undefined ? undefined : certificatesIn(ca_file, account.name), serverName: server_name },
+    tls: { ca: ca_file === undefined ? undefined : readCertificates(ca_file, account.name), serverName: server_name },
     observer: options.observer(account.name),
     limiter,
     health: limiter.health,
@@ -119,22 +119,22 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
   if (api === 'rest') {
     if (queries.length + entities.length === 0) return createRestReader(options, before);
     // NRQL always goes through NerdGraph, regardless of the account's interface.
-    const other = accountThrough('nerdgraph', account);
-    const { base_url: baseUrl, api_key_header: keyHeader, limits } = other;
+    const nrqlAccount = accountThrough('nerdgraph', account);
+    const { base_url: baseUrl, api_key_header: keyHeader, limits } = nrqlAccount;
     const memory = before instanceof RestMemory ? before.nerdgraph : undefined;
-    const ofOther = { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout };
-    return createRestReader({ ...options, nerdgraph: createReader(other, ofOther, memory) }, before);
+    const nrqlOptions = { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout };
+    return createRestReader({ ...options, nerdgraph: createReader(nrqlAccount, nrqlOptions, memory) }, before);
   }
-  const own = {
+  const accountOptions = {
     accountId: account_id,
     isListed: origin !== undefined,
     detailsMs: options.refusedNamesMs,
     requestsPerMinute: account.limits.requests_per_minute,
   };
-  return createNerdGraphReader({ ...options, ...own }, before);
+  return createNerdGraphReader({ ...options, ...accountOptions }, before);
 }
 
-function certificatesIn(path: string, account: string): string {
+function readCertificates(path: string, account: string): string {
   const read = readAuthorities(path);
   if ('problem' in read) throw new Error(`account ${account}: the file ${path} ${read.problem}`);
   return read.pem;

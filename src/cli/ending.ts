@@ -16,7 +16,7 @@ export function endSoon(status: number): void {
 /** Ends the process with this status at once, also while the system still resolves a name. */
 export function endProcess(status: number): never {
   // Added last, so that the log has written its last lines before.
-  process.once('exit', () => leaveLookups(status));
+  process.once('exit', () => abandonLookups(status));
   process.exit(status);
 }
 
@@ -25,7 +25,7 @@ export function endProcess(status: number): never {
  * holds for up to 20 seconds. Another program takes the place of this process and exits with the status. Before Node 22.15
  * only a signal ends the process early; it has no effect on PID 1 of a container, which then waits.
  */
-function leaveLookups(status: number): void {
+function abandonLookups(status: number): void {
   if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;
   const { execve } = process as { execve?: (file: string, args: readonly string[], env: object) => never };
   if (existsSync(SHELL)) execve?.(SHELL, [SHELL, '-c', `exit ${status}`], {});

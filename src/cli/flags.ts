@@ -1,13 +1,13 @@
 import process from 'node:process';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { typedLine } from './typed.ts';
+import { renderCommandLine } from './typed.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
 import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
 import { durationAdvice, parseDuration } from '../config/duration.ts';
 
 /** Makes a parser of a flag for commander, which puts the flag before the message of an error that `parse` throws. */
-export function parsed<T>(parse: (text: string) => T): (text: string) => T {
+export function parseWith<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {
       return parse(text);
@@ -17,15 +17,15 @@ export function parsed<T>(parse: (text: string) => T): (text: string) => T {
   };
 }
 
-/** As {@link parsed}, for a flag that may be given several times: collects its values in their order. */
-export function parsedEach<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
-  return (text, before = []) => [...before, parsed(parse)(text)];
+/** As {@link parseWith}, for a flag that may be given several times: collects its values in their order. */
+export function collectWith<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
+  return (text, before = []) => [...before, parseWith(parse)(text)];
 }
 
 /** Makes a parser of whole numbers from `least` to `most` for commander. */
-export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+export function parseWholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
-  return parsed((text) => {
+  return parseWith((text) => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : NaN;
     if (!(value >= min && value <= max)) throw new Error(`It must be a whole number${range}.`);
     return value;
@@ -33,8 +33,11 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: 
 }
 
 /** Makes a parser of durations for commander, which gives milliseconds; `words` say in its message which are valid. */
-export function duration(words: string, isValid: (milliseconds: number) => boolean): (text: string) => number {
-  return parsed((text) => {
+export function parseValidDuration(
+  words: string,
+  isValid: (milliseconds: number) => boolean,
+): (text: string) => number {
+  return parseWith((text) => {
     const milliseconds = parseDuration(text);
     if (milliseconds !== undefined && isValid(milliseconds)) return milliseconds;
     const advice = milliseconds === undefined ? durationAdvice(text) : '';
@@ -79,7 +82,7 @@ export function addColorFlag(command: Command): Command {
     });
 }
 
-export function formatFlag(choices: readonly string[]): Option {
+export function createFormatFlag(choices: readonly string[]): Option {
   return new Option('--format <format>', 'how the result is written').choices(choices).default(choices[0]);
 }
 
@@ -90,22 +93,22 @@ export function addWebFlags(command: Command): Command {
     .option(
       '--web.listen-address <address>',
       `address to listen on: host:port, :port or [::1]:port; repeatable (default: ${DEFAULT_ADDRESS})`,
-      parsedEach(parseListenAddress),
+      collectWith(parseListenAddress),
     )
-    .option('--web.telemetry-path <path>', 'path of the metrics', parsed(parseTelemetryPath), '/metrics')
+    .option('--web.telemetry-path <path>', 'path of the metrics', parseWith(parseTelemetryPath), '/metrics')
     .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
       '--web.max-requests <number>',
       'scrapes that may wait for New Relic at once; one more gets the last good values; 0: no limit',
-      wholeNumber(0),
+      parseWholeNumber(0),
       40,
     )
-    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', parsed(parseUrl))
+    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', parseWith(parseUrl))
     .option(
       '--web.route-prefix <path>',
       'prefix of all paths (default: the path of --web.external-url)',
-      parsed(parsePath),
+      parseWith(parsePath),
     )
     .option('--web.disable-exporter-metrics', 'leave out the metrics process_* and nodejs_*', false)
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
@@ -163,6 +166,6 @@ function parseUrl(text: string): URL {
 }
 
 /** The examples in the help of a command; each is the flags after its name. */
-export function examples(command: string, ...flags: readonly string[]): string {
-  return ['', 'Examples:', ...flags.map((flag) => `  ${typedLine(command, flag)}`)].join('\n');
+export function renderExamples(command: string, ...flags: readonly string[]): string {
+  return ['', 'Examples:', ...flags.map((flag) => `  ${renderCommandLine(command, flag)}`)].join('\n');
 }

@@ -14,7 +14,7 @@ const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
 };
 
 /** Lines for a person. The words before the colon that say what a line is have a colour, where the stream shows colours. */
-export function withColours(lines: string, stream: NodeJS.WriteStream): string {
+export function colourLines(lines: string, stream: NodeJS.WriteStream): string {
   return lines.replace(
     /^( *(?:(?:query|entities) [^:\n]*: )?)(error|problem|warning|hint|differs|not decidable here)(?=: )/gm,
     (_, before: string, words: string) => before + styleText(STYLES[words] ?? 'bold', words, { stream }),
@@ -22,7 +22,7 @@ export function withColours(lines: string, stream: NodeJS.WriteStream): string {
 }
 
 export function printError(text: string): void {
-  process.stderr.write(withColours(`error: ${text}\n`, process.stderr));
+  process.stderr.write(colourLines(`error: ${text}\n`, process.stderr));
 }
 
 /** Ends the command with this exit status; the message for the user is already printed. */

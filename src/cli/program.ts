@@ -1,13 +1,13 @@
 import process from 'node:process';
 import { setImmediate } from 'node:timers/promises';
 import { Command, Help, CommanderError } from 'commander';
-import { addServeFlags, examples, type CommonOptions } from './flags.ts';
+import { addServeFlags, renderExamples, type CommonOptions } from './flags.ts';
 import { HOME, NAME, REVISION, VERSION } from './version.ts';
 import { suggest } from '../text/wording.ts';
 import { errorText } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import { releaseSignals } from './signals.ts';
-import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, withColours } from './process.ts';
+import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, colourLines } from './process.ts';
 
 const DEFAULT = 'serve';
 
@@ -87,7 +87,7 @@ function serveCommand(tools: readonly Command[]): Command {
       'after',
       ENVIRONMENT +
         '\n' +
-        examples(DEFAULT, '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
+        renderExamples(DEFAULT, '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
     )
     .action(async (options: Record<string, unknown> & CommonOptions) => {
       const [unknown] = command.args;
@@ -98,8 +98,10 @@ function serveCommand(tools: readonly Command[]): Command {
       const check = options['config.check'] === true ? tools.find((other) => other.name() === 'check') : undefined;
       if (check !== undefined) {
         const shared = check.options.filter((option) => typeof options[option.attributeName()] === 'string');
-        const given = shared.map((option) => `${option.long ?? ''}=${String(options[option.attributeName()])}`);
-        await check.parseAsync(given, { from: 'user' });
+        const sharedArguments = shared.map(
+          (option) => `${option.long ?? ''}=${String(options[option.attributeName()])}`,
+        );
+        await check.parseAsync(sharedArguments, { from: 'user' });
         return;
       }
       await (await import('./serve.ts')).serve(options);
@@ -116,7 +118,7 @@ export function buildProgram(tools: readonly Command[]): Command {
     .exitOverride()
     // An argument that was refused may be a key in the wrong place.
     .configureOutput({
-      outputError: (text, write) => write(withColours(new Secrets().mask(withHint(text)), process.stderr)),
+      outputError: (text, write) => write(colourLines(new Secrets().mask(withHint(text)), process.stderr)),
     })
     .showHelpAfterError('(add --help for commands and flags)');
   const flagsOfServe = addServeFlags(new Command().optionsGroup('Options of serve, the default command:')).options;

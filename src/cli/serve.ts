@@ -120,7 +120,7 @@ export async function startDaemon(options: {
     logger,
     mask: (text) => secrets.mask(text),
   });
-  const failed = (error: unknown): void =>
+  const logFailedRequest = (error: unknown): void =>
     logger.error({ err: errorText(error, true) }, 'A request could not be answered');
   const app = createApp({
     settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
@@ -147,7 +147,7 @@ export async function startDaemon(options: {
     now: Date.now,
     monotonic: () => systemClock.monotonic(),
     warn: (message) => logger.warn(message),
-    failed,
+    failed: logFailedRequest,
   });
   const servers = await listen(logger, () =>
     startServers({
@@ -159,7 +159,7 @@ export async function startDaemon(options: {
       routePrefix: flags.routePrefix,
       refusedLogin: () => telemetry.refusedLogins.inc(),
       warn: (message) => logger.warn(message),
-      failed,
+      failed: logFailedRequest,
       monotonic: () => systemClock.monotonic(),
     }),
   );

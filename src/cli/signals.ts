@@ -6,7 +6,7 @@ const IGNORED = ['SIGUSR1', 'SIGUSR2'] as const;
 /** The signals that arrived while they were held, in their order. */
 let arrived: NodeJS.Signals[] = [];
 
-function keep(name: NodeJS.Signals): void {
+function holdSignal(name: NodeJS.Signals): void {
   arrived.push(name);
 }
 
@@ -15,13 +15,13 @@ function keep(name: NodeJS.Signals): void {
  * exit status, and be lost where it is PID 1. Ignores SIGUSR1 and SIGUSR2 from now on: Node opens its debugger at SIGUSR1.
  */
 export function holdSignals(): void {
-  for (const name of HELD) process.on(name, keep);
+  for (const name of HELD) process.on(name, holdSignal);
   for (const name of IGNORED) process.on(name, () => undefined);
 }
 
 /** Sends the held signals again, to the listeners that the command now has, or with their usual effect where it has none. */
 export function releaseSignals(): void {
-  for (const name of HELD) process.off(name, keep);
+  for (const name of HELD) process.off(name, holdSignal);
   for (const name of arrived) process.kill(process.pid, name);
   arrived = [];
 }

@@ -15,8 +15,8 @@ const IN_IMAGE = '/app/dist/main.js';
  * Returns a command line as the user types it, such as `node dist/main.js check --live`: a clone has no command
  * `newrelic-apm-exporter`. `rest` is already written for a shell; `start` is that of this process.
  */
-export function typedLine(command: string, rest = '', start: Start = thisProcess()): string {
-  return `${typedProgram(start)} ${command} ${rest}`.trimEnd();
+export function renderCommandLine(command: string, rest = '', start: Start = thisProcess()): string {
+  return `${renderProgram(start)} ${command} ${rest}`.trimEnd();
 }
 
 function thisProcess(): Start {
@@ -25,7 +25,7 @@ function thisProcess(): Start {
 }
 
 /** The part of a command line before the name of the command. */
-function typedProgram({ argv: [, script = ''], argv0, pid, ppid, folder }: Start): string {
+function renderProgram({ argv: [, script = ''], argv0, pid, ppid, folder }: Start): string {
   // A container's first process is the program, or the init process that started it.
   if (script === IN_IMAGE && (pid === 1 || ppid === 1)) return `docker run ... ${NAME}`;
   // An installed command has the name of the program. Another program may have loaded this one.

@@ -10,17 +10,17 @@ import { findUnmatchedExclusions } from '../collect/serve/accountWarnings.ts';
 import { groupFailures, type FailureGroup } from '../collect/serve/failureGroups.ts';
 import { describeEnd, type AccountConfig, type CollectionConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
-import { ExitStatus, printError, withColours } from '../cli/process.ts';
-import { scannedInWords, scannedMinutes } from './scannedMinutes.ts';
+import { ExitStatus, printError, colourLines } from '../cli/process.ts';
+import { describeScanned, calculateScannedMinutes } from './scannedMinutes.ts';
 import { paint } from './terminal.ts';
-import { accountsOf, type ReadingOptions, withLists } from './upstream/session.ts';
+import { pairAccounts, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
 /** The command `check`: the files, and with `--live` the accounts too. */
 export async function runCheck(
   options: FactsOptions & { readonly 'web.config.file'?: string; readonly live: boolean; readonly facts: boolean },
 ): Promise<void> {
-  const misused = misuseOf(options);
+  const misused = findMisuse(options);
   if (misused !== undefined) {
     printError(misused);
     throw new ExitStatus(2);
@@ -40,11 +40,17 @@ export async function runCheck(
 }
 
 /** The error for a flag that is given without the flag that it needs; undefined without one. */
-function misuseOf(options: Parameters<typeof runCheck>[0]): string | undefined {
+function findMisuse(options: Parameters<typeof runCheck>[0]): string | undefined {
   const { live, facts, account, wait, output, force, format } = options;
   if (facts) return live ? undefined : '--facts asks the accounts: give --live, too';
-  const given = { account, wait, output, force: force || undefined, format: format === 'table' ? undefined : format };
-  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
+  const dependent = {
+    account,
+    wait,
+    output,
+    force: force || undefined,
+    format: format === 'table' ? undefined : format,
+  };
+  const [flag] = Object.entries(dependent).find(([, value]) => value !== undefined) ?? [];
   return flag === undefined ? undefined : `--${flag} goes with --facts: give --live --facts, too`;
 }
 
@@ -59,10 +65,12 @@ async function checkLive(options: ReadingOptions): Promise<void> {
     const collectors = collector.collectors();
     for (const account of collectors) {
       const { name } = account.context.account;
-      for (const id of customExamples(account)) await collector.probe(name, id, Infinity, signal);
+      for (const id of findCustomExamples(account)) await collector.probe(name, id, Infinity, signal);
     }
     signal.throwIfAborted();
-    const reports = await Promise.all(accountsOf(collector).map((each) => report(...each, config.collection, signal)));
+    const reports = await Promise.all(
+      pairAccounts(collector).map((each) => report(...each, config.collection, signal)),
+    );
     const all = [...collector.entries().map((entry) => reportEntry(entry, collectors)), ...reports];
     print(all.map(({ text }) => `${text}\n`).join('\n'));
     if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
@@ -70,7 +78,7 @@ async function checkLive(options: ReadingOptions): Promise<void> {
 }
 
 /** An application for each custom metric that it has: its data show whether New Relic has the configured value. */
-function customExamples({ context, inventory }: AccountCollector): readonly number[] {
+function findCustomExamples({ context, inventory }: AccountCollector): readonly number[] {
   const examples = context.customMetrics.flatMap(({ template }) => {
     const having = [...inventory.applications].find(([, { data }]) =>
       data?.customNames?.some((name) => template.pattern.test(name)),
@@ -82,7 +90,7 @@ function customExamples({ context, inventory }: AccountCollector): readonly numb
 
 /** What is printed about an entry or account: a heading with a verdict, and lines; `failed` where a part of it cannot be read. */
 function reported(heading: string, verdict: string, lines: readonly string[], failed: boolean) {
-  const shown = lines.map((line) => `\n${withColours(escapeUnsafe(`  ${line}`), process.stdout)}`);
+  const shown = lines.map((line) => `\n${colourLines(escapeUnsafe(`  ${line}`), process.stdout)}`);
   const text = `${escapeUnsafe(heading)}: ${paint(failed ? 'red' : 'green', escapeUnsafe(verdict))}${shown.join('')}`;
   return { text, failed };
 }
@@ -90,21 +98,21 @@ function reported(heading: string, verdict: string, lines: readonly string[], fa
 /** An entry with `account_ids`: its list, and what no account of it has. */
 function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]) {
   const { entry, problem, reason, listed = 0, exported = 0, missingMetrics } = status;
-  const ofEntry = collectors.filter(({ list }) => list?.entry === entry);
+  const entryCollectors = collectors.filter(({ list }) => list?.entry === entry);
   const verdict =
     problem === undefined
       ? `${counted(listed, 'account')} visible, ${exported} exported`
       : `the list of accounts cannot be read: ${problem}`;
-  const warnings = warningLines([...status.warnings, ...findUnmatchedExclusions(ofEntry)], missingMetrics);
+  const warnings = renderWarnings([...status.warnings, ...findUnmatchedExclusions(entryCollectors)], missingMetrics);
   const failed = problem !== undefined || missingMetrics.length > 0;
-  return reported(`entry ${entry}`, verdict, [...hintLine(reason), ...warnings], failed);
+  return reported(`entry ${entry}`, verdict, [...renderHint(reason), ...warnings], failed);
 }
 
-const hintLine = (reason?: FailureReason): readonly string[] =>
+const renderHint = (reason?: FailureReason): readonly string[] =>
   reason === undefined ? [] : [`hint: ${REMEDIES[reason]}`];
 
 /** Warnings, of which those about named golden metrics that do not exist are problems. */
-function warningLines(warnings: readonly string[], missingMetrics: readonly string[]): readonly string[] {
+function renderWarnings(warnings: readonly string[], missingMetrics: readonly string[]): readonly string[] {
   return warnings.map((text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`);
 }
 
@@ -118,20 +126,20 @@ async function report(
   const { account } = context;
   const { name, region, base_url } = account;
   const heading = `account ${name} (${region === undefined ? '' : `region ${region}, `}${base_url})`;
-  const warnings = warningLines(
+  const warnings = renderWarnings(
     [...status.warnings, ...(collector.list === undefined ? findUnmatchedExclusions([collector]) : [])],
     status.entities.flatMap(({ missingMetrics }) => missingMetrics),
   );
   const { plan } = status;
   const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
   const cost = `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
-  const scanned = scannedInWords(scannedMinutes(account, collection, plan));
+  const scanned = describeScanned(calculateScannedMinutes(account, collection, plan));
   const others = [
-    ...entityLines(status),
-    ...queryLines(status),
+    ...renderEntities(status),
+    ...renderQueries(status),
     cost,
     ...scanned,
-    ...emptyQueries(status),
+    ...warnEmptyQueries(status),
     ...warnings,
   ];
   const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
@@ -141,14 +149,14 @@ async function report(
     const list = tasks.find(({ group }) => group === 'applications');
     const refusal = list?.reason === 'forbidden' ? 'the key cannot read this account' : 'the key is refused';
     const verdict = status.refused === undefined ? 'the application list cannot be read' : refusal;
-    const lines = [...hintLine(list?.reason), ...warnings];
+    const lines = [...renderHint(list?.reason), ...warnings];
     return reported(heading, `${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
   // Queries and entities have lines of their own.
   const failing = tasks.filter(
     ({ group, problem }) => problem !== undefined && !['queries', 'entities', 'golden_metrics'].includes(group),
   );
-  const problems = groupFailures(failing).map(failureLine);
+  const problems = groupFailures(failing).map(renderFailure);
   const found = await context.reader
     .diagnose(schedule.advanceWindow(), { signal, patient: true })
     .catch((error: unknown): Diagnosis => {
@@ -163,7 +171,7 @@ async function report(
     `interface: ${end === undefined ? plain : describeEnd(end, Date.now() / 1000)}`,
     ...found.facts.map((fact) => `account: ${fact}`),
     `applications: ${visible.applications} visible, ${applications.length} exported, ${reporting} of them reporting`,
-    `key transactions: ${keyTransactions(account, status, failing)}`,
+    `key transactions: ${countKeyTransactions(account, status, failing)}`,
     ...others,
     ...found.warnings.map((warning) => `warning: ${warning}`),
     ...problems.map((problem) => `problem: ${problem}`),
@@ -172,13 +180,13 @@ async function report(
 }
 
 /** Reads that fail for one reason: an account may have thousands of them. */
-function failureLine({ group, problem, tasks: [first, ...others] }: FailureGroup): string {
+function renderFailure({ group, problem, tasks: [first, ...others] }: FailureGroup): string {
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   return `${group}${first?.application === undefined ? '' : ` of "${first.application}"${more}`}: ${problem}`;
 }
 
 /** One line per query; each was run once. */
-function queryLines({ queries }: AccountStatus): readonly string[] {
+function renderQueries({ queries }: AccountStatus): readonly string[] {
   return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
     if (problem !== undefined) return `query ${name}: problem: ${problem}`;
     const parts = [
@@ -192,7 +200,7 @@ function queryLines({ queries }: AccountStatus): readonly string[] {
 }
 
 /** Warnings for queries without rows or numbers, because New Relic reports no error for an unknown event type or attribute. */
-function emptyQueries({ queries, warnings }: AccountStatus): readonly string[] {
+function warnEmptyQueries({ queries, warnings }: AccountStatus): readonly string[] {
   // A warning of its own names the column, which is the cause.
   const isExplained = (name: string): boolean => warnings.some((text) => text.startsWith(`queries: "${name}" `));
   const empty = queries.filter(
@@ -206,7 +214,7 @@ function emptyQueries({ queries, warnings }: AccountStatus): readonly string[] {
 }
 
 /** One line per type of entities, each of which was read once, and one per problem. */
-function entityLines({ entities, tasks }: AccountStatus): readonly string[] {
+function renderEntities({ entities, tasks }: AccountStatus): readonly string[] {
   return entities.flatMap((each) => {
     const { type, problem, listed = 0, exported, reporting, failing, metrics, series } = each;
     if (problem !== undefined) return [`entities ${type}: problem: ${problem}`];
@@ -227,7 +235,7 @@ function hasFailedType({ entities }: AccountStatus): boolean {
   );
 }
 
-function keyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly TaskStatus[]): string {
+function countKeyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly TaskStatus[]): string {
   if (account.key_transactions === false) return 'not read';
   if (failing.some(({ group }) => group === 'key_transactions')) return 'cannot be read';
   return `${status.visible.keyTransactions} visible, ${status.keyTransactions} exported`;

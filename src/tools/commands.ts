@@ -4,14 +4,14 @@ import {
   addCommonFlags,
   addLogFlags,
   addWebFlags,
-  duration,
-  examples,
-  formatFlag,
-  parsed,
-  parsedEach,
-  wholeNumber,
+  parseValidDuration,
+  renderExamples,
+  createFormatFlag,
+  parseWith,
+  collectWith,
+  parseWholeNumber,
 } from '../cli/flags.ts';
-import { typedLine } from '../cli/typed.ts';
+import { renderCommandLine } from '../cli/typed.ts';
 import { APIS } from '../api/upstreamReader.ts';
 import { REGIONS } from '../config/interfaces.ts';
 import { addSimulatorFlags, parseRatio } from './simulatorFlags.ts';
@@ -22,8 +22,8 @@ import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 /** The commands beside the daemon, with their flags. The code of a command is loaded when it runs. */
 export function toolCommands(): readonly Command[] {
   return [
-    tool(
-      reading('check'),
+    defineTool(
+      createReadingCommand('check'),
       'check the configuration: every fault as file:line:column: path: message',
       async () => (await import('./check.ts')).runCheck,
       ['--config.file=config.yaml', '--live', '--live --facts --output=facts.json   # what no document says'],
@@ -35,22 +35,22 @@ export function toolCommands(): readonly Command[] {
       .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parseWait)
       .option('--output <file>', 'with --facts: also write a file to share, without names')
       .option('--force', 'with --facts: replace the file of --output', false)
-      .addOption(formatFlag(['table', 'json'])),
-    tool(
-      reading('plan'),
+      .addOption(createFormatFlag(['table', 'json'])),
+    defineTool(
+      createReadingCommand('plan'),
       'what a steady state costs in calls per minute; reads only lists',
       async () => (await import('./plan.ts')).runPlan,
       ['--config.file=config.yaml', '--format=json'],
-    ).addOption(formatFlag(['table', 'json'])),
-    tool(
-      reading('discover'),
+    ).addOption(createFormatFlag(['table', 'json'])),
+    defineTool(
+      createReadingCommand('discover'),
       'list applications, hosts, instances and key transactions with their ids',
       async () => (await import('./discover.ts')).runDiscover,
       ['', '--format=yaml   # ready for applications.include', '--app=1234567 --format=json'],
     )
-      .addOption(accountFlag('all of them'))
-      .option('--app <id or name>', 'only this application; repeatable', parsedEach(String))
-      .option('--key-transaction <id>', 'only this key transaction; repeatable', parsedEach(wholeNumber(1)))
+      .addOption(createAccountFlag('all of them'))
+      .option('--app <id or name>', 'only this application; repeatable', collectWith(String))
+      .option('--key-transaction <id>', 'only this key transaction; repeatable', collectWith(parseWholeNumber(1)))
       .addOption(
         new Option(
           '--entities [type]',
@@ -65,20 +65,20 @@ export function toolCommands(): readonly Command[] {
           .default(false)
           .conflicts(['app', 'keyTransaction', 'entities']),
       )
-      .addOption(formatFlag(['table', 'yaml', 'json'])),
-    tool(
-      reading('metric-names'),
+      .addOption(createFormatFlag(['table', 'yaml', 'json'])),
+    defineTool(
+      createReadingCommand('metric-names'),
       'list the metric names of an application',
       async () => (await import('./metricNames.ts')).runMetricNames,
       ['--app=1234567 --name=/allWeb', '--app="Checkout API" --host=web-1 --format=json'],
     )
       .option('--app <id or name>', 'the application (required)')
-      .addOption(accountFlag('the one that has the application'))
+      .addOption(createAccountFlag('the one that has the application'))
       .option('--host <id or name>', 'the names of this host of it')
       .option('--name <substring>', 'only names that contain this')
-      .addOption(formatFlag(['table', 'json'])),
-    tool(
-      reading('query'),
+      .addOption(createFormatFlag(['table', 'json'])),
+    defineTool(
+      createReadingCommand('query'),
       'run one NRQL query as the exporter would, and print its rows or the configuration to paste',
       async () => (await import('./tryQuery.ts')).tryQuery,
       [
@@ -89,36 +89,36 @@ export function toolCommands(): readonly Command[] {
     )
       .argument('[nrql]', 'the query, without SINCE, UNTIL and LIMIT')
       .option('--name <query>', 'a query of the configuration instead of a text')
-      .addOption(accountFlag('the only one, or the only one with the query'))
+      .addOption(createAccountFlag('the only one, or the only one with the query'))
       .option('--window <duration>', 'time range of the query, whole minutes', parseWindow)
       .option('--delay <duration>', 'the range ends this long ago (default: as configured)', parseDelay)
-      .addOption(formatFlag(['table', 'json', 'yaml', 'metrics'])),
-    backfillCommand(),
-    tool(
-      reading('compare'),
+      .addOption(createFormatFlag(['table', 'json', 'yaml', 'metrics'])),
+    defineBackfill(),
+    defineTool(
+      createReadingCommand('compare'),
       'read one account through REST and NerdGraph, and tell where they differ',
       async () => (await import('./compare/compare.ts')).runCompare,
       COMPARE_EXAMPLES,
     )
-      .addOption(accountFlag('the only one'))
+      .addOption(createAccountFlag('the only one'))
       .option(
         '--account-id <number>',
         'its number at New Relic, for NerdGraph (default: as configured)',
-        wholeNumber(1),
+        parseWholeNumber(1),
       )
-      .addOption(appFlag())
+      .addOption(createAppFlag())
       .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
       .option('--all', 'print every family, also where nothing differs', false)
       .option(
         '--tolerance <ratio>',
         'relative difference up to which values count as the same',
-        parsed(parseRatio),
+        parseWith(parseRatio),
         0.01,
       )
-      .addOption(formatFlag(['table', 'json'])),
-    simulateCommand(),
-    demoCommand(),
-    tool(
+      .addOption(createFormatFlag(['table', 'json'])),
+    defineSimulate(),
+    defineDemo(),
+    defineTool(
       addLogFlags(new Command('init')),
       'read what the key sees, and write a first configuration; the key is in NEW_RELIC_API_KEY',
       async () => (await import('./init.ts')).runInit,
@@ -132,7 +132,7 @@ export function toolCommands(): readonly Command[] {
       .option('--base-url <url>', 'address of the interface instead of a region, as base_url of the configuration')
       .option('--output <file>', 'where to write', 'config.yaml')
       .option('--force', 'replace the file of --output', false),
-    tool(
+    defineTool(
       addColorFlag(new Command('completion')),
       'print a script that completes commands, flags and their values in a shell',
       async () => (await import('./completion.ts')).printCompletion,
@@ -141,27 +141,27 @@ export function toolCommands(): readonly Command[] {
   ];
 }
 
-const reading = (name: string): Command => addCommonFlags(new Command(name));
+const createReadingCommand = (name: string): Command => addCommonFlags(new Command(name));
 
 /** Describes a command, whose code is loaded when it runs; `help` is the text after the flags, or the flags of examples. */
-function tool(
+function defineTool(
   command: Command,
   description: string,
-  load: () => Promise<(...given: never[]) => Promise<void> | void>,
+  load: () => Promise<(...args: never[]) => Promise<void> | void>,
   help: string | readonly string[],
 ): Command {
   return command
     .description(description)
-    .addHelpText('after', typeof help === 'string' ? help : examples(command.name(), ...help))
-    .action(async (...given: readonly unknown[]) => {
+    .addHelpText('after', typeof help === 'string' ? help : renderExamples(command.name(), ...help))
+    .action(async (...args: readonly unknown[]) => {
       // Commander gives the values of the flags without types.
-      const run = (await load()) as (...given: readonly unknown[]) => Promise<void> | void;
-      await run(...given);
+      const run = (await load()) as (...args: readonly unknown[]) => Promise<void> | void;
+      await run(...args);
     });
 }
 
 /** The flag `--account`; `otherwise` describes the accounts that are read without it. */
-function accountFlag(otherwise: string): Option {
+function createAccountFlag(otherwise: string): Option {
   return new Option(
     '--account <name>',
     `the account to read, by name or id, or an entry for all of its accounts (default: ${otherwise})`,
@@ -169,9 +169,9 @@ function accountFlag(otherwise: string): Option {
 }
 
 /** The flag `--app` of commands that read the exported applications by default. */
-function appFlag(): Option {
+function createAppFlag(): Option {
   return new Option('--app <id or name>', 'one application; repeatable')
-    .argParser(parsedEach(String))
+    .argParser(collectWith(String))
     .default([], 'what the configuration serves');
 }
 
@@ -181,30 +181,30 @@ Times are ISO 8601 with a zone, how long ago (7d, 1h30m), or now.
 Examples:
   # The last week of every application the configuration serves, as the series of the scrape job, but for the hours that
   # Prometheus still has in its head block
-  ${typedLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om')}
+  ${renderCommandLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om')}
   promtool tsdb create-blocks-from openmetrics week.om blocks && cp -r blocks/. /var/lib/prometheus/
 
   # One application and its hosts, a sample for each minute alone
-  ${typedLine('backfill', '--from=1d --to=3h --app=Checkout --hosts --window=1m --output=checkout.om')}
+  ${renderCommandLine('backfill', '--from=1d --to=3h --app=Checkout --hosts --window=1m --output=checkout.om')}
 
   # After an interruption, with the same flags
-  ${typedLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume')}`;
+  ${renderCommandLine('backfill', '--from=7d --to=3h --label=job=newrelic-apm-exporter --label=instance=exporter:9126 --output=week.om --resume')}`;
 
-function backfillCommand(): Command {
+function defineBackfill(): Command {
   const label = new Option('--label <name=value>', 'a label for every series, such as job; repeatable')
-    .argParser((text: string, before: Labels) => parsed((one) => addLabel(one, before))(text))
+    .argParser((text: string, before: Labels) => parseWith((one) => addLabel(one, before))(text))
     .default({}, 'none');
-  return tool(
-    reading('backfill'),
+  return defineTool(
+    createReadingCommand('backfill'),
     'write the history of the window metrics as OpenMetrics, for promtool tsdb create-blocks-from openmetrics',
     async () => (await import('./backfill/backfill.ts')).runBackfill,
     BACKFILL_EXAMPLES,
   )
-    .option('--from <time>', 'begin of the range (required); the first sample is a minute later', parsed(checkTime))
-    .option('--to <time>', 'end of the range (default: the end of the newest window)', parsed(checkTime))
+    .option('--from <time>', 'begin of the range (required); the first sample is a minute later', parseWith(checkTime))
+    .option('--to <time>', 'end of the range (default: the end of the newest window)', parseWith(checkTime))
     .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', parseWindow)
-    .addOption(accountFlag('all of them'))
-    .addOption(appFlag())
+    .addOption(createAccountFlag('all of them'))
+    .addOption(createAppFlag())
     .option('--hosts', 'the hosts of the applications too', false)
     .addOption(label)
     .option('--output <file>', 'where to write (default: standard output)')
@@ -218,12 +218,12 @@ function checkTime(text: string): string {
   return text;
 }
 
-const parseWait = duration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
-const parseWindow = duration(
+const parseWait = parseValidDuration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
+const parseWindow = parseValidDuration(
   'of whole minutes, such as 1m or 30m, at most 366d',
   (window) => window > 0 && window <= 366 * DAY_MS && window % MINUTE_MS === 0,
 );
-const parseDelay = duration(
+const parseDelay = parseValidDuration(
   'of whole minutes, such as 10m or 4h, at most 24h',
   (delay) => delay > 0 && delay <= DAY_MS && delay % MINUTE_MS === 0,
 );
@@ -233,12 +233,12 @@ It reads the same applications over the same window through REST and through Ner
 tells what differs. What is expected to differ never makes it fail: docs/migrating.md says why.
 
 Examples:
-  ${typedLine('compare', '--account-id=1234567')}
-  ${typedLine('compare', '--account=production --app="Checkout API" --hosts --format=json')}`;
+  ${renderCommandLine('compare', '--account-id=1234567')}
+  ${renderCommandLine('compare', '--account=production --app="Checkout API" --hosts --format=json')}`;
 
-function simulateCommand(): Command {
+function defineSimulate(): Command {
   return addSimulatorFlags(
-    tool(
+    defineTool(
       addColorFlag(new Command('simulate')),
       'an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures',
       async () => (await import('./simulate.ts')).simulate,
@@ -247,8 +247,8 @@ function simulateCommand(): Command {
   );
 }
 
-function demoCommand(): Command {
-  const command = tool(
+function defineDemo(): Command {
+  const command = defineTool(
     new Command('demo'),
     'the exporter and the simulator in one process: no account and no configuration needed',
     async () => (await import('./demo.ts')).demo,

@@ -4,7 +4,7 @@ import { NAME } from '../cli/version.ts';
 
 /** The command `completion`: prints the script for a shell, made from the commands of the program and their flags. */
 export function printCompletion(shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command): void {
-  process.stdout.write({ bash, zsh, fish }[shell](parent?.commands ?? []));
+  process.stdout.write({ bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](parent?.commands ?? []));
 }
 
 /** The words that can stand behind a command itself, such as the shells of `completion`. */
@@ -19,7 +19,7 @@ const namesOf = (commands: readonly Command[]): readonly string[] => commands.ma
 const FUNCTION = `_${NAME.replaceAll('-', '_')}`;
 
 /** For bash 3.2 and later. Bash itself splits a word at "=", so that the value behind it is a word of its own. */
-function bash(commands: readonly Command[]): string {
+function renderBash(commands: readonly Command[]): string {
   const values = new Map<string, string[]>();
   for (const command of commands) {
     for (const option of command.options.filter(({ required, optional }) => required || optional)) {
@@ -67,25 +67,25 @@ complete -F ${FUNCTION} ${NAME}
 }
 
 /** The script for bash, which zsh runs too. */
-function zsh(commands: readonly Command[]): string {
+function renderZsh(commands: readonly Command[]): string {
   return `# Completion for zsh: source <(${NAME} completion zsh)
 autoload -U +X bashcompinit && bashcompinit
-${bash(commands)}`;
+${renderBash(commands)}`;
 }
 
-function fish(commands: readonly Command[]): string {
+function renderFish(commands: readonly Command[]): string {
   const seen = '__fish_seen_subcommand_from';
   const others = namesOf(commands).filter((name) => name !== 'serve');
   const lines = commands.flatMap((command) => {
     const name = command.name();
     const when = name === 'serve' ? `not ${seen} ${others.join(' ')}` : `${seen} ${name}`;
     return [
-      `-n __fish_use_subcommand -a ${name} -d ${quoted(command.description())}`,
-      ...(wordsOf(command).length === 0 ? [] : [`-n ${quoted(when)} -a ${quoted(wordsOf(command).join(' '))}`]),
+      `-n __fish_use_subcommand -a ${name} -d ${quote(command.description())}`,
+      ...(wordsOf(command).length === 0 ? [] : [`-n ${quote(when)} -a ${quote(wordsOf(command).join(' '))}`]),
       ...command.options.map((option) => {
         const { long = '', required, argChoices = [] } = option;
-        const value = isFile(option) ? ' -rF' : required ? ` -x -a ${quoted(argChoices.join(' '))}` : '';
-        return `-n ${quoted(when)} -l ${long.slice(2)}${value} -d ${quoted(option.description)}`;
+        const value = isFile(option) ? ' -rF' : required ? ` -x -a ${quote(argChoices.join(' '))}` : '';
+        return `-n ${quote(when)} -l ${long.slice(2)}${value} -d ${quote(option.description)}`;
       }),
     ];
   });
@@ -98,6 +98,6 @@ function fish(commands: readonly Command[]): string {
 }
 
 /** A text as one word of a shell. */
-function quoted(text: string): string {
+function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -34,7 +34,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
         loggedRequests: LOGGED_REQUESTS,
       });
       try {
-        const config = await demoConfig(simulator, options, flags);
+        const config = await loadDemoConfig(simulator, options, flags);
         const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
         const daemon = await startDaemon({
           config,
@@ -62,7 +62,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
 }
 
 /** The two simulated accounts, with the part `collection` of a configuration file if one is named. */
-async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
+async function loadDemoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
   const access = {
     api_key: simulated.apiKey?.[0] ?? DEMO_API_KEY,
     ...(simulated.tlsCertFile === undefined ? {} : { tls: { ca_file: simulated.tlsCertFile } }),
@@ -91,7 +91,7 @@ async function demoConfig(simulator: Simulator, simulated: SimulatorFlags, flags
 function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): void {
   const prefix = flags.routePrefix.replace(/\/$/, '');
   const [address = ''] = servers.addresses;
-  const base = `${servers.scheme}://${reachable(address)}${prefix}`;
+  const base = `${servers.scheme}://${makeReachable(address)}${prefix}`;
   const lines = [
     '',
     `Simulated New Relic    ${simulator.url}`,
@@ -104,6 +104,6 @@ function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags)
 }
 
 /** The address to use from this machine: the host's name when the server listens on all network interfaces. */
-function reachable(address: string): string {
+function makeReachable(address: string): string {
   return address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
 }

@@ -2,7 +2,7 @@ import type { Application, KeyTransaction } from '../api/types.ts';
 import {
   findApplications,
   findKeyTransactions,
-  foundIn,
+  selectFound,
   isId,
   readAll,
   type FoundRecord,
@@ -13,8 +13,8 @@ import { windowAt } from '../collect/inventory/window.ts';
 import type { FailureReason } from '../api/upstreamError.ts';
 import type { Config } from '../config/config.ts';
 import { counted } from '../text/wording.ts';
-import { discoverEntities, tagText, tellingTags } from './discoverEntities.ts';
-import { jsonText, table, showProgress, type Cell } from './terminal.ts';
+import { discoverEntities, formatTag, formatUserTags } from './discoverEntities.ts';
+import { renderJson, renderTable, showProgress, type Cell } from './terminal.ts';
 import { errorText } from '../log/logger.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
@@ -55,12 +55,12 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
         failures += 1;
         reportError(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
       };
-      const lists = named === undefined ? await readLists(account, note) : listsOfNamed(account, ...named);
-      if (lists !== undefined) found.push(await withHostsAndInstances(account, lists, collection, note));
+      const lists = named === undefined ? await readLists(account, note) : selectNamed(account, ...named);
+      if (lists !== undefined) found.push(await addHostsAndInstances(account, lists, collection, note));
     }
     if (found.length > 0) {
-      if (format === 'json') print(jsonText({ accounts: found.map(asJson) }));
-      else print(format === 'yaml' ? found.map(asYaml).join('---\n') : found.map(asTables).join('\n'));
+      if (format === 'json') print(renderJson({ accounts: found.map(toJson) }));
+      else print(format === 'yaml' ? found.map(renderYaml).join('---\n') : found.map(renderTables).join('\n'));
     }
     if (failures > 0) throw new ExitStatus(1);
   });
@@ -69,18 +69,18 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
 /** Reports a failed read, with the remedy for the reason if there is one; throws if the command has been stopped. */
 type Note = (what: string, error: unknown, reason?: FailureReason) => void;
 
-type Discovered = Awaited<ReturnType<typeof withHostsAndInstances>>;
+type Discovered = Awaited<ReturnType<typeof addHostsAndInstances>>;
 
 /** Everything that the key can see, without the configuration's filters; undefined if the application list cannot be read. */
 async function readLists({ reader, call }: LiveAccount, note: Note) {
-  const orNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
+  const readOrNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
       note(what, error, reasonOf(error));
       return undefined;
     });
-  const applications = await orNote(reader.listApplications({}, call), 'the application list');
+  const applications = await readOrNote(reader.listApplications({}, call), 'the application list');
   if (applications === undefined) return undefined;
-  const keyTransactions = await orNote(reader.listKeyTransactions({}, call), 'the key transaction list');
+  const keyTransactions = await readOrNote(reader.listKeyTransactions({}, call), 'the key transaction list');
   for (const { id, name, unread } of keyTransactions ?? []) {
     if (unread !== undefined) note(`the application of key transaction ${id} (${name})`, unread);
   }
@@ -88,19 +88,19 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
 }
 
 /** The named entities of an account; undefined when there are none. */
-function listsOfNamed(
+function selectNamed(
   account: LiveAccount,
   foundApplications: readonly FoundRecord<Application>[],
   foundTransactions: readonly FoundRecord<KeyTransaction>[],
 ) {
-  const applications = foundIn(account, foundApplications);
-  const keyTransactions = foundIn(account, foundTransactions);
+  const applications = selectFound(account, foundApplications);
+  const keyTransactions = selectFound(account, foundTransactions);
   return applications.length + keyTransactions.length === 0
     ? undefined
     : { everything: false, applications, keyTransactions };
 }
 
-async function withHostsAndInstances(
+async function addHostsAndInstances(
   { config, reader, call }: LiveAccount,
   lists: {
     /** False when only named entities were read, so that the account may have others. */
@@ -124,7 +124,7 @@ async function withHostsAndInstances(
   };
   const readList = async <A>(kind: BatchRead<ApplicationSubject, A> | undefined): Promise<readonly Outcome<A>[]> =>
     kind === undefined ? [] : readAll(kind, subjects, range, call, onRead);
-  const valueOf = <A>(outcome: Outcome<A> | undefined, list: string, { id, name }: Application): A | undefined => {
+  const unwrapOrNote = <A>(outcome: Outcome<A> | undefined, list: string, { id, name }: Application): A | undefined => {
     if (outcome === undefined || 'value' in outcome) return outcome?.value;
     note(`the ${list} list of application ${id} (${name})`, outcome.error);
     return undefined;
@@ -139,8 +139,8 @@ async function withHostsAndInstances(
       /** With their hosts and instances; a list that could not be read is undefined. */
       applications: applications.map((application, index) => ({
         application,
-        hosts: valueOf(hosts[index], 'host', application),
-        instances: valueOf(instances[index], 'instance', application),
+        hosts: unwrapOrNote(hosts[index], 'host', application),
+        instances: unwrapOrNote(instances[index], 'instance', application),
       })),
     };
   } finally {
@@ -150,7 +150,7 @@ async function withHostsAndInstances(
 
 const UNKNOWN = '?';
 
-function asJson({ account, applications, keyTransactions }: Discovered): object {
+function toJson({ account, applications, keyTransactions }: Discovered): object {
   return {
     account,
     applications: applications.map(({ application, hosts, instances }) => ({
@@ -175,23 +175,23 @@ function asJson({ account, applications, keyTransactions }: Discovered): object 
 }
 
 /** A list for `applications.include`; the names are comments, because ids survive a renaming. */
-function asYaml({ account, applications }: Discovered): string {
+function renderYaml({ account, applications }: Discovered): string {
   const entries = applications.map(({ application, hosts }) => {
     const { id, name, language, tags = [] } = application;
-    const ofHosts = hosts === undefined ? `${UNKNOWN} hosts` : counted(hosts.length, 'host');
-    const comment = [name, language, stateOf(application), ofHosts, ...tags.map(tagText)].join(', ');
+    const hostCount = hosts === undefined ? `${UNKNOWN} hosts` : counted(hosts.length, 'host');
+    const comment = [name, language, stateOf(application), hostCount, ...tags.map(formatTag)].join(', ');
     return `- id: ${id} # ${escapeUnsafe(comment)}`;
   });
   const heading = `# account ${escapeUnsafe(account)}: under applications.include`;
   return [heading, ...(entries.length === 0 ? ['[]'] : entries), ''].join('\n');
 }
 
-function asTables({ account, applications, keyTransactions, everything, hasInstances }: Discovered): string {
+function renderTables({ account, applications, keyTransactions, everything, hasInstances }: Discovered): string {
   const hasTags = applications.some(({ application }) => application.tags !== undefined);
   const names = new Map(applications.map(({ application }) => [application.id, application.name]));
   const unknown = everything ? '(not visible)' : '';
   const owner = (id?: number): readonly Cell[] => (id === undefined ? ['', ''] : [id, names.get(id) ?? unknown]);
-  const ofApplications = applications.map(({ application, hosts, instances }): readonly Cell[] => [
+  const applicationRows = applications.map(({ application, hosts, instances }): readonly Cell[] => [
     application.id,
     application.name,
     application.language ?? '',
@@ -199,30 +199,30 @@ function asTables({ account, applications, keyTransactions, everything, hasInsta
     application.healthStatus ?? '',
     hosts?.length ?? UNKNOWN,
     ...(hasInstances ? [instances?.length ?? UNKNOWN] : []),
-    ...(hasTags ? [tellingTags(application.tags ?? [])] : []),
+    ...(hasTags ? [formatUserTags(application.tags ?? [])] : []),
   ]);
-  const ofHosts = applications.flatMap(({ application, hosts = [] }) =>
+  const hostRows = applications.flatMap(({ application, hosts = [] }) =>
     // An interface without instances knows a host by its name alone.
     hosts.map(({ key, host }) => [...(hasInstances ? [key] : []), host, ...owner(application.id)]),
   );
-  const ofInstances = applications.flatMap(({ application, instances = [] }) =>
+  const instanceRows = applications.flatMap(({ application, instances = [] }) =>
     instances.map(({ id, host, port }) => [id, host, port ?? '', ...owner(application.id)]),
   );
-  const ofKeyTransactions = (keyTransactions ?? []).map(({ id, name, transactionName, applicationId }) => {
+  const keyTransactionRows = (keyTransactions ?? []).map(({ id, name, transactionName, applicationId }) => {
     return [id, name, transactionName ?? '', ...owner(applicationId)];
   });
   const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
   const sections: readonly (readonly [string, readonly string[], readonly (readonly Cell[])[]])[] = [
-    ['application', ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...more], ofApplications],
-    ['host', [...(hasInstances ? ['ID'] : []), 'HOST', ...OWNER], ofHosts],
-    ['instance', ['ID', 'HOST', 'PORT', ...OWNER], ofInstances],
-    ['key transaction', ['ID', 'NAME', 'TRANSACTION', ...OWNER], ofKeyTransactions],
+    ['application', ['ID', 'NAME', 'LANGUAGE', 'STATE', 'HEALTH', 'HOSTS', ...more], applicationRows],
+    ['host', [...(hasInstances ? ['ID'] : []), 'HOST', ...OWNER], hostRows],
+    ['instance', ['ID', 'HOST', 'PORT', ...OWNER], instanceRows],
+    ['key transaction', ['ID', 'NAME', 'TRANSACTION', ...OWNER], keyTransactionRows],
   ];
   return sections
     .filter(([what, , rows]) => rows.length > 0 || (everything && (what !== 'instance' || hasInstances)))
     .map(([what, headings, rows]) => {
       const heading = `Account ${escapeUnsafe(account)}: ${counted(rows.length, what)}\n`;
-      return rows.length > 0 ? `${heading}${table([headings, ...rows])}\n` : heading;
+      return rows.length > 0 ? `${heading}${renderTable([headings, ...rows])}\n` : heading;
     })
     .join('\n');
 }
@@ -245,30 +245,30 @@ async function discoverAccounts(options: DiscoverOptions): Promise<void> {
           : `there is no entry "${options.account}" with account_ids`,
       );
     }
-    if (options.format === 'json') print(jsonText({ entries: found.map(entryJson) }));
-    else print(found.map(options.format === 'yaml' ? entryYaml : entryTable).join('\n'));
+    if (options.format === 'json') print(renderJson({ entries: found.map(entryToJson) }));
+    else print(found.map(options.format === 'yaml' ? renderEntryYaml : renderEntryTable).join('\n'));
   });
 }
 
 type FoundEntry = Expansion['entries'] extends ReadonlyMap<infer Name, infer Entry> ? readonly [Name, Entry] : never;
 
-function entryJson([entry, { verdicts, warnings }]: FoundEntry): object {
+function entryToJson([entry, { verdicts, warnings }]: FoundEntry): object {
   return { entry, warnings, accounts: verdicts.map(describeListed) };
 }
 
-function entryTable([entry, { verdicts, warnings }]: FoundEntry): string {
+function renderEntryTable([entry, { verdicts, warnings }]: FoundEntry): string {
   const rows = verdicts.map(({ id, name, verdict }) => [
     id,
     name,
     'exportedAs' in verdict ? verdict.exportedAs : `not exported: ${verdict.why}`,
   ]);
   const lines = [`Entry ${escapeUnsafe(entry)}: ${counted(verdicts.length, 'account')}`];
-  if (rows.length > 0) lines.push(table([['ID', 'NAME', 'EXPORTED AS'], ...rows]));
+  if (rows.length > 0) lines.push(renderTable([['ID', 'NAME', 'EXPORTED AS'], ...rows]));
   return [...lines, ...warnings.map((text) => `Warning: ${escapeUnsafe(text)}`), ''].join('\n');
 }
 
 /** The exported accounts as entries of `include_accounts`; others are comments. */
-function entryYaml([entry, { verdicts }]: FoundEntry): string {
+function renderEntryYaml([entry, { verdicts }]: FoundEntry): string {
   const lines = verdicts.map(({ id, name, verdict }) =>
     'exportedAs' in verdict
       ? `- id: ${id} # ${escapeUnsafe(name)}`

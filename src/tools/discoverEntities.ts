@@ -7,7 +7,7 @@ import type { EntityTypeCount, MonitoredEntity } from '../api/upstreamReader.ts'
 import { errorText } from '../log/logger.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
-import { jsonText, table } from './terminal.ts';
+import { renderJson, renderTable } from './terminal.ts';
 import { reasonOf, withAccounts, type ReadingOptions } from './upstream/session.ts';
 
 interface Found {
@@ -39,29 +39,29 @@ export async function discoverEntities({ entities: asked, format, ...options }: 
           }
           const entities = await reader.entities.list(type, call);
           if (entities.length > 0) found.push({ account, entities });
-          else reportError(`account ${account}: ${noneOf(type, await reader.entities.types(call))}`);
+          else reportError(`account ${account}: ${describeMissing(type, await reader.entities.types(call))}`);
         } catch (error) {
           signal.throwIfAborted();
           failures += 1;
           reportError(`account ${account}: entities cannot be read: ${errorText(error, false)}`, reasonOf(error));
         }
       }
-      if (found.length > 0) print(formatted(found, type, format));
+      if (found.length > 0) print(renderFound(found, type, format));
       if (failures > 0 || found.length === 0) throw new ExitStatus(1);
     },
-    (config) => withEntities(config, type),
+    (config) => addEntities(config, type),
   );
 }
 
 /** What to say of an account that has other types of entities, or none: a wrong `account_id` has none. */
-function noneOf(type: string, types: readonly EntityTypeCount[]): string {
+function describeMissing(type: string, types: readonly EntityTypeCount[]): string {
   if (types.length === 0) return `no entity of ${type}, nor of any other type: look whether account_id is right`;
   const known = types.map((each) => each.type);
   return `no entity of ${type}${suggest(type, known) || ': discover --entities lists the types of the account'}`;
 }
 
 /** The configuration with one type of entities in each account: a reader may lack entities otherwise. Throws a UsageError. */
-function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
+function addEntities(config: Config, type = 'EXT-SERVICE'): Config {
   const selection = entitySelection.safeParse({ type }).data;
   if (selection === undefined)
     throw new UsageError('--entities takes a type such as EXT-SERVICE: DOMAIN-TYPE in capitals');
@@ -74,13 +74,13 @@ function withEntities(config: Config, type = 'EXT-SERVICE'): Config {
   return { ...config, accounts };
 }
 
-function formatted(found: readonly Found[], type: string | undefined, format: EntitiesOptions['format']): string {
-  if (format === 'json') return jsonText({ accounts: found.map(toJson) });
-  if (format === 'yaml') return found.map((each) => toYaml(each, type)).join('---\n');
+function renderFound(found: readonly Found[], type: string | undefined, format: EntitiesOptions['format']): string {
+  if (format === 'json') return renderJson({ accounts: found.map(toJson) });
+  if (format === 'yaml') return found.map((each) => renderYaml(each, type)).join('---\n');
   return found
     .map(({ account, types, entities = [] }) => {
       const rows = types?.map(({ type: each, count }) => [each, count]);
-      const text = rows === undefined ? entityTable(entities) : table([['TYPE', 'ENTITIES'], ...rows]);
+      const text = rows === undefined ? renderEntityTable(entities) : renderTable([['TYPE', 'ENTITIES'], ...rows]);
       return `Account ${escapeUnsafe(account)}\n${text}\n`;
     })
     .join('\n');
@@ -106,7 +106,7 @@ function toJson({ account, types, entities }: Found) {
 }
 
 /** `entities` of an account to copy into the configuration; the numbers of entities are comments. */
-function toYaml({ account, types, entities = [] }: Found, type = ''): string {
+function renderYaml({ account, types, entities = [] }: Found, type = ''): string {
   const line = (each: EntityTypeCount): string =>
     `  - type: ${stringify(each.type).trimEnd()} # ${counted(each.count, 'entity', 'entities')}`;
   const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
@@ -117,30 +117,30 @@ function toYaml({ account, types, entities = [] }: Found, type = ''): string {
 }
 
 /** A tag in New Relic's form: `team=shop,web`. */
-export function tagText({ key, values }: Tag): string {
+export function formatTag({ key, values }: Tag): string {
   return `${key}=${values.join(',')}`;
 }
 
 const REPEATING_TAGS = ['account', 'accountId', 'trustedAccountId', 'language'];
 
 /** The tags of an entity but for New Relic's own that say what a table says already. */
-export function tellingTags(tags: readonly Tag[]): string {
+export function formatUserTags(tags: readonly Tag[]): string {
   return tags
     .filter(({ key }) => !REPEATING_TAGS.includes(key))
-    .map(tagText)
+    .map(formatTag)
     .join(' ');
 }
 
-function entityTable(entities: readonly MonitoredEntity[]): string {
+function renderEntityTable(entities: readonly MonitoredEntity[]): string {
   const metrics = new Map(
     entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
   );
-  const rows = entities.map(({ name, reporting, tags }) => [name, reporting ? 'yes' : 'no', tellingTags(tags)]);
+  const rows = entities.map(({ name, reporting, tags }) => [name, reporting ? 'yes' : 'no', formatUserTags(tags)]);
   const defined = [...metrics.values()].map(({ name, title, unit, definition }) => [
     name,
     title,
     unit,
     definition.select,
   ]);
-  return `${table([['ENTITY', 'REPORTS', 'TAGS'], ...rows])}\n${table([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
+  return `${renderTable([['ENTITY', 'REPORTS', 'TAGS'], ...rows])}\n${renderTable([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
 }

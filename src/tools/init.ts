@@ -14,11 +14,11 @@ import { counted } from '../text/wording.ts';
 import type { LoadedConfiguration } from '../cli/configuration.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
-import { typedLine } from '../cli/typed.ts';
+import { renderCommandLine } from '../cli/typed.ts';
 import { NAME } from '../cli/version.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import type { Group } from '../reads/reads.ts';
-import { sumOf } from './grouping.ts';
+import { sumBy } from './grouping.ts';
 import { checkOutput } from './outputFiles.ts';
 import { reportUnread, withLists } from './upstream/session.ts';
 
@@ -35,7 +35,7 @@ export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
 /** The command `init`: reads what the key sees, and writes a first configuration. It ends with status 1 where that is nothing. */
 export async function runInit({ output, force, ...options }: InitOptions): Promise<void> {
   checkOutput(output, force);
-  const account = accountOf(options);
+  const account = buildAccount(options);
   const loaded = loadOrExit(account);
   await withLists({ ...options, loaded }, async ({ collector, reportError, print, mask, signal }) => {
     const [list] = collector.entries();
@@ -47,21 +47,21 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
     const [first, ...others] = read;
     if (first === undefined) throw new ExitStatus(1);
     const { accounts } = collector;
-    const types = await entityTypes(collector.collectors(), signal);
+    const types = await readEntityTypes(collector.collectors(), signal);
     const unread = accounts.filter(({ name }) => unreadNames.has(name));
-    const text = configurationText({ ...identityOf(accounts, unread), ...account }, [first, ...others], types);
+    const text = renderConfiguration({ ...identifyAccounts(accounts, unread), ...account }, [first, ...others], types);
     writeFileSync(output, mask(text), { flag: force ? 'w' : 'wx' });
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
-    const next = typedLine('check', `--live${flag}`);
+    const next = renderCommandLine('check', `--live${flag}`);
     const without = unread.length === 0 ? '' : `, without ${counted(unread.length, 'account')} that cannot be read`;
-    print(`${escapeUnsafe(`${output} is written: ${seen(read)}${without}. Next: ${next}`)}\n`);
+    print(`${escapeUnsafe(`${output} is written: ${describeSeen(read)}${without}. Next: ${next}`)}\n`);
   });
 }
 
 type Written = Readonly<Record<string, string | number | readonly object[] | undefined>>;
 
 /** The account as it is written to the file, from flags and the environment. */
-function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): Written {
+function buildAccount({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): Written {
   const { env } = process;
   const key = env['NEW_RELIC_API_KEY'] ? { api_key: '${NEW_RELIC_API_KEY}' } : {};
   const file = apiKeyFile ?? (env['NEW_RELIC_API_KEY_FILE'] || undefined);
@@ -76,7 +76,7 @@ function accountOf({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): 
 }
 
 /** What names the only account of the key, or all but the unread ones; nothing where the key lists none, as over REST. */
-function identityOf(accounts: readonly AccountConfig[], unread: readonly AccountConfig[]): Written {
+function identifyAccounts(accounts: readonly AccountConfig[], unread: readonly AccountConfig[]): Written {
   const [first, ...others] = accounts;
   if (first?.origin === undefined) return {};
   if (others.length === 0) return { name: first.name, account_id: first.account_id };
@@ -111,7 +111,7 @@ function loadOrExit(account: Written): LoadedConfiguration {
 }
 
 /** The types of entities besides applications and key transactions, most entities first; empty where they cannot be read. */
-async function entityTypes(accounts: readonly AccountCollector[], signal: AbortSignal) {
+async function readEntityTypes(accounts: readonly AccountCollector[], signal: AbortSignal) {
   const counts = new Map<string, number>();
   const lists = accounts.map(async ({ context: { reader } }) => reader.entities?.types({ signal, patient: true }));
   // What an account has beside its applications is an offer only, so that a failure of it does not matter.
@@ -126,8 +126,8 @@ async function entityTypes(accounts: readonly AccountCollector[], signal: AbortS
 /** What is read of an account for its configuration. */
 type Seen = Pick<AccountStatus, 'plan' | 'applications' | 'tasks' | 'keyTransactions'>;
 
-function seen(statuses: readonly Seen[]): string {
-  const count = (noun: string, of: (status: Seen) => number): string => counted(sumOf(statuses, of), noun);
+function describeSeen(statuses: readonly Seen[]): string {
+  const count = (noun: string, amountIn: (status: Seen) => number): string => counted(sumBy(statuses, amountIn), noun);
   return [
     count('account', () => 1),
     count('application', ({ applications }) => applications?.length ?? 0),
@@ -141,20 +141,20 @@ const ENTITIES_PER_QUERY = 150;
 const SHOWN_TYPES = 5;
 
 /** The text of the file: what is on, and what else could be, with its cost. */
-export function configurationText(
+export function renderConfiguration(
   account: Written,
   statuses: readonly [Seen, ...Seen[]],
   types: readonly EntityTypeCount[],
 ): string {
   const [first] = statuses;
-  const callsOf = (...groups: readonly Group[]): string => {
-    const calls = sumOf(statuses, ({ plan }) => callsIn(plan, (group) => groups.includes(group)));
+  const formatCalls = (...groups: readonly Group[]): string => {
+    const calls = sumBy(statuses, ({ plan }) => sumCalls(plan, (group) => groups.includes(group)));
     return `${calls.toFixed(1)} calls a minute`;
   };
   const loads = (without: readonly Group[]): readonly number[] =>
     statuses.map(({ plan }) => {
       const carried = Math.min(plan.budget, plan.concurrencyCapacity ?? Infinity);
-      return callsIn(plan, (group) => !without.includes(group)) / carried;
+      return sumCalls(plan, (group) => !without.includes(group)) / carried;
     });
   const hosts = Math.max(...loads(['counters'])) <= 1;
   const isEmpty = statuses.length === 1 && first.applications?.length === 0;
@@ -167,16 +167,16 @@ export function configurationText(
   const lines = [
     ...Object.entries(account).flatMap(([key, value]) => {
       const comment = key === 'exclude_accounts' ? ' # cannot be read' : '';
-      return value === undefined ? [] : [`${key}: ${scalar(key, value)}${comment}`];
+      return value === undefined ? [] : [`${key}: ${renderValue(key, value)}${comment}`];
     }),
     ...(isEmpty
       ? ['applications: false # the account has none']
       : [
           '# Which applications, by name, id or tag; without this all of them:',
           '#applications: { include: [{ name: "Checkout *" }] }',
-          `hosts: ${hosts} # ${callsOf('hosts', 'host_metrics')}`,
-          `key_transactions: true # ${callsOf('key_transactions')}`,
-          `counters: false # for rate() and service levels: ${callsOf('counters')} more`,
+          `hosts: ${hosts} # ${formatCalls('hosts', 'host_metrics')}`,
+          `key_transactions: true # ${formatCalls('key_transactions')}`,
+          `counters: false # for rate() and service levels: ${formatCalls('counters')} more`,
           ...(account['api'] === 'rest' ? ['#instances: true # a call for each application every 5 minutes'] : []),
         ]),
     '# Alert events that are open in New Relic (docs/queries.md lists the packs): a call every 5 minutes. It reads 30 days:',
@@ -188,13 +188,13 @@ export function configurationText(
       return `#  - type: ${escapeUnsafe(type)} # ${counted(count, 'entity', 'entities')}: from ${calls.toFixed(1)} calls a minute`;
     }),
     ...(types.length > SHOWN_TYPES
-      ? [`# ${types.length - SHOWN_TYPES} more types: ${typedLine('discover', '--entities')}`]
+      ? [`# ${types.length - SHOWN_TYPES} more types: ${renderCommandLine('discover', '--entities')}`]
       : []),
   ];
   return [
     `# Made by "${NAME} init". docs/configuration.md says what else can stand here.`,
-    `# The key sees ${seen(statuses)}.`,
-    `# Applications take ${callsOf('applications', 'application_metrics', 'metric_names')}, of ${budget} that each account may make.`,
+    `# The key sees ${describeSeen(statuses)}.`,
+    `# Applications take ${formatCalls('applications', 'application_metrics', 'metric_names')}, of ${budget} that each account may make.`,
     'accounts:',
     ...lines.map((line, index) => `  ${index === 0 ? '-' : ' '} ${line}`),
     ...(stretch > 1 ? ['collection:', '  intervals: # so long that the calls fit the budget', ...slower] : []),
@@ -202,12 +202,12 @@ export function configurationText(
   ].join('\n');
 }
 
-function callsIn({ groups }: Plan, isCounted: (group: Group) => boolean): number {
-  return sumOf(groups, ({ group, callsPerMinute }) => (isCounted(group) ? callsPerMinute : 0));
+function sumCalls({ groups }: Plan, isCounted: (group: Group) => boolean): number {
+  return sumBy(groups, ({ group, callsPerMinute }) => (isCounted(group) ? callsPerMinute : 0));
 }
 
 /** A value as it stands in the file. */
-function scalar(key: string, value: NonNullable<Written[string]>): string {
+function renderValue(key: string, value: NonNullable<Written[string]>): string {
   const text = typeof value === 'string' && key !== 'api_key' ? value.replaceAll('${', '$${') : value;
   // Lists on one line, because the keys of the account stand in lines of their own.
   return stringify(text, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();

@@ -5,8 +5,8 @@ import type { Config } from '../config/config.ts';
 import { suggest } from '../text/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError } from '../cli/process.ts';
-import { grouped } from './grouping.ts';
-import { jsonText } from './terminal.ts';
+import { groupBy } from './grouping.ts';
+import { renderJson } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
@@ -46,13 +46,13 @@ export async function runMetricNames(
       complete,
       metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
     };
-    print(format === 'table' ? asText(names) : jsonText(document));
+    print(format === 'table' ? renderNames(names) : renderJson(document));
   });
 }
 
 /** The names as text: names with the same value names are grouped, because nearly all metrics have the same ten. */
-function asText(names: readonly MetricName[]): string {
-  return [...grouped(names, ({ values }) => values?.join(' '))]
+function renderNames(names: readonly MetricName[]): string {
+  return [...groupBy(names, ({ values }) => values?.join(' '))]
     .map(([values, members]) =>
       // An interface without value names gives one name per line.
       values === undefined

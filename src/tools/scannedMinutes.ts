@@ -3,7 +3,7 @@ import type { AccountConfig, CollectionConfig } from '../config/config.ts';
 import { MINUTE_MS } from '../formulas/units.ts';
 import { describeGroup, type Group } from '../reads/reads.ts';
 import { percent, withCommas } from '../text/wording.ts';
-import { grouped, sumOf } from './grouping.ts';
+import { groupBy, sumBy } from './grouping.ts';
 
 /** The minutes of data that a refresh of a group reads, by the window and the interval in minutes (docs/nerdgraph.md). */
 const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: number) => number>>> = {
@@ -29,7 +29,7 @@ interface ScannedMinutes {
  * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge
  * for each. Over REST only golden metrics and queries read data this way. Effective intervals of the plan are milliseconds.
  */
-export function scannedMinutes(
+export function calculateScannedMinutes(
   { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
   { window }: Pick<CollectionConfig, 'window'>,
   { groups, slowdown }: Pick<Plan, 'groups' | 'slowdown'>,
@@ -49,25 +49,25 @@ export function scannedMinutes(
 }
 
 /** What the minutes cost, as sentences: the sum by group, and the most expensive one. None where nothing is read this way. */
-export function scannedInWords(scanned: readonly ScannedMinutes[]): readonly string[] {
+export function describeScanned(scanned: readonly ScannedMinutes[]): readonly string[] {
   const [most] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (most === undefined) return [];
   const groups = Array.from(
-    grouped(scanned, ({ group }) => describeGroup(group)),
-    ([group, rows]) => `${group} ${minutesInWords(totalOf(rows))}`,
+    groupBy(scanned, ({ group }) => describeGroup(group)),
+    ([group, rows]) => `${group} ${formatAmount(sumMinutes(rows))}`,
   ).join(', ');
   const subject = [describeGroup(most.group), most.name ?? []].flat().join(' ');
   return [
-    `Data read: ${minutesInWords(totalOf(scanned))} minutes of data per minute (${groups}), which price plans by compute bill.`,
-    `Most expensive: ${subject}, ${minutesInWords(most.minutes)} (${percent(most.minutes / totalOf(scanned))}).`,
+    `Data read: ${formatAmount(sumMinutes(scanned))} minutes of data per minute (${groups}), which price plans by compute bill.`,
+    `Most expensive: ${subject}, ${formatAmount(most.minutes)} (${percent(most.minutes / sumMinutes(scanned))}).`,
   ];
 }
 
-function totalOf(scanned: readonly ScannedMinutes[]): number {
-  return sumOf(scanned, ({ minutes }) => minutes);
+function sumMinutes(scanned: readonly ScannedMinutes[]): number {
+  return sumBy(scanned, ({ minutes }) => minutes);
 }
 
 /** `8,640` or `12.8`. */
-function minutesInWords(minutes: number): string {
+function formatAmount(minutes: number): string {
   return minutes < 1000 ? minutes.toFixed(1) : withCommas(Math.round(minutes));
 }

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { readFile } from '../config/files.ts';
 import { UsageError } from '../cli/process.ts';
-import { duration, parsed, parsedEach, wholeNumber } from '../cli/flags.ts';
+import { parseValidDuration, parseWith, collectWith, parseWholeNumber } from '../cli/flags.ts';
 import { parseListenAddress } from '../web/server/listening.ts';
 import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
@@ -42,7 +42,10 @@ export type SimulatorFlags = Omit<
   };
 
 /** A day is the longest latency, because the timers of Node.js overflow after 24.8 days. */
-const parseLatency = duration('such as 200ms or 2s, at most 1d', (milliseconds) => milliseconds <= 86_400_000);
+const parseLatency = parseValidDuration(
+  'such as 200ms or 2s, at most 1d',
+  (milliseconds) => milliseconds <= 86_400_000,
+);
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const { host = '0.0.0.0', port } = parseListenAddress(text);
@@ -52,17 +55,17 @@ function parseAddress(text: string): SimulatorFlags['listenAddress'] {
 /** Adds the flags of the simulator to a command; `demo` has them too, with another default address. */
 export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
-    .argParser(parsed(parseAddress))
+    .argParser(parseWith(parseAddress))
     .default({ host, port }, text);
   return command
     .addOption(address)
-    .option('--seed <number>', 'another seed gives another world', wholeNumber(0, 4_294_967_295), 1)
-    .option('--applications <number>', 'how many applications', wholeNumber(1, 100_000), 16)
-    .option('--hosts-per-application <number>', 'how many hosts each application has', wholeNumber(1, 10_000), 2)
+    .option('--seed <number>', 'another seed gives another world', parseWholeNumber(0, 4_294_967_295), 1)
+    .option('--applications <number>', 'how many applications', parseWholeNumber(1, 100_000), 16)
+    .option('--hosts-per-application <number>', 'how many hosts each application has', parseWholeNumber(1, 10_000), 2)
     .option(
       '--key-transactions <number>',
       'how many key transactions (default: half the applications, at least 8)',
-      wholeNumber(0, 100_000),
+      parseWholeNumber(0, 100_000),
     )
     .addOption(
       new Option(
@@ -73,7 +76,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
         .default('documented'),
     )
     .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
-    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, parsedEach(String))
+    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, collectWith(String))
     .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
     .option('--tls-key-file <file>', 'private key of the certificate')
     .option('--no-rounding', 'do not round figures to three significant digits')
@@ -82,20 +85,25 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option(
       '--calls-per-minute <number>',
       '429 beyond this many calls per minute and key; 0 for no limit',
-      wholeNumber(0, 1_000_000),
+      parseWholeNumber(0, 1_000_000),
       0,
     )
-    .option('--account-id <number>', 'the account that NerdGraph answers for', wholeNumber(1, 2_147_483_647), 1_234_567)
+    .option(
+      '--account-id <number>',
+      'the account that NerdGraph answers for',
+      parseWholeNumber(1, 2_147_483_647),
+      1_234_567,
+    )
     .option(
       '--accounts <number>',
       'how many accounts the key sees over NerdGraph, each with its own applications; their ids count up',
-      wholeNumber(1, 1_000),
+      parseWholeNumber(1, 1_000),
       1,
     )
     .option(
       '--nrql-per-minute <number>',
       'NRQL queries beyond this many per minute get an error; 0 for no limit',
-      wholeNumber(0, 1_000_000),
+      parseWholeNumber(0, 1_000_000),
       3000,
     )
     .option(
@@ -106,11 +114,11 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option(
       '--late-data <share>',
       'this share of the data, from 0 to 1, arrives one to eight minutes late',
-      parsed(parseRatio),
+      parseWith(parseRatio),
       0,
     )
     .option('--odd-names', 'names with every character that New Relic lets names have', false)
-    .option('--fault <rule>', 'a fault from the start, in the form below; repeatable', parsedEach(parseFault))
+    .option('--fault <rule>', 'a fault from the start, in the form below; repeatable', collectWith(parseFault))
     .option('--no-control', 'do not serve /control/... on the loopback interface')
     .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);
 }

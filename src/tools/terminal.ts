@@ -42,9 +42,9 @@ export function paint(style: Parameters<typeof styleText>[0], shown: string): st
 }
 
 /** The characters of a line: as COLUMNS says, else of the terminal; without limit where the output is no terminal. */
-export function lineLength(): number {
-  const given = Number(process.env['COLUMNS']);
-  if (Number.isInteger(given) && given > 0) return given;
+export function readLineLength(): number {
+  const columns = Number(process.env['COLUMNS']);
+  if (Number.isInteger(columns) && columns > 0) return columns;
   // A terminal that does not know its width says 0.
   return (process.stdout.isTTY && process.stdout.columns) || Infinity;
 }
@@ -52,10 +52,10 @@ export function lineLength(): number {
 export type Cell = string | number;
 
 /** Rows as columns of text, numbers to the right, a heading first. The widest cells lose their middle to fit the width. */
-export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength()): string {
+export function renderTable(rows: readonly (readonly Cell[])[], maxWidth = readLineLength()): string {
   // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
   const widths = (rows[0] ?? []).map((_, column) =>
-    rows.reduce((widest, row) => Math.max(widest, widthOf(textOf(row[column]))), 0),
+    rows.reduce((widest, row) => Math.max(widest, measureWidth(escapeCell(row[column]))), 0),
   );
   for (let over = widths.reduce((sum, width) => sum + width + 2, -2) - maxWidth; over > 0; over -= 1) {
     const widest = widths.indexOf(Math.max(...widths));
@@ -65,8 +65,8 @@ export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength(
     .map((row, index) => {
       const cells = row.map((cell, column) => {
         const width = widths[column] ?? 0;
-        const shown = cut(textOf(cell), width);
-        const padding = ' '.repeat(width - widthOf(shown));
+        const shown = shorten(escapeCell(cell), width);
+        const padding = ' '.repeat(width - measureWidth(shown));
         const painted = index === 0 ? paint('bold', shown) : shown;
         const isNumber = typeof (index === 0 ? rows[1]?.[column] : cell) === 'number';
         return isNumber ? padding + painted : painted + padding;
@@ -77,11 +77,11 @@ export function table(rows: readonly (readonly Cell[])[], maxWidth = lineLength(
 }
 
 /** A sentence on lines that end between its words. */
-export function wrapped(sentence: string, maxWidth = lineLength()): string {
+export function wrapText(sentence: string, maxWidth = readLineLength()): string {
   const lines: string[] = [];
-  for (const word of textOf(sentence).split(' ')) {
+  for (const word of escapeCell(sentence).split(' ')) {
     const last = lines.at(-1);
-    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= maxWidth)
+    if (last !== undefined && measureWidth(last) + 1 + measureWidth(word) <= maxWidth)
       lines[lines.length - 1] = `${last} ${word}`;
     else lines.push(word);
   }
@@ -89,29 +89,29 @@ export function wrapped(sentence: string, maxWidth = lineLength()): string {
 }
 
 /** The text, without its middle where it is too wide. */
-function cut(long: string, width: number): string {
-  let over = widthOf(long) - width;
+function shorten(long: string, width: number): string {
+  let over = measureWidth(long) - width;
   if (over <= 0) return long;
   const characters = Array.from(new Intl.Segmenter().segment(long), ({ segment }) => segment);
   const begin = characters.splice(0, Math.ceil(characters.length / 2));
   // One more, for the ellipsis.
   for (over += 1; over > 0;) {
-    over -= widthOf((begin.length > characters.length ? begin.pop() : characters.shift()) ?? '…');
+    over -= measureWidth((begin.length > characters.length ? begin.pop() : characters.shift()) ?? '…');
   }
   return [...begin, '…', ...characters].join('');
 }
 
 /** The cells of a terminal that the text takes: 2 for a character of Chinese, Japanese or Korean, none for an accent. */
-function widthOf(shown: string): number {
+function measureWidth(shown: string): number {
   return /^[\x20-\x7e]*$/.test(shown) ? shown.length : stringWidth(shown.replace(/(?!\uFE0F)[\p{Mn}\p{Me}]/gu, ''));
 }
 
 /** Shows control and invisible characters as text, because foreign names must not move the cursor or hide text. */
-function textOf(cell: Cell | undefined): string {
+function escapeCell(cell: Cell | undefined): string {
   return escapeUnsafe(String(cell ?? ''));
 }
 
 /** A JSON document as text that ends in a line feed. Unsafe characters are escaped as JSON does, so no value changes. */
-export function jsonText(document: object): string {
+export function renderJson(document: object): string {
   return `${escapeLines(JSON.stringify(document, undefined, 2))}\n`;
 }

@@ -19,9 +19,9 @@ import { Facets } from '../nrql/facets.ts';
 import { describeColumnProblems, isRecord, readRows } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { UsageError, withColours } from '../cli/process.ts';
-import { formatMinute, jsonText, table } from './terminal.ts';
-import { readOne, unreadable } from './upstream/readForCommand.ts';
+import { UsageError, colourLines } from '../cli/process.ts';
+import { formatMinute, renderJson, renderTable } from './terminal.ts';
+import { readOne, createReadError } from './upstream/readForCommand.ts';
 import { requireSingleAccount, withAccounts } from './upstream/session.ts';
 
 interface QueryOptions extends CommonOptions {
@@ -43,26 +43,26 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
       if (account?.reader.queries === undefined || definition === undefined)
         throw new Error('there is no query to run');
       const range = windowAt(Date.now(), config.collection);
-      const { rules } = preparedAlone(definition);
+      const { rules } = prepareQuery(definition);
       const window = definition.window === undefined ? undefined : definition.window / 1000;
       const before = endsBefore(definition.delay, config.collection.delay);
       const subject = { nrql: definition.nrql, window, endsBefore: before, rules };
       const what = options.name === undefined ? 'the query' : `the query "${options.name}"`;
       const result = await readOne(account.reader.queries, subject, range, account.call).catch((error: unknown) => {
-        throw unreadable(account, what, error);
+        throw createReadError(account, what, error);
       });
       const { from, to } = result.window;
       const rows = counted(result.rows.length, 'row');
       process.stderr.write(`${rows}, from ${formatMinute(from)} to ${formatMinute(to)}\n`);
-      const published = publishedBy(account.config, definition, result);
+      const published = readPublished(account.config, definition, result);
       for (const problem of describeColumnProblems(published.reading)) {
-        process.stderr.write(withColours(`warning: the query has ${problem}\n`, process.stderr));
+        process.stderr.write(colourLines(`warning: the query has ${problem}\n`, process.stderr));
       }
       const formats = {
-        table: () => rowTable(definition, result),
+        table: () => renderRows(definition, result),
         json: () => {
           const { name: query, nrql: text } = definition;
-          return jsonText({
+          return renderJson({
             account: account.config.name,
             query,
             nrql: text,
@@ -70,25 +70,25 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
             rows: result.rows,
           });
         },
-        yaml: () => queryYaml(definition, columnsOf(definition, result), Object.keys(account.config.labels)),
-        metrics: () => exposition(account.config, published),
+        yaml: () => renderQueryYaml(definition, findColumns(definition, result), Object.keys(account.config.labels)),
+        metrics: () => renderExposition(account.config, published),
       };
       print(await formats[options.format]());
     },
-    (config) => onlyQuery(config, nrql, options),
+    (config) => selectQuery(config, nrql, options),
   );
 }
 
 /** The configuration reduced to the chosen account and query. Throws a UsageError. */
-function onlyQuery(config: Config, nrql: string | undefined, { name, window, delay }: QueryOptions): Config {
+function selectQuery(config: Config, nrql: string | undefined, { name, window, delay }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const withQuery = config.accounts.flatMap((account) => {
-    const queries = name === undefined ? [{ ...GIVEN_QUERY, nrql: nrql ?? '' }] : account.queries;
-    const query = queries.find((each) => each.name === (name ?? GIVEN_QUERY.name));
+    const queries = name === undefined ? [{ ...COMMAND_LINE_QUERY, nrql: nrql ?? '' }] : account.queries;
+    const query = queries.find((each) => each.name === (name ?? COMMAND_LINE_QUERY.name));
     if (query === undefined) return [];
     return { ...account, queries: [{ ...query, window: window ?? query.window, delay: delay ?? query.delay }] };
   });
-  if (withQuery.length === 0) throw new UsageError(noQuery(name ?? '', config));
+  if (withQuery.length === 0) throw new UsageError(describeUnknownQuery(name ?? '', config));
   const account = requireSingleAccount({ ...config, accounts: withQuery });
   const [problem] = readStatement(account.queries[0]?.nrql ?? '').problems;
   if (problem !== undefined) {
@@ -105,28 +105,34 @@ function onlyQuery(config: Config, nrql: string | undefined, { name, window, del
 }
 
 /** What to say of a name that no query has: it may be one of a pack that no account has. */
-function noQuery(name: string, { accounts }: Config): string {
+function describeUnknownQuery(name: string, { accounts }: Config): string {
   const known = accounts.flatMap(({ queries }) => queries.map((each) => each.name));
   const { further } = readQueries({ accounts: [{ query_packs: PACKS }] }, '', new Secrets());
-  const ofPacks = further.flatMap((queries) => queries.map((each) => each.name));
-  const pack = ofPacks.includes(name) ? name.replace(/\/.*/, '') : undefined;
-  const meant = suggest(name, [...new Set([...known, ...ofPacks])]);
+  const packQueries = further.flatMap((queries) => queries.map((each) => each.name));
+  const pack = packQueries.includes(name) ? name.replace(/\/.*/, '') : undefined;
+  const meant = suggest(name, [...new Set([...known, ...packQueries])]);
   return `no account has the query "${name}"${pack === undefined ? meant : `: switch its pack on with query_packs: [${pack}]`}`;
 }
 
-const GIVEN_QUERY: QueryDefinition = { name: 'query', nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
+const COMMAND_LINE_QUERY: QueryDefinition = {
+  name: 'query',
+  nrql: '',
+  metrics: [],
+  interval: 60_000,
+  max_series: 5_000,
+};
 
-function preparedAlone(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
+function prepareQuery(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
   const [query] = prepareQueries([definition]);
   if (query === undefined) throw new Error('prepareQueries returned no query');
   return query;
 }
 
-function rowTable(definition: QueryDefinition, result: QueryResult): string {
+function renderRows(definition: QueryDefinition, result: QueryResult): string {
   const names = readStatement(definition.nrql).facets.map(({ name }) => name);
   const facets = new Facets(result.facets, names);
   const rows = result.rows.filter(isRecord);
-  const columns = columnsOf(definition, result).flatMap((column) => {
+  const columns = findColumns(definition, result).flatMap((column) => {
     // A row is a parsed object, so it inherits members that are no columns.
     const values = rows.map((row) => (Object.hasOwn(row, column) ? row[column] : null));
     const percentiles = values.find(
@@ -142,13 +148,13 @@ function rowTable(definition: QueryDefinition, result: QueryResult): string {
   });
   const lines = rows.map((row, index) => [
     ...(facets.readLabels(row) ?? []),
-    ...columns.map(({ values }) => cell(values[index])),
+    ...columns.map(({ values }) => formatCell(values[index])),
   ]);
   const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns.map((each) => each.heading)];
-  return `${table([heading, ...lines])}\n`;
+  return `${renderTable([heading, ...lines])}\n`;
 }
 
-function cell(value: unknown): string | number {
+function formatCell(value: unknown): string | number {
   if (value === null || value === undefined) return '';
   // Four digits, and all of a whole number.
   if (typeof value === 'number') return Math.abs(value) < 1_000 ? Number(value.toPrecision(4)) : Math.round(value);
@@ -156,14 +162,14 @@ function cell(value: unknown): string | number {
 }
 
 /** The columns of the rows; without rows, the columns that the text of the query names. */
-function columnsOf({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
+function findColumns({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
   const named = reading.columns.filter((column) => column !== '');
   if (named.length > 0) return named;
   return readStatement(nrql).columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
 }
 
 /** The query in the form of the configuration, with a metric for each column. The result always passes `check`. */
-export function queryYaml(
+export function renderQueryYaml(
   definition: QueryDefinition,
   columns: readonly string[],
   staticLabels: readonly string[],
@@ -172,8 +178,8 @@ export function queryYaml(
   const entry = {
     name: escapePlaceholders(name),
     nrql: escapePlaceholders(nrql),
-    labels: definition.labels ?? facetLabels(nrql, staticLabels),
-    metrics: metricsOf(name, columns).map((metric) => ({
+    labels: definition.labels ?? deriveLabels(nrql, staticLabels),
+    metrics: deriveMetrics(name, columns).map((metric) => ({
       ...metric,
       help: escapePlaceholders(metric.help),
       value: escapePlaceholders(metric.value),
@@ -183,23 +189,23 @@ export function queryYaml(
     interval: formatDuration(interval),
     limit,
     fail_at,
-    max_series: max_series === GIVEN_QUERY.max_series ? undefined : max_series,
+    max_series: max_series === COMMAND_LINE_QUERY.max_series ? undefined : max_series,
   };
   return stringify({ queries: [entry] }, { lineWidth: 0 });
 }
 
-function metricsOf(query: string, columns: readonly string[]): { name: string; help: string; value: string }[] {
+function deriveMetrics(query: string, columns: readonly string[]): { name: string; help: string; value: string }[] {
   const taken = new Set<string>();
   return columns.map((column) => {
     let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
     if (metricNameProblem(name) !== undefined) name = `${name}_value`;
     if (metricNameProblem(name) !== undefined) name = `query_${name}`;
-    return { name: freeName(name, taken), help: `Column ${column} of the query ${query}`, value: column };
+    return { name: claimName(name, taken), help: `Column ${column} of the query ${query}`, value: column };
   });
 }
 
 /** A label for each facet of a query: its name, with `facet_` before a reserved one; `facet_<position>` where it is taken. */
-function facetLabels(nrql: string, staticLabels: readonly string[]): readonly string[] | undefined {
+function deriveLabels(nrql: string, staticLabels: readonly string[]): readonly string[] | undefined {
   const { facets } = readStatement(nrql);
   if (facets.length === 0) return undefined;
   const taken = new Set(staticLabels);
@@ -208,12 +214,12 @@ function facetLabels(nrql: string, staticLabels: readonly string[]): readonly st
     const isReserved = queryLabelProblem(plain, staticLabels) !== undefined;
     let label = isReserved ? `facet_${plain.replace(/^_+/, '')}` : plain;
     if (label === 'facet_' || taken.has(label)) label = `facet_${index + 1}`;
-    return freeName(label, taken);
+    return claimName(label, taken);
   });
 }
 
 /** The name, with `_` appended until it is not taken; adds the result to `taken`. */
-function freeName(name: string, taken: Set<string>): string {
+function claimName(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;
   taken.add(free);
@@ -221,20 +227,26 @@ function freeName(name: string, taken: Set<string>): string {
 }
 
 /** The query as it would be published, and what its rows give: all columns of one that has no metrics. */
-function publishedBy(account: AccountConfig, definition: QueryDefinition, result: QueryResult) {
+function readPublished(account: AccountConfig, definition: QueryDefinition, result: QueryResult) {
   const { rows, facets } = result;
-  const metrics = metricsOf(definition.name, columnsOf(definition, result)).map((metric) => ({ ...metric, scale: 1 }));
-  const isGiven = definition.metrics.length === 0;
-  const query = preparedAlone(
-    isGiven
-      ? { ...definition, labels: facetLabels(definition.nrql, Object.keys(account.labels)), metrics }
+  const metrics = deriveMetrics(definition.name, findColumns(definition, result)).map((metric) => ({
+    ...metric,
+    scale: 1,
+  }));
+  const hasNoMetrics = definition.metrics.length === 0;
+  const query = prepareQuery(
+    hasNoMetrics
+      ? { ...definition, labels: deriveLabels(definition.nrql, Object.keys(account.labels)), metrics }
       : definition,
   );
   return { query, reading: readRows({ rows, facets, otherResult: null }, query.rules) };
 }
 
 /** The series that `/metrics` would show for the query. */
-async function exposition(account: AccountConfig, { query, reading }: ReturnType<typeof publishedBy>): Promise<string> {
+async function renderExposition(
+  account: AccountConfig,
+  { query, reading }: ReturnType<typeof readPublished>,
+): Promise<string> {
   const labels = writeLabels({ account: account.name, ...account.labels });
   const samples = packSamples('queries', querySamples(query, reading));
   const block = { ...labels, group: 'queries', samples } as const;

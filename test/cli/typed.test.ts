@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Start, typedLine } from '../../src/cli/typed.ts';
+import { type Start, renderCommandLine } from '../../src/cli/typed.ts';
 
 const CLONE = '/home/ada/exporter';
 const BIN = '/usr/local/bin';
@@ -38,7 +38,7 @@ describe('a command line is the one that the user types', () => {
     ['by another program', started(`${CLONE}/node_modules/vitest/worker.js`), 'newrelic-apm-exporter'],
     ['without a script', started(''), 'newrelic-apm-exporter'],
   ])('%s', (_, start, program) => {
-    expect(typedLine('check', '--live', start)).toBe(`${program} check --live`);
-    expect(typedLine('check', '', start)).toBe(`${program} check`);
+    expect(renderCommandLine('check', '--live', start)).toBe(`${program} check --live`);
+    expect(renderCommandLine('check', '', start)).toBe(`${program} check`);
   });
 });

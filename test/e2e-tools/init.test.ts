@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { describe, expect, test } from 'vitest';
 import { planCalls } from '../../src/collect/schedule/due.ts';
 import type { Group } from '../../src/reads/reads.ts';
-import { configurationText } from '../../src/tools/init.ts';
+import { renderConfiguration } from '../../src/tools/init.ts';
 import { parseFault } from '../../simulator/faults/faultRules.ts';
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../../simulator/simulator.ts';
@@ -133,11 +133,11 @@ test('init writes intervals that fit the budget, and no hosts, where everything 
     tasks: [],
     keyTransactions: 0,
   };
-  const text = configurationText({ api: 'rest' }, [{ ...read, plan }], []);
+  const text = renderConfiguration({ api: 'rest' }, [{ ...read, plan }], []);
   expect(text).toContain('hosts: false # 2100.0 calls a minute');
   expect(parse(text)).toMatchObject({ collection: { intervals: { applications: '2m', application_metrics: '2m' } } });
   const few = planCalls(new Map([['applications', 600]]), () => 60_000, capacity);
-  const fitting = configurationText({}, [{ ...read, plan: few }], []);
+  const fitting = renderConfiguration({}, [{ ...read, plan: few }], []);
   expect(fitting).toContain('hosts: true');
   expect(fitting).not.toContain('intervals');
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { queryYaml } from '../../src/tools/tryQuery.ts';
+import { renderQueryYaml } from '../../src/tools/tryQuery.ts';
 import { faultsOf } from '../config/reading.ts';
 
 /** The faults of a configuration that has the YAML of a query with these columns. */
 function faultsOfYaml(name: string, nrql: string, columns: readonly string[]): string[] {
   const definition = { name, nrql, metrics: [], interval: 60_000, max_series: 5_000 };
-  const { queries } = parse(queryYaml(definition, columns, ['team'])) as { readonly queries: readonly object[] };
+  const { queries } = parse(renderQueryYaml(definition, columns, ['team'])) as { readonly queries: readonly object[] };
   return faultsOf(JSON.stringify({ accounts: [{ api_key: 'abcd', account_id: 7, labels: { team: 'x' }, queries }] }));
 }
 

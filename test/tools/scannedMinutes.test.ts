@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { readQueries } from '../../src/config/queries.ts';
 import { Secrets } from '../../src/log/secrets.ts';
-import { scannedInWords, scannedMinutes } from '../../src/tools/scannedMinutes.ts';
+import { describeScanned, calculateScannedMinutes } from '../../src/tools/scannedMinutes.ts';
 import type { Group } from '../../src/reads/reads.ts';
 import { accountConfig } from '../collect/support/config.ts';
 
@@ -38,11 +38,13 @@ test.each<[string, Group, number, number]>([
   ['names of a day, every six hours', 'custom_metrics', 360, 4],
   ['counters: each minute and the ten before it', 'counters', 1, 11],
 ])('%s', (_, group, interval, minutes) => {
-  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ [group]: interval }))).toEqual([{ group, minutes }]);
+  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ [group]: interval }))).toEqual([
+    { group, minutes },
+  ]);
 });
 
 test('queries and types of entities count one by one, each with its own window and interval', () => {
-  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
+  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
     { group: 'queries', name: 'a', minutes: 144 },
     { group: 'queries', name: 'b', minutes: 30 },
     { group: 'golden_metrics', name: 'EXT-SERVICE', minutes: 5 },
@@ -53,13 +55,13 @@ test('queries and types of entities count one by one, each with its own window a
 test('metric names cost no data, and neither does the REST interface but for golden metrics and queries', () => {
   const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
   const read = (api: 'rest' | 'nerdgraph') =>
-    new Set(scannedMinutes({ ...account, api }, { window: MINUTE }, groups).map(({ group }) => group));
+    new Set(calculateScannedMinutes({ ...account, api }, { window: MINUTE }, groups).map(({ group }) => group));
   expect(read('nerdgraph')).toEqual(new Set(['application_metrics', 'golden_metrics', 'queries']));
   expect(read('rest')).toEqual(new Set(['golden_metrics', 'queries']));
 });
 
 test('a plan that does not fit reads less often', () => {
-  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
+  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
     { name: 'a', minutes: 72 },
     { name: 'b', minutes: 15 },
   ]);
@@ -79,13 +81,13 @@ test.each([
     ],
   ],
 ] as const)('names what reads most of the data: %j', (scanned, sentences) => {
-  expect(scannedInWords(scanned)).toEqual(sentences);
+  expect(describeScanned(scanned)).toEqual(sentences);
 });
 
 test('files to copy leave the pack alert_events commented out, with what it costs', () => {
   const { further } = readQueries({ accounts: [{ query_packs: ['alert_events'] }] }, '', new Secrets());
   const queries = further[0] ?? [];
-  const [row, ...others] = scannedMinutes({ ...account, queries }, { window: MINUTE }, plan({ queries: 1 }));
+  const [row, ...others] = calculateScannedMinutes({ ...account, queries }, { window: MINUTE }, plan({ queries: 1 }));
   expect([row?.minutes, others, queries[0]?.interval]).toEqual([8_640, [], 5 * MINUTE]);
   for (const file of ['config.minimal.yaml', 'docs/configuration.md', 'src/tools/init.ts']) {
     const text = readFileSync(file, 'utf8');

@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import { counted } from '../../text/wording.ts';
-import { sumOf } from '../grouping.ts';
+import { sumBy } from '../grouping.ts';
 import { noteWritten } from '../outputFiles.ts';
 import { showProgress } from '../terminal.ts';
 import { END_OF_EXPOSITION, writeMetadata } from '../../exposition/formats.ts';
@@ -18,7 +18,7 @@ import { loadState, planBackfill, STATE_FILE, type State } from './planBackfill.
 import { type Checkpoint, chooseTarget } from './checkpoint.ts';
 
 /** The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time. */
-async function* documentText(state: State, checkpoint: Checkpoint): AsyncGenerator<string, void, undefined> {
+async function* renderDocument(state: State, checkpoint: Checkpoint): AsyncGenerator<string, void, undefined> {
   for (const family of [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host]) {
     const files = state.subjects
       .map((subject) => familyFile(subject, family.name))
@@ -45,11 +45,11 @@ interface RunIo {
 
 /** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
 export async function runBackfill(
-  given: CommonOptions & Omit<BackfillOptions, 'from'> & { from?: string },
+  flags: CommonOptions & Omit<BackfillOptions, 'from'> & { from?: string },
 ): Promise<void> {
-  const { from } = given;
+  const { from } = flags;
   if (from === undefined) throw new UsageError('give --from, the begin of the range');
-  const options = { ...given, from };
+  const options = { ...flags, from };
   // A run of hours outlives the terminal that started it, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
@@ -83,7 +83,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   try {
     if (resumed === undefined) await checkpoint.write(STATE_FILE, state);
     const written = await readAll(session, state, checkpoint, io);
-    await target.write(documentText(state, checkpoint), session.signal);
+    await target.write(renderDocument(state, checkpoint), session.signal);
     if (written.samples === 0)
       io.note(
         'There was no data in this range: the document has no samples. The applications may not have reported then.',
@@ -110,7 +110,7 @@ async function readAll(session: LiveSession, state: State, checkpoint: Checkpoin
   // Every waiting call listens; Node takes more than ten listeners for a leak and warns.
   setMaxListeners(0, signal);
   const chunksOf = (accountIndex: number): State['chunks'][number] => state.chunks[accountIndex] ?? [];
-  const expected = sumOf(state.subjects, ({ account }) => chunksOf(account).length);
+  const expected = sumBy(state.subjects, ({ account }) => chunksOf(account).length);
   let done = 0;
   const written = { series: 0, samples: 0 };
   const shared = {

@@ -6,7 +6,7 @@ import type { FamilyScope, Labels } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
 import { readOne } from '../upstream/readForCommand.ts';
-import { sumOf } from '../grouping.ts';
+import { sumBy } from '../grouping.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { BackfillSubject, State } from './planBackfill.ts';
@@ -27,7 +27,7 @@ const MAX_ATTEMPTS = 6;
  * Reads, and repeats the read after a transient failure, at most six times in all, so that a minute of trouble does not end a run of
  * hours. `sleep` waits milliseconds, and rejects when the run is stopped.
  */
-export async function persistently<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
+export async function retryTransient<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await read();
@@ -106,18 +106,18 @@ export async function backfillApplication(subject: BackfillSubject, context: App
     // Only this function writes the file, so its form is known.
     return (await checkpoint.read(finishedFile(subject))) as Written;
   }
-  const entities = await persistently(() => readEntities(subject, context), sleep);
+  const entities = await retryTransient(() => readEntities(subject, context), sleep);
   for (const [index, chunk] of chunks.entries()) {
-    await persistently(() => readChunk(subject, entities, chunk, index, context), sleep);
+    await retryTransient(() => readChunk(subject, entities, chunk, index, context), sleep);
     context.count(1);
   }
   const written = await context.calculating(async () => {
     const database = await chooseDatabase(subject, context);
     // An interrupted run may have written a part.
     await checkpoint.remove(`${folderOf(subject)}/families`);
-    const ofEntities: Written[] = [];
-    for (const entity of entities) ofEntities.push(await writeSeries(subject, entity, database, context));
-    return { series: sumOf(ofEntities, ({ series }) => series), samples: sumOf(ofEntities, ({ samples }) => samples) };
+    const perEntity: Written[] = [];
+    for (const entity of entities) perEntity.push(await writeSeries(subject, entity, database, context));
+    return { series: sumBy(perEntity, ({ series }) => series), samples: sumBy(perEntity, ({ samples }) => samples) };
   });
   await checkpoint.write(finishedFile(subject), written);
   await checkpoint.remove(`${folderOf(subject)}/read`);
@@ -178,7 +178,7 @@ async function chooseDatabase(
 ): Promise<DatabaseChoice | undefined> {
   const calls = new Map<string, Pick<Columns, 'count'>>();
   const windows = new RollingWindows(0, -Infinity, context.account.reader.metricSeries);
-  for await (const chunk of chunksOf(subject, APPLICATION, context)) {
+  for await (const chunk of loadChunks(subject, APPLICATION, context)) {
     for (const { values } of windows.add(chunk)) addCalls(calls, values);
   }
   return databaseKind({ seconds: Infinity, metrics: calls }, subject.language, subject.database);
@@ -203,9 +203,9 @@ async function writeSeries(
   const { state, account, checkpoint, mask } = context;
   const windows = new RollingWindows(state.window, state.range.from, account.reader.metricSeries);
   const table = new Map<string, EntitySeries>();
-  for await (const chunk of chunksOf(subject, entity.key, context)) {
-    for (const { time, values: ofWindow } of windows.add(chunk)) {
-      for (const { family, labels = {}, value } of windowSamples(entity.scope, ofWindow, database)) {
+  for await (const chunk of loadChunks(subject, entity.key, context)) {
+    for (const { time, values: windowValues } of windows.add(chunk)) {
+      for (const { family, labels = {}, value } of windowSamples(entity.scope, windowValues, database)) {
         if (!Number.isFinite(value)) continue;
         const key = [family.name, ...Object.values(labels)].join('\0');
         const points = table.get(key) ?? { family: family.name, labels, times: [], values: [] };
@@ -222,10 +222,10 @@ async function writeSeries(
     const lines = times.map((time, index) => `${beginning}${values[index]} ${time}\n`);
     await checkpoint.append(familyFile(subject, family), lines.join(''));
   }
-  return { series: series.length, samples: sumOf(series, ({ times }) => times.length) };
+  return { series: series.length, samples: sumBy(series, ({ times }) => times.length) };
 }
 
-async function* chunksOf(
+async function* loadChunks(
   subject: BackfillSubject,
   key: string,
   { chunks, checkpoint, call }: ApplicationContext,

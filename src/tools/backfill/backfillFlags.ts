@@ -49,12 +49,12 @@ export function parseMoment(text: string, now: number): number {
   if (text === 'now') return now;
   const ago = parseDuration(text.replace(/^-/, ''));
   if (ago !== undefined) return now - ago / 1000;
-  const at = parseTime(text);
+  const time = parseTime(text);
   // A date such as 31 February would be read as one in March.
-  if (at === undefined || !z.iso.date().safeParse(text.slice(0, 10)).success) {
+  if (time === undefined || !z.iso.date().safeParse(text.slice(0, 10)).success) {
     throw new Error('It must be a time with its zone such as 2026-11-20T08:00:00Z, how long ago such as 7d, or now.');
   }
-  return at;
+  return time;
 }
 
 /**
@@ -62,14 +62,14 @@ export function parseMoment(text: string, now: number): number {
  * later minutes are incomplete (both in milliseconds). Throws a UsageError for an empty range and for one in the future.
  */
 export function resolveRange(
-  given: { readonly from: string; readonly to?: string | undefined },
+  flags: { readonly from: string; readonly to?: string | undefined },
   { now, delay }: { readonly now: number; readonly delay: number },
 ): TimeRange {
   const seconds = now / 1000;
   const newest = windowAt(now, { window: 0, delay }).to;
-  const minuteOf = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE_S) * MINUTE_S;
-  const from = minuteOf(given.from);
-  const to = given.to === undefined ? newest : minuteOf(given.to);
+  const parseMinute = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE_S) * MINUTE_S;
+  const from = parseMinute(flags.from);
+  const to = flags.to === undefined ? newest : parseMinute(flags.to);
   for (const [flag, time] of Object.entries({ '--from': from, '--to': to })) {
     if (time > seconds) throw new UsageError(`${flag} is in the future: ${formatMinute(time)}`);
   }

@@ -66,14 +66,14 @@ export function chooseTarget(
   }
   const temporary = join(tmpdir(), `newrelic-apm-exporter-backfill-${randomUUID()}`);
   const checkpoint = new Checkpoint(output === undefined ? temporary : `${output}.backfill`);
-  const isThere = existsSync(checkpoint.path);
-  if (resume && !isThere) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
-  const link = resume ? firstLink(checkpoint.path) : undefined;
+  const exists = existsSync(checkpoint.path);
+  if (resume && !exists) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
+  const link = resume ? findLink(checkpoint.path) : undefined;
   if (link !== undefined) {
     throw new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`);
   }
   if (output !== undefined) checkOutput(output, force);
-  if (isThere && !resume && !force) {
+  if (exists && !resume && !force) {
     throw new UsageError(
       `an interrupted run is in ${checkpoint.path}: continue with --resume, or start anew with --force`,
     );
@@ -98,7 +98,7 @@ export function chooseTarget(
 }
 
 /** A symbolic link in place of the folder or in it, which a resumed run would write through. */
-function firstLink(folder: string): string | undefined {
+function findLink(folder: string): string | undefined {
   if (lstatSync(folder).isSymbolicLink()) return folder;
   const found = readdirSync(folder, { recursive: true, withFileTypes: true }).find((entry) => entry.isSymbolicLink());
   return found === undefined ? undefined : join(found.parentPath, found.name);

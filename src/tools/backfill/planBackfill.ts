@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { effectiveSettings, onlyIds, readsMetricData, selects } from '../../collect/inventory/selection.ts';
 import { applicationLabels } from '../../metrics/listedFamilies.ts';
 import type { LiveAccount, LiveSession } from '../upstream/session.ts';
-import { findApplications, foundIn, listApplications } from '../upstream/readForCommand.ts';
+import { findApplications, selectFound, listApplications } from '../upstream/readForCommand.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { UsageError } from '../../cli/process.ts';
 import { VERSION } from '../../cli/version.ts';
@@ -27,7 +27,7 @@ async function findSubjects(
   const subjects: BackfillSubject[] = [];
   let notReporting = 0;
   for (const [index, account] of accounts.entries()) {
-    const candidates = named === undefined ? await readIncluded(account) : foundIn(account, named);
+    const candidates = named === undefined ? await readIncluded(account) : selectFound(account, named);
     for (const application of candidates) {
       // A user who names an application wants its history, whether or not it reports now.
       if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;
@@ -62,11 +62,14 @@ function toSubject({ config }: LiveAccount, account: number, application: Applic
 }
 
 /** The flags, and the settings that change the output: a resumed run must have the same ones as the interrupted run. */
-function resumeKeyOf({ accounts, config }: LiveSession, request: BackfillOptions): Readonly<Record<string, unknown>> {
+function buildResumeKey(
+  { accounts, config }: LiveSession,
+  request: BackfillOptions,
+): Readonly<Record<string, unknown>> {
   return {
     '--from': request.from,
     '--to': request.to ?? '',
-    '--window': formatDuration(windowOf(config.collection.window, request) * 1000),
+    '--window': formatDuration(chooseWindow(config.collection.window, request) * 1000),
     '--app': [...request.app],
     '--hosts': request.hosts,
     '--label': { ...request.label },
@@ -93,7 +96,7 @@ export async function loadState(
   if (state.version !== VERSION) {
     throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
   }
-  const requested = resumeKeyOf(session, request);
+  const requested = buildResumeKey(session, request);
   const others = Object.keys(requested).filter((key) => !isDeepStrictEqual(state.resumeKey[key], requested[key]));
   if (others.length > 0) {
     throw new UsageError(
@@ -112,7 +115,7 @@ export async function planBackfill(
 ) {
   const { accounts, config } = session;
   const range = resolveRange(request, { now, delay: config.collection.delay });
-  const window = windowOf(config.collection.window, request);
+  const window = chooseWindow(config.collection.window, request);
   const chunks = accounts.map(({ reader }) => planChunks(range, window, now / 1000, reader.metricSeries.limits));
   if (chunks.some(({ length }) => length === 0)) {
     throw new UsageError('New Relic keeps only hours from that time, and no whole hour ends between --from and --to');
@@ -128,9 +131,9 @@ export async function planBackfill(
   const lastHour = hours.length === 0 ? undefined : Math.max(...hours.map(({ to }) => to));
   note(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
-      `${resolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
+      `${describeResolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
   );
-  const resumeKey = resumeKeyOf(session, request);
+  const resumeKey = buildResumeKey(session, request);
   return {
     version: VERSION,
     resumeKey,
@@ -144,12 +147,12 @@ export async function planBackfill(
 }
 
 /** The window in seconds, as whole minutes; `configured` is in milliseconds. */
-function windowOf(configured: number, { window = configured }: BackfillOptions): number {
+function chooseWindow(configured: number, { window = configured }: BackfillOptions): number {
   return Math.max(MINUTE_S, Math.floor(window / MINUTE_MS) * MINUTE_S);
 }
 
 /** The resolution that New Relic keeps, in words; `lastHour` is the end of the hourly part, if there is one. */
-function resolution(lastHour: number | undefined, to: number): string {
+function describeResolution(lastHour: number | undefined, to: number): string {
   if (lastHour === undefined) return 'a sample per minute';
   const hourly = 'a sample per hour, because New Relic keeps no minutes for longer than 8 days';
   return lastHour + HOUR_S > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
@@ -172,16 +175,16 @@ const MARGIN = HOUR_S;
  */
 export function planChunks(range: TimeRange, window: number, now: number, limits: SeriesLimits): SeriesChunk[] {
   const oldestMinute = Math.ceil((now - BY_MINUTE_UP_TO + MARGIN) / MINUTE_S) * MINUTE_S;
-  if (range.from - window >= oldestMinute) return byMinute(range.from - window, range.to, limits);
+  if (range.from - window >= oldestMinute) return planMinutes(range.from - window, range.to, limits);
   const change = Math.ceil((oldestMinute + window) / HOUR_S) * HOUR_S;
   const hoursEnd = Math.min(change, Math.floor(range.to / HOUR_S) * HOUR_S);
   const lead = window % HOUR_S === 0 ? window : HOUR_S;
-  const hours = byHour(Math.floor(range.from / HOUR_S) * HOUR_S + HOUR_S - lead, hoursEnd, limits);
-  return change < range.to ? [...hours, ...byMinute(change - window, range.to, limits)] : hours;
+  const hours = planHours(Math.floor(range.from / HOUR_S) * HOUR_S + HOUR_S - lead, hoursEnd, limits);
+  return change < range.to ? [...hours, ...planMinutes(change - window, range.to, limits)] : hours;
 }
 
 /** Long chunks are aligned to New Relic's steps; the rest at the end is short enough to need no alignment. */
-function byMinute(from: number, to: number, { longestByMinute, stepOf }: SeriesLimits): SeriesChunk[] {
+function planMinutes(from: number, to: number, { longestByMinute, stepOf }: SeriesLimits): SeriesChunk[] {
   const chunks: SeriesChunk[] = [];
   for (let start = from; start < to; start = chunks.at(-1)?.to ?? to) {
     const end = Math.min(to, start + longestByMinute);
@@ -192,7 +195,7 @@ function byMinute(from: number, to: number, { longestByMinute, stepOf }: SeriesL
   return chunks;
 }
 
-function byHour(from: number, to: number, { longestByHour, shortestByHour }: SeriesLimits): SeriesChunk[] {
+function planHours(from: number, to: number, { longestByHour, shortestByHour }: SeriesLimits): SeriesChunk[] {
   const count = Math.max(0, Math.ceil((to - from) / longestByHour));
   return Array.from({ length: count }, (_, index) => {
     const start = from + index * longestByHour;

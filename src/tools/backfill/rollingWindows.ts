@@ -35,18 +35,18 @@ export class RollingWindows {
 
   /** Takes the next chunk, and gives the windows that end in it, oldest first, with their end in Unix seconds. */
   *add(chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }, void, undefined> {
-    if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#begin(chunk);
+    if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#restart(chunk);
     this.#end = chunk.to;
     for (const [name, timeslices] of chunk.metrics) {
       const before = this.#slices.get(name);
       if (before === undefined) this.#slices.set(name, [...timeslices]);
       else before.push(...timeslices);
     }
-    const length = this.#length();
-    for (const time of length > this.#granule ? gridOf(chunk) : endsOf(chunk)) {
+    const length = this.#windowLength();
+    for (const time of length > this.#granule ? listGridTimes(chunk) : listEndTimes(chunk)) {
       if (time <= this.#latest || time - length < this.#start) continue;
       this.#latest = time;
-      yield { time, values: this.#ending(time, length) };
+      yield { time, values: this.#summarize(time, length) };
     }
     for (const [name, timeslices] of this.#slices) {
       this.#slices.set(
@@ -56,32 +56,32 @@ export class RollingWindows {
     }
   }
 
-  #begin({ from, granule }: ReadChunk): void {
+  #restart({ from, granule }: ReadChunk): void {
     this.#slices = new Map();
     this.#granule = granule;
     this.#start = from;
   }
 
-  #length(): number {
+  #windowLength(): number {
     const isMultiple = this.#window > this.#granule && this.#window % this.#granule === 0;
     return isMultiple ? this.#window : this.#granule;
   }
 
-  #ending(time: number, length: number): WindowValues {
+  #summarize(time: number, length: number): WindowValues {
     const inside = new Map<string, readonly Timeslice[]>();
     for (const [name, timeslices] of this.#slices) {
-      const ofMetric = timeslices.filter((each) => each.from >= time - length && endOf(each) <= time);
-      if (ofMetric.length > 0) inside.set(name, ofMetric);
+      const inWindow = timeslices.filter((each) => each.from >= time - length && endOf(each) <= time);
+      if (inWindow.length > 0) inside.set(name, inWindow);
     }
     const { metrics } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
     return { seconds: length, metrics };
   }
 }
 
-function gridOf({ from, to, granule }: ReadChunk): number[] {
+function listGridTimes({ from, to, granule }: ReadChunk): number[] {
   return Array.from({ length: Math.floor((to - from) / granule) }, (_, index) => from + (index + 1) * granule);
 }
 
-function endsOf({ metrics }: ReadChunk): number[] {
+function listEndTimes({ metrics }: ReadChunk): number[] {
   return [...new Set(metrics.flatMap(([, timeslices]) => timeslices.map(endOf)))].sort((a, b) => a - b);
 }

@@ -9,7 +9,7 @@ import { percent, suggest } from '../../text/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/family.ts';
-import { formatMinute, jsonText, lineLength, paint, table, wrapped } from '../terminal.ts';
+import { formatMinute, renderJson, readLineLength, paint, renderTable, wrapText } from '../terminal.ts';
 import {
   requireSingleAccount,
   withAccounts,
@@ -17,8 +17,8 @@ import {
   type LiveAccount,
   type LiveSession,
 } from '../upstream/session.ts';
-import { grouped, sumOf } from '../grouping.ts';
-import { compareSides, type Difference, identityOf } from './compareSides.ts';
+import { groupBy, sumBy } from '../grouping.ts';
+import { compareSides, type Difference, pickIdentity } from './compareSides.ts';
 import { readSides } from './sides.ts';
 
 export interface CompareOptions extends CommonOptions {
@@ -43,14 +43,14 @@ export async function runCompare(options: CompareOptions): Promise<void> {
     const first = await compare(session, options, now);
     // A status or a late minute can change between the readings of both interfaces: the second time, both have it.
     const comparison = first.unexpected === 0 ? first : await compare(session, options, now);
-    session.print(options.format === 'json' ? jsonText(comparison) : comparisonText(comparison, options.all));
+    session.print(options.format === 'json' ? renderJson(comparison) : renderComparison(comparison, options.all));
     if (comparison.unexpected > 0) throw new ExitStatus(1);
   };
-  await withAccounts(options, run, (config) => bothInterfaces(config, options.accountId));
+  await withAccounts(options, run, (config) => configureBothInterfaces(config, options.accountId));
 }
 
 /** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when there are several accounts. */
-export function bothInterfaces(config: Config, accountId: number | undefined): Config {
+export function configureBothInterfaces(config: Config, accountId: number | undefined): Config {
   const account = requireSingleAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
   return {
@@ -71,7 +71,7 @@ export async function compare(
   const [rest, nerdgraph] = accounts;
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
   const [restLists, nerdgraphLists] = await Promise.all([readLists(rest, 'REST'), readLists(nerdgraph, 'NerdGraph')]);
-  const ids = chosenIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
+  const ids = chooseIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
   const keyTransactions = [...restLists.keyTransactions, ...nerdgraphLists.keyTransactions].filter((each) =>
     isChosen(rest.config, ids, each),
   );
@@ -83,25 +83,28 @@ export async function compare(
   const chosen = [restLists, nerdgraphLists].map(({ applications }) => applications.filter(({ id }) => ids.has(id)));
   const [overRest = [], overNerdGraph = []] = chosen;
   const listed = new Set(overNerdGraph.map(({ id }) => id));
-  if (!overRest.some(({ id }) => listed.has(id))) throw new Error(nothingInCommon(overRest, overNerdGraph));
+  if (!overRest.some(({ id }) => listed.has(id))) throw new Error(describeNothingInCommon(overRest, overNerdGraph));
   // NerdGraph answers long ranges only from step to step, so a long window ends on a step. REST takes any range.
   const window = alignRange(windowAt(now, config.collection));
-  const read = ({ config: account }: LiveAccount, name: string): AccountConfig => ({
+  const configureSide = ({ config: account }: LiveAccount, name: string): AccountConfig => ({
     ...account,
     name,
     ...{ labels: {}, counters: false, instances: false, custom_metrics: [], queries: [], entities: [] },
     hosts: options.hosts,
     applications: {
       ...account.applications,
-      ...{ include: matching(ids), exclude: [], tags: [], reporting_only: false },
+      ...{ include: matchIds(ids), exclude: [], tags: [], reporting_only: false },
       // By id, because only NerdGraph lists the tags that a setting may be for.
       settings: overNerdGraph.map((each) => {
         return { match: { id: each.id }, database_component: effectiveSettings(account, each).database };
       }),
     },
-    key_transactions: keyTransactionIds.size > 0 && { include: matching(keyTransactionIds), exclude: [] },
+    key_transactions: keyTransactionIds.size > 0 && { include: matchIds(keyTransactionIds), exclude: [] },
   });
-  const both = { accounts: [read(rest, 'REST'), read(nerdgraph, 'NerdGraph')], collection: config.collection };
+  const both = {
+    accounts: [configureSide(rest, 'REST'), configureSide(nerdgraph, 'NerdGraph')],
+    collection: config.collection,
+  };
   const [restSide, nerdgraphSide] = await readSides({ accounts, signal, openReader, config: both }, window.to);
   if (restSide === undefined || nerdgraphSide === undefined) throw new Error('a side is missing');
   return {
@@ -110,8 +113,13 @@ export async function compare(
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
     /** Changes that are no differences of values, such as a name. */
     notes: [
-      ...otherNames('application', ids, restLists.applications, nerdgraphLists.applications),
-      ...otherNames('key transaction', keyTransactionIds, restLists.keyTransactions, nerdgraphLists.keyTransactions),
+      ...noteOtherNames('application', ids, restLists.applications, nerdgraphLists.applications),
+      ...noteOtherNames(
+        'key transaction',
+        keyTransactionIds,
+        restLists.keyTransactions,
+        nerdgraphLists.keyTransactions,
+      ),
       ...(rest.config.counters ? ['counters are not compared: each exporter begins them at zero'] : []),
     ],
   };
@@ -137,7 +145,7 @@ async function readLists({ config, reader, call }: LiveAccount, api: string) {
  * The ids of the chosen applications: it is enough that one interface lists it as reporting, and under a chosen name, because names
  * may differ. Throws a UsageError for a name or id that matches nothing.
  */
-function chosenIds(
+function chooseIds(
   { applications: filter }: AccountConfig,
   apps: readonly string[],
   overRest: readonly Application[],
@@ -166,7 +174,7 @@ function isMeant({ id, name }: Application, app: string): boolean {
   return app === name || app === String(id);
 }
 
-function nothingInCommon(onRest: readonly Application[], onNerdGraph: readonly Application[]): string {
+function describeNothingInCommon(onRest: readonly Application[], onNerdGraph: readonly Application[]): string {
   const namesOf = (applications: readonly Application[]): string => {
     const names = applications.map(({ name, id }) => `${name} (${id})`);
     if (names.length > 5) names.splice(5, Infinity, `${names.length - 5} more`);
@@ -188,10 +196,10 @@ function isChosen(
   return applications.has(applicationId) && (typeof filter === 'boolean' || selects(filter, keyTransaction));
 }
 
-const matching = (ids: ReadonlySet<number>) => Array.from(ids, (id) => ({ id }));
+const matchIds = (ids: ReadonlySet<number>) => Array.from(ids, (id) => ({ id }));
 
 /** A note for each chosen id with two names: its labels will change, but its series are compared by id. */
-function otherNames(
+function noteOtherNames(
   what: string,
   ids: ReadonlySet<number>,
   overRest: readonly Pick<Application, 'id' | 'name'>[],
@@ -206,27 +214,27 @@ function otherNames(
 }
 
 /** The result for a person: what differs, and what it means; with `all` every family, too. Ends in a line feed. */
-export function comparisonText(comparison: Comparison, all: boolean, maxWidth = lineLength()): string {
+export function renderComparison(comparison: Comparison, all: boolean, maxWidth = readLineLength()): string {
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
   const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percent(tolerance)}`;
   const rows = families.map((each) => [
-    withoutPrefix(each.family),
+    removePrefix(each.family),
     each.compared,
     each.differing,
     // What only the last digits of two sums make is none.
     each.compared === 0 ? '-' : percent(each.max_difference < 1e-9 ? 0 : each.max_difference),
   ]);
   const sections = [
-    [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapped(line, maxWidth)).join('\n'),
-    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${unexplained(differences)}`,
-    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${explained(differences, all, maxWidth)}`,
+    [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapText(line, maxWidth)).join('\n'),
+    `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${renderUnexplained(differences)}`,
+    `Differences that are expected: ${differences.length - unexpected || 'none'}\n${renderExplained(differences, all, maxWidth)}`,
     ...(all
       ? [
-          `Families, without newrelic_ before them:\n${table([['FAMILY', 'COMPARED', 'DIFFER', 'WORST'], ...rows], maxWidth)}`,
+          `Families, without newrelic_ before them:\n${renderTable([['FAMILY', 'COMPARED', 'DIFFER', 'WORST'], ...rows], maxWidth)}`,
         ]
       : []),
-    verdict(comparison, all)
-      .map((sentence) => wrapped(sentence, maxWidth))
+    describeVerdict(comparison, all)
+      .map((sentence) => wrapText(sentence, maxWidth))
       .join('\n')
       .replace(/^.*?(?=:)/, (agreement) => paint(unexpected === 0 ? 'green' : 'red', agreement)),
   ];
@@ -234,11 +242,11 @@ export function comparisonText(comparison: Comparison, all: boolean, maxWidth = 
 }
 
 /** Differences of numbers one by one, then absences, two lines each; all series of an entity that only one side lists share them. */
-function unexplained(differences: readonly Difference[]): string {
+function renderUnexplained(differences: readonly Difference[]): string {
   const open = differences.filter(({ expected }) => !expected);
-  const groups = grouped([...open.entries()], ([index, each]) =>
+  const groups = groupBy([...open.entries()], ([index, each]) =>
     each.difference === null && each.reason !== null
-      ? `${each.reason} ${each.rest === null} ${matchers(entityLabels(each.labels))}`
+      ? `${each.reason} ${each.rest === null} ${formatMatchers(pickEntityLabels(each.labels))}`
       : String(index),
   );
   const lines = [...groups.values()].flatMap((group) => {
@@ -249,8 +257,8 @@ function unexplained(differences: readonly Difference[]): string {
     };
     const what =
       group.length > 1
-        ? `${group.length} series of ${matchers(entityLabels(labels))}`
-        : family + matchers(Object.fromEntries(identityOf(labels)));
+        ? `${group.length} series of ${formatMatchers(pickEntityLabels(labels))}`
+        : family + formatMatchers(Object.fromEntries(pickIdentity(labels)));
     const why = [...(difference === null ? [] : [percent(difference)]), ...(reason === null ? [] : [reason])];
     return [what, `  REST ${has(rest)}, NerdGraph ${has(nerdgraph)}${why.map((each) => `: ${each}`).join('')}`];
   });
@@ -258,25 +266,25 @@ function unexplained(differences: readonly Difference[]): string {
 }
 
 /** One line for each reason; with `all` the families of each below it. */
-function explained(differences: readonly Difference[], all: boolean, maxWidth: number): string {
-  const reasons = grouped(
+function renderExplained(differences: readonly Difference[], all: boolean, maxWidth: number): string {
+  const reasons = groupBy(
     differences.filter(({ expected }) => expected),
     ({ reason }) => reason ?? '',
   );
   const rows = Array.from(reasons, ([reason, group]) => {
-    const families = grouped(group, ({ family }) => withoutPrefix(family));
-    const ofFamilies = all ? Array.from(families, ([family, series]) => [series.length, '', `  ${family}`]) : [];
-    return [[group.length, families.size, reason], ...ofFamilies];
+    const families = groupBy(group, ({ family }) => removePrefix(family));
+    const familyRows = all ? Array.from(families, ([family, series]) => [series.length, '', `  ${family}`]) : [];
+    return [[group.length, families.size, reason], ...familyRows];
   });
-  return rows.length === 0 ? '' : table([['SERIES', 'FAMILIES', 'REASON'], ...rows.flat()], maxWidth);
+  return rows.length === 0 ? '' : renderTable([['SERIES', 'FAMILIES', 'REASON'], ...rows.flat()], maxWidth);
 }
 
 /** A family without what the names of nearly all begin with. */
-const withoutPrefix = (family: string): string => family.replace(/^newrelic_/, '');
+const removePrefix = (family: string): string => family.replace(/^newrelic_/, '');
 
 /** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
-function verdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
-  const compared = sumOf(families, (family) => family.compared);
+function describeVerdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
+  const compared = sumBy(families, (family) => family.compared);
   return [
     unexpected === 0
       ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percent(tolerance)}.`
@@ -285,13 +293,13 @@ function verdict({ families, unexpected, not_judged, tolerance }: Comparison, al
   ];
 }
 
-function entityLabels(labels: Difference['labels']): Difference['labels'] {
+function pickEntityLabels(labels: Difference['labels']): Difference['labels'] {
   const names = labels['key_transaction_id'] === undefined ? ['app_id', 'host'] : ['key_transaction_id'];
   return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
 }
 
 /** The label matchers of a selector. */
-function matchers(labels: Labels): string {
+function formatMatchers(labels: Labels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${parts.join(',')}}`;
 }

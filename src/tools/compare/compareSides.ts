@@ -1,7 +1,7 @@
 import { FAMILIES } from '../../metrics/catalogue.ts';
 import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
-import { grouped } from '../grouping.ts';
+import { groupBy } from '../grouping.ts';
 import { entityKey, type Side } from './sides.ts';
 
 /** A series that differs by more than the tolerance, or that one interface does not have (null). */
@@ -53,17 +53,17 @@ const KEPT_ZEROS = 'REST keeps zeros of metrics that were collected once';
 /** Compares what the two interfaces say: families in the order of the catalogue, differences worst first. */
 export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
   const pairs = pairUp({ rest, nerdgraph });
-  const ofEntity = grouped(pairs, ({ entity }) => entity);
+  const pairsByEntity = groupBy(pairs, ({ entity }) => entity);
   // A key that two hosts share is there twice.
-  const listed = [grouped(rest.entities, String), grouped(nerdgraph.entities, String)];
+  const listed = [groupBy(rest.entities, String), groupBy(nerdgraph.entities, String)];
   const differs = (difference: number | null): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
     const others = (name: string): readonly Pair[] =>
-      (ofEntity.get(pair.entity) ?? []).filter(({ family }) => family.name === name);
+      (pairsByEntity.get(pair.entity) ?? []).filter(({ family }) => family.name === name);
     const counts = listed.map((entities) => entities.get(pair.entity)?.length ?? 0);
-    const difference = relativeDifference(pair, others);
+    const difference = calculateDifference(pair, others);
     const values = { rest: pair.rest ?? null, nerdgraph: pair.nerdgraph ?? null };
-    const verdict = verdictOn(pair, differs(difference), counts, others);
+    const verdict = judgePair(pair, differs(difference), counts, others);
     return { family: pair.family.name, labels: pair.labels, ...values, difference, ...verdict };
   });
   const differences = judged.filter(({ difference }) => differs(difference)).sort((a, b) => rank(b) - rank(a));
@@ -94,7 +94,7 @@ function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
   const pairs = new Map<string, Pair>();
   for (const api of ['rest', 'nerdgraph'] as const) {
     for (const { family, labels, value } of sides[api].series) {
-      const key = JSON.stringify([family.name, identityOf(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
+      const key = JSON.stringify([family.name, pickIdentity(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
       const known = pairs.get(key) ?? { rest: undefined, nerdgraph: undefined };
       pairs.set(key, { ...known, family, labels, entity: entityKey(labels), [api]: value });
     }
@@ -103,7 +103,7 @@ function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
 }
 
 /** The labels without names of applications and key transactions, which may differ between the interfaces. */
-export function identityOf(labels: Labels): [name: string, value: string][] {
+export function pickIdentity(labels: Labels): [name: string, value: string][] {
   return Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
 }
 
@@ -111,7 +111,7 @@ export function identityOf(labels: Labels): [name: string, value: string][] {
  * Whether a difference of the pair is expected (docs/migrating.md, "From REST to NerdGraph"), with the reason if known. `counts`: how
  * often REST and NerdGraph list the entity; `others`: its series in another family.
  */
-function verdictOn(
+function judgePair(
   pair: Pair,
   differs: boolean,
   counts: readonly number[],
@@ -121,7 +121,7 @@ function verdictOn(
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
   if (counts.includes(0)) {
     const other = counts[0] === 0 ? 'REST' : 'NerdGraph';
-    return { expected: false, reason: `${other} does not list this ${kindOf(labels)}` };
+    return { expected: false, reason: `${other} does not list this ${describeEntity(labels)}` };
   }
   if (OTHER_TIME_BASE.test(family.name)) return expect('rolling values and host counts have other time bases');
   if (counts.some((count) => count > 1)) return expect('several hosts share this name, NerdGraph reads them as one');
@@ -133,12 +133,12 @@ function verdictOn(
     return expect('an entry without a reporting state is read as reporting');
   }
   if (!WINDOW_NAMES.has(family.name)) return { expected: false, reason: null };
-  const reason = windowReason(pair, others);
+  const reason = findWindowReason(pair, others);
   return reason === undefined ? { expected: false, reason: null } : expect(reason);
 }
 
 /** Why two window values may differ although both interfaces work; undefined: no known reason. */
-function windowReason(
+function findWindowReason(
   { family: { name }, rest, nerdgraph }: Pair,
   others: (family: string) => readonly Pair[],
 ): string | undefined {
@@ -164,12 +164,12 @@ function expect(reason: string) {
   return { expected: true, reason };
 }
 
-function kindOf({ host, key_transaction_id }: Labels): string {
+function describeEntity({ host, key_transaction_id }: Labels): string {
   if (key_transaction_id !== undefined) return 'key transaction';
   return host === undefined ? 'application' : 'host';
 }
 
-function relativeDifference(
+function calculateDifference(
   { family, rest, nerdgraph }: Pair,
   others: (family: string) => readonly Pair[],
 ): number | null {

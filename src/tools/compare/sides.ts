@@ -17,7 +17,7 @@ export interface SideSeries {
 }
 
 /** The data of one interface about the chosen applications over one window. */
-export type Side = ReturnType<typeof sideOf>;
+export type Side = ReturnType<typeof buildSide>;
 
 const GROUPS: ReadonlySet<Group> = new Set<Group>([
   ...(['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const),
@@ -44,7 +44,7 @@ export async function readSides(
       throw new Error(`the data cannot be read over ${name}`, { cause: new UpstreamError(problem, { reason }) });
     }
     const { blocks } = await collector.snapshot({ groups: GROUPS });
-    return config.accounts.map(({ name }) => sideOf(blocks.filter(({ labels }) => labels['account'] === name)));
+    return config.accounts.map(({ name }) => buildSide(blocks.filter(({ labels }) => labels['account'] === name)));
   } finally {
     await collector.stop();
   }
@@ -52,13 +52,13 @@ export async function readSides(
 
 const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
 
-function sideOf(blocks: readonly Block[]) {
-  const series: readonly SideSeries[] = blocks.flatMap(({ labels: ofEntity, samples: { columns, values } }) =>
+function buildSide(blocks: readonly Block[]) {
+  const series: readonly SideSeries[] = blocks.flatMap(({ labels: entityLabels, samples: { columns, values } }) =>
     columns.flatMap(({ family: { name }, labels }, index) => {
       const family = FAMILY_OF.get(name);
       return family === undefined
         ? []
-        : [{ family, labels: identifying(name, { ...ofEntity, ...labels }), value: values[index] ?? NaN }];
+        : [{ family, labels: pickSharedLabels(name, { ...entityLabels, ...labels }), value: values[index] ?? NaN }];
     }),
   );
   const listed = series.filter(({ family: { name } }) => name.endsWith('_info'));
@@ -68,7 +68,7 @@ function sideOf(blocks: readonly Block[]) {
 }
 
 /** The labels that both interfaces know. */
-function identifying(family: string, labels: Labels): Labels {
+function pickSharedLabels(family: string, labels: Labels): Labels {
   const dropped = ['account', 'host_id', 'alert_policy_id'];
   // Only its info is compared with the application, so that another owner is one difference and not one for each series.
   const isOfKeyTransaction = labels['key_transaction_id'] !== undefined;

@@ -16,7 +16,7 @@ export type Connection = ReturnType<typeof connect>;
 export function connect(live: LiveAccount, options: RestReaderOptions) {
   const call = { ...live.call, patient: false };
   const requestsPerMinute = live.config.limits.requests_per_minute;
-  const ofReader = {
+  const transportOptions = {
     ...options,
     detailsMs: options.refusedNamesMs,
     accountId: live.config.account_id,
@@ -24,8 +24,8 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
   };
   const memory = new AccountMemory(options.monotonic);
   const http = new Client(options);
-  const transport = new Transport(http, ofReader);
-  const account = new NerdGraphAccount(transport, memory, ofReader);
+  const transport = new Transport(http, transportOptions);
+  const account = new NerdGraphAccount(transport, memory, transportOptions);
   const policy = { group: 'queries', retries: 'none' } as const;
   return {
     live,
@@ -42,7 +42,7 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
     /** Runs a query that New Relic may refuse, with a timeout in seconds. Rejects for any other failure. */
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
       // The transport sends New Relic a timeout one second shorter than that of its own request.
-      const timed = new Transport(http, { ...ofReader, requestTimeoutMs: 1000 * (timeout + 1) });
+      const timed = new Transport(http, { ...transportOptions, requestTimeoutMs: 1000 * (timeout + 1) });
       const end = await timed.runNrql(
         { ...policy, account: other ?? (await account.resolveId(call)), query: nrql },
         call,

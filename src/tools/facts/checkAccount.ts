@@ -1,7 +1,7 @@
 import { REMEDIES, UpstreamError } from '../../api/upstreamError.ts';
 import { MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 import type { Connection, Timing } from './askedAccount.ts';
-import { undecided, word, type Judged } from './evidence.ts';
+import { leaveUndecided, observeWord, type Judged } from './evidence.ts';
 import { APP_ID, FACTS } from './facts.ts';
 import type { Fact } from './queries.ts';
 
@@ -22,7 +22,7 @@ const LARGEST = 5;
 export async function checkAccount(connection: Connection, timing: Timing, done?: () => void): Promise<AccountFacts> {
   const { live } = connection;
   const account = live.config.name;
-  const allAre = (judged: Judged) => FACTS.map((fact) => ({ ...fact, judged }));
+  const judgeAll = (judged: Judged) => FACTS.map((fact) => ({ ...fact, judged }));
   try {
     const listed = await live.reader.listApplications({}, live.call);
     const to = Math.floor((timing.now() - timing.delayMs) / MINUTE_MS) * MINUTE_S;
@@ -30,26 +30,27 @@ export async function checkAccount(connection: Connection, timing: Timing, done?
       .filter((application) => application.reporting !== false)
       .toSorted((a, b) => (b.hosts ?? 0) - (a.hosts ?? 0));
     const largest = reporting.slice(0, LARGEST);
-    if (largest.length === 0) return { account, rows: allAre(undecided('no reporting application')) };
+    if (largest.length === 0) return { account, rows: judgeAll(leaveUndecided('no reporting application')) };
     const asked = { ...connection, ...timing, reporting, largest, to };
     const rows: CheckedRow[] = [];
     for (const fact of FACTS) {
       const needed = fact.asked.includes('{app') ? rows.find(({ id }) => id === APP_ID)?.judged : undefined;
       const isMet = needed === undefined || needed.verdict === 'as assumed';
-      const unmet = () => ({ ...undecided(needed?.why ?? 'another fact differs'), needs: APP_ID });
-      rows.push({ ...fact, judged: isMet ? await fact.check(asked).catch(ofFailure) : unmet() });
+      const unmet = () => ({ ...leaveUndecided(needed?.why ?? 'another fact differs'), needs: APP_ID });
+      rows.push({ ...fact, judged: isMet ? await fact.check(asked).catch(judgeFailure) : unmet() });
       done?.();
     }
     return { account, rows };
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error;
     const problem = `${error.message}; hint: ${REMEDIES[error.failure.reason]}`;
-    return { account, rows: allAre(ofFailure(error)), problem };
+    return { account, rows: judgeAll(judgeFailure(error)), problem };
   }
 }
 
 /** The verdict where a call failed, which affects only its own fact. Throws any other error. */
-function ofFailure(error: unknown): Judged {
-  if (error instanceof UpstreamError) return undecided('the call failed', word('failure', error.failure.reason));
+function judgeFailure(error: unknown): Judged {
+  if (error instanceof UpstreamError)
+    return leaveUndecided('the call failed', observeWord('failure', error.failure.reason));
   throw error;
 }

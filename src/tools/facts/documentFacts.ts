@@ -7,8 +7,8 @@ import { UpstreamError } from '../../api/upstreamError.ts';
 import { goldenQuery, recordId, sourceKey, UnreadableDefinition } from '../../nrql/goldenMetric.ts';
 import { parseDefinition } from '../../collect/inventory/entityRecords.ts';
 import type { AskedAccount } from './askedAccount.ts';
-import { count, holds, ratio, undecided, word, type Judged } from './evidence.ts';
-import { accepted, numberAt, objectsIn } from './judges.ts';
+import { observeCount, decide, observeRatio, leaveUndecided, observeWord, type Judged } from './evidence.ts';
+import { judgeAcceptance, numberAt, objectsIn } from './judges.ts';
 
 /** Reads a page of an entity search with a document of the exporter, so that facts see what the exporter sees. */
 async function readPage(account: AskedAccount, document: documents.Document, what: string, more: Json = {}) {
@@ -18,15 +18,15 @@ async function readPage(account: AskedAccount, document: documents.Document, wha
   return { entities: objectsIn(results['entities']), next: results['nextCursor'], total: numberAt(found, 'count') };
 }
 
-export async function entityPage(account: AskedAccount): Promise<Judged> {
+export async function checkEntityPages(account: AskedAccount): Promise<Judged> {
   const first = await readPage(account, documents.APPLICATIONS, '');
-  const size = count('rows', first.entities.length);
-  if (first.total <= 200 && first.entities.length === first.total) return undecided('too few entities', size);
-  if (typeof first.next !== 'string') return holds(false, size);
+  const size = observeCount('rows', first.entities.length);
+  if (first.total <= 200 && first.entities.length === first.total) return leaveUndecided('too few entities', size);
+  if (typeof first.next !== 'string') return decide(false, size);
   const second = await readPage(account, documents.APPLICATIONS, '', { cursor: first.next });
   const known = new Set(first.entities.map(({ guid }) => guid));
   const isNew = second.entities.length > 0 && second.entities.every(({ guid }) => !known.has(guid));
-  return holds(isNew && first.entities.length === 200, size);
+  return decide(isNew && first.entities.length === 200, size);
 }
 
 const hasNumber = ({ tags }: Json): boolean => {
@@ -36,7 +36,7 @@ const hasNumber = ({ tags }: Json): boolean => {
 const hasId = ({ guid }: Json): boolean => typeof guid === 'string' && applicationIdOf(guid) !== undefined;
 
 /** Decides whether all key transactions of a page have their number in a tag, or their owners an id in the guid. */
-export const keyTransactions =
+export const checkKeyTransactions =
   (judged: 'tags' | 'owners') =>
   async (account: AskedAccount): Promise<Judged> => {
     const what = "domain = 'EXT' AND type = 'KEY_TRANSACTION'";
@@ -46,12 +46,14 @@ export const keyTransactions =
     const owners = objectsIn(details['entities']).flatMap(({ application }) => objectsIn([application]));
     const areGood = judged === 'owners' ? owners.map(hasId) : entities.map(hasNumber);
     const part = areGood.filter(Boolean).length / areGood.length;
-    return areGood.length === 0 ? undecided('no key transaction') : holds(part === 1, ratio('seen by expected', part));
+    return areGood.length === 0
+      ? leaveUndecided('no key transaction')
+      : decide(part === 1, observeRatio('seen by expected', part));
   };
 
-export async function userId(account: AskedAccount): Promise<Judged> {
+export async function checkUserId(account: AskedAccount): Promise<Judged> {
   const { id } = await account.read(documents.USER, {});
-  return holds(typeof id === 'number', word('shape', id === null ? 'null' : typeof id));
+  return decide(typeof id === 'number', observeWord('shape', id === null ? 'null' : typeof id));
 }
 
 /** Types whose golden metrics read timeslices: they are asked first. */
@@ -60,7 +62,7 @@ const OF_TIMESLICES = ['APM-APPLICATION', 'EXT-KEY_TRANSACTION', 'EXT-SERVICE', 
 const MAX = { listed: 8, read: 5, entities: 3 };
 
 /** Runs one query for each type. No definition should lack a member, all should be accepted, and one have values. */
-export async function goldenValues(account: AskedAccount): Promise<Judged> {
+export async function checkGoldenValues(account: AskedAccount): Promise<Judged> {
   const rankOf = (type: string): number => (OF_TIMESLICES.includes(type) ? 0 : 1);
   const types = (await account.types()).toSorted((a, b) => rankOf(a.type) - rankOf(b.type) || b.count - a.count);
   const missing = new Set<string>();
@@ -70,7 +72,7 @@ export async function goldenValues(account: AskedAccount): Promise<Judged> {
     const [domain = '', ...rest] = type.split('-');
     const search = `domain = '${domain}' AND type = '${rest.join('-')}' AND reporting = 'true'`;
     const { entities } = await readPage(account, documents.ENTITIES, search, { limit: MAX.entities });
-    const columns = entities.flatMap((entity) => columnsOf(entity, missing));
+    const columns = entities.flatMap((entity) => readColumns(entity, missing));
     const [first] = columns;
     if (first === undefined) continue;
     const alike = columns.filter(({ source }) => sourceKey(source) === sourceKey(first.source));
@@ -79,17 +81,17 @@ export async function goldenValues(account: AskedAccount): Promise<Judged> {
     const range = { from: account.to - 600, to: account.to };
     ends.push(await account.tryQuery(goldenQuery(first.source, selects, ids, range, 'separate')));
   }
-  if (missing.size > 0) return holds(false, ...[...missing].map((field) => word('field', field)));
-  if (ends.length === 0) return undecided('too few entities');
+  if (missing.size > 0) return decide(false, ...[...missing].map((field) => observeWord('field', field)));
+  if (ends.length === 0) return leaveUndecided('too few entities');
   const refused = ends.find((end) => end instanceof UpstreamError);
-  if (refused !== undefined) return accepted(refused);
+  if (refused !== undefined) return judgeAcceptance(refused);
   const hasValue = (row: Json): boolean => Object.keys(row).some((key) => /^m\d/.test(key) && row[key] !== null);
   const valued = ends.filter((end) => isObject(end) && objectsIn(end['results']).some(hasValue));
-  return holds(valued.length > 0, ratio('seen by expected', valued.length / ends.length));
+  return decide(valued.length > 0, observeRatio('seen by expected', valued.length / ends.length));
 }
 
 /** The golden metrics of an entity, with its id in records; members that definitions lack are added to `missing`. */
-function columnsOf({ guid, goldenMetrics }: Json, missing: Set<string>) {
+function readColumns({ guid, goldenMetrics }: Json, missing: Set<string>) {
   const metrics = isObject(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [];
   return metrics.flatMap((metric) => {
     const { data, error } = goldenMetric.safeParse(metric);

@@ -24,14 +24,17 @@ export type Seen = { readonly of: string } & (
 
 type Ratio = 'seen by expected' | 'answered by asked' | 'shift by asked' | `of the final count after ${number} minutes`;
 
-const digits = (value: number, precision: number): number =>
+const roundDigits = (value: number, precision: number): number =>
   Number.isFinite(value) ? Number(value.toPrecision(precision)) : 0;
 
-export const count = (of: 'rows' | 'hosts', value: number): Seen => ({ of, count: digits(value, 2) });
-export const ratio = (of: Ratio, value: number): Seen => ({ of, ratio: digits(value, 3) });
+export const observeCount = (subject: 'rows' | 'hosts', value: number): Seen => ({
+  of: subject,
+  count: roundDigits(value, 2),
+});
+export const observeRatio = (subject: Ratio, value: number): Seen => ({ of: subject, ratio: roundDigits(value, 3) });
 /** A word of the list becomes evidence; any other becomes `other`, so that no name of the account can appear. */
-export function word(of: Subject, text: string, known = WORDS[of]): Seen {
-  return { of, word: known.includes(text) ? text : 'other' };
+export function observeWord(subject: Subject, text: string, known = WORDS[subject]): Seen {
+  return { of: subject, word: known.includes(text) ? text : 'other' };
 }
 
 /** The reasons why an account cannot decide a fact. */
@@ -52,11 +55,11 @@ export interface Judged {
   readonly seen: readonly Seen[];
 }
 
-export function undecided(why: Reason, ...seen: readonly Seen[]): Judged {
+export function leaveUndecided(why: Reason, ...seen: readonly Seen[]): Judged {
   return { verdict: 'not decidable here', why, seen };
 }
 
 /** The verdict `as assumed` when the fact holds, else `differs`. */
-export function holds(isSo: boolean, ...seen: readonly Seen[]): Judged {
+export function decide(isSo: boolean, ...seen: readonly Seen[]): Judged {
   return { verdict: isSo ? 'as assumed' : 'differs', seen };
 }

@@ -1,13 +1,23 @@
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { grouped, sumOf } from '../grouping.ts';
+import { groupBy, sumBy } from '../grouping.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import * as documents from './documentFacts.ts';
-import { AGES, holds, undecided, word, type Judged } from './evidence.ts';
+import { AGES, decide, leaveUndecided, observeWord, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
 import { PACK_FACTS } from './packFacts.ts';
-import { ask, attempt, keeps, probe, query, written, type About, type Fact, type Row } from './queries.ts';
+import {
+  ask,
+  attempt,
+  compareLimits,
+  probe,
+  query,
+  writeStatement,
+  type About,
+  type Fact,
+  type Row,
+} from './queries.ts';
 
 /** An account that cannot exist: the largest number that NerdGraph accepts. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
@@ -39,27 +49,27 @@ const PERCENTILE = 'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Tra
 const HAS_DATA = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${METRIC.nonWeb}', '${METRIC.memory}')`;
 
 /** The row of a range, in seconds: its answer has a window of which each end moved by at most `maxShift` seconds. */
-function moves(over: number, maxShift: number, row: About): Row {
+function askRange(over: number, maxShift: number, row: About): Row {
   const check = async (account: AskedAccount): Promise<Judged> => {
     // The range ends at minute 27 of an hour, which is on none of the steps to which New Relic may cut it.
     const delay = (account.to - 27 * MINUTE_S) % HOUR_S;
-    return judge.windowOf(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
+    return judge.judgeWindow(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
   };
   return probe(ALIVE_OF_LARGEST, check, row);
 }
 
-async function appId(account: AskedAccount): Promise<Judged> {
+async function checkAppId(account: AskedAccount): Promise<Judged> {
   const hasData = async (id: string): Promise<boolean> =>
     (await ask(account, `${COUNT} appId = ${id} AND ${HAS_DATA} {time}`)).rows.some(
       (row) => judge.numberAt(row, 'c') > 0,
     );
-  if (await hasData('{app}')) return holds(true, word('shape', 'without quotes'));
-  return (await hasData("'{app}'")) ? holds(false, word('shape', 'in quotes')) : undecided('no traffic');
+  if (await hasData('{app}')) return decide(true, observeWord('shape', 'without quotes'));
+  return (await hasData("'{app}'")) ? decide(false, observeWord('shape', 'in quotes')) : leaveUndecided('no traffic');
 }
 
 /** Decides whether applications of each language have the sign of life, where they have any data. */
-async function signOfLife(account: AskedAccount): Promise<Judged> {
-  const alike = grouped(account.reporting, ({ language = '' }) => language);
+async function checkSignOfLife(account: AskedAccount): Promise<Judged> {
+  const alike = groupBy(account.reporting, ({ language = '' }) => language);
   const chosen = [...alike.values()].flatMap((applications) => applications.slice(0, 3));
   const ids = chosen.map(({ id }) => id).join(', ');
   const asked = `${COUNT} appId IN (${ids}) AND ${HAS_DATA} FACET appId, metricTimesliceName {time} LIMIT MAX`;
@@ -68,26 +78,28 @@ async function signOfLife(account: AskedAccount): Promise<Judged> {
     new Set(chosen.filter(({ id }) => rows.some(([app]) => app === String(id))).map(({ language = '' }) => language));
   const [alive, sending] = [languagesOf(found), languagesOf(found.filter(([, metric]) => metric === SIGN_OF_LIFE))];
   const without = [...alive].filter((language) => !sending.has(language));
-  if (alive.size === 0) return undecided('no traffic');
+  if (alive.size === 0) return leaveUndecided('no traffic');
   const shown = without.length === 0 ? [...alive] : without;
-  return holds(without.length === 0, ...shown.map((language) => word('language', language)));
+  return decide(without.length === 0, ...shown.map((language) => observeWord('language', language)));
 }
 
-async function foreignAccount(account: AskedAccount): Promise<Judged> {
-  const { text } = written(`${COUNT} appId = 1 AND ${ALIVE} {time}`, account, MINUTE_S);
-  return judge.refusedAs('forbidden')(await account.tryQuery(text, FOREIGN_ACCOUNT));
+async function checkForeignAccount(account: AskedAccount): Promise<Judged> {
+  const { text } = writeStatement(`${COUNT} appId = 1 AND ${ALIVE} {time}`, account, MINUTE_S);
+  return judge.judgeRefusal('forbidden')(await account.tryQuery(text, FOREIGN_ACCOUNT));
 }
 
-async function timeouts(account: AskedAccount): Promise<Judged> {
-  const { text } = written(ALIVE_OF_LARGEST, account);
-  const shortest = judge.accepted(await account.tryQuery(text, undefined, 5));
-  return shortest.verdict === 'as assumed' ? judge.accepted(await account.tryQuery(text, undefined, 30)) : shortest;
+async function checkTimeouts(account: AskedAccount): Promise<Judged> {
+  const { text } = writeStatement(ALIVE_OF_LARGEST, account);
+  const shortest = judge.judgeAcceptance(await account.tryQuery(text, undefined, 5));
+  return shortest.verdict === 'as assumed'
+    ? judge.judgeAcceptance(await account.tryQuery(text, undefined, 30))
+    : shortest;
 }
 
 /** Reads the requests of the largest application in one minute, repeatedly while the data of that minute arrives. */
-async function lateMinutes(account: AskedAccount): Promise<Judged> {
+async function watchLateMinute(account: AskedAccount): Promise<Judged> {
   const { now, sleep, waitMs, delayMs } = account;
-  if (waitMs === 0) return undecided('needs --wait');
+  if (waitMs === 0) return leaveUndecided('needs --wait');
   const started = now();
   const end = Math.floor(started / MINUTE_MS) * MINUTE_MS;
   // The last reading counts as final, so it is at the end of the wait.
@@ -97,7 +109,7 @@ async function lateMinutes(account: AskedAccount): Promise<Judged> {
   for (const age of [...AGES.filter((each) => each < last), last]) {
     await sleep(Math.max(0, end + age * MINUTE_MS - now()), account.live.call.signal);
     const { rows } = await ask({ ...account, to: end / 1000 }, nrql, MINUTE_S);
-    readings.push([age, sumOf(rows, (row) => judge.numberAt(row, 'c'))]);
+    readings.push([age, sumBy(rows, (row) => judge.numberAt(row, 'c'))]);
   }
   return judge.judgeLate(readings, delayMs / MINUTE_MS);
 }
@@ -107,7 +119,7 @@ export const APP_ID = 'nerdgraph_app_id';
 
 /** The facts but those of packs, by id. */
 const TABLE: Readonly<Record<string, Row>> = {
-  [APP_ID]: probe('the largest application by its number, else by its number in quotes', appId, {
+  [APP_ID]: probe('the largest application by its number, else by its number in quotes', checkAppId, {
     relies: 'appId in a condition is a number, without quotes (both forms stand in pages of New Relic)',
     wrong: WINDOW,
   }),
@@ -123,11 +135,11 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: `what a LIMIT leaves out is summed up in otherResult (${REFERENCE}; public code)`,
     wrong: [...WINDOW, 'queries'],
   }),
-  nerdgraph_first_sum: keeps('by records', `${BY_NAME} LIMIT 1`, `${BY_NAME} LIMIT MAX`, {
+  nerdgraph_first_sum: compareLimits('by records', `${BY_NAME} LIMIT 1`, `${BY_NAME} LIMIT MAX`, {
     relies: `behind a first sum(), a LIMIT keeps the facets with the most records (${REFERENCE})`,
     wrong: ['queries'],
   }),
-  nerdgraph_order_by: keeps('by sum', `${SUMS} ORDER BY ${SUM} {time} LIMIT 5`, `${SUMS} {time} LIMIT MAX`, {
+  nerdgraph_order_by: compareLimits('by sum', `${SUMS} ORDER BY ${SUM} {time} LIMIT 5`, `${SUMS} {time} LIMIT MAX`, {
     relies: `ORDER BY says which facets a LIMIT keeps (${REFERENCE})`,
     wrong: ['newrelic_transaction_*', 'queries'],
   }),
@@ -135,19 +147,19 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: "count(*) of Metric sums counts, datapointCount() counts points (New Relic's news of March 2025)",
     wrong: ENTITIES,
   }),
-  nerdgraph_half_hour: moves(HOUR_S / 2, 0, {
+  nerdgraph_half_hour: askRange(HOUR_S / 2, 0, {
     relies: `a range of 30 minutes is answered to the minute (${TIME_RANGES})`,
     wrong: WINDOW,
   }),
-  nerdgraph_hour: moves(HOUR_S, 300, {
+  nerdgraph_hour: askRange(HOUR_S, 300, {
     relies: `a range of an hour is cut by at most 5 minutes (${TIME_RANGES})`,
     wrong: ['collection.window', 'queries', 'backfill'],
   }),
-  nerdgraph_day: moves(DAY_S, 600, {
+  nerdgraph_day: askRange(DAY_S, 600, {
     relies: `a range of a day is cut by at most 10 minutes (${TIME_RANGES})`,
     wrong: ['queries'],
   }),
-  nerdgraph_timeout: probe(ALIVE_OF_LARGEST, timeouts, {
+  nerdgraph_timeout: probe(ALIVE_OF_LARGEST, checkTimeouts, {
     relies: "the argument timeout takes 5 to 30 seconds (New Relic's client library)",
     wrong: ['limits.request_timeout'],
   }),
@@ -156,7 +168,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: "rows have as many hosts as apmSummary.hostCount (inferred from New Relic's page on timeslice data)",
     wrong: ['newrelic_host_*', 'newrelic_application_hosts'],
   }),
-  nerdgraph_sign_of_life: probe('up to three applications of each language that have other data', signOfLife, {
+  nerdgraph_sign_of_life: probe('up to three applications of each language that have other data', checkSignOfLife, {
     relies: "agents of every language send Agent/MetricsReported/count (inferred from queries of New Relic's alerting)",
     wrong: ['newrelic_application_memory_used_bytes', ...WINDOW],
   }),
@@ -164,19 +176,19 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: `LIKE ignores case (${REFERENCE})`,
     wrong: ['custom_metrics'],
   }),
-  nerdgraph_in_list: attempt(`${COUNT} appId IN ({app}, '{app}') AND ${ALIVE} {time}`, judge.accepted, {
+  nerdgraph_in_list: attempt(`${COUNT} appId IN ({app}, '{app}') AND ${ALIVE} {time}`, judge.judgeAcceptance, {
     relies: 'a list of numbers and texts is legal in IN (inferred)',
     wrong: ENTITIES,
   }),
-  nerdgraph_names: attempt(NAMES, judge.accepted, {
+  nerdgraph_names: attempt(NAMES, judge.judgeAcceptance, {
     relies: `uniques() gives up to 10,000 metric names (${REFERENCE})`,
     wrong: ['custom_metrics'],
   }),
-  nerdgraph_syntax_error: attempt(`${OF_LARGEST} ${ALIVE} FACET`, judge.refusedAs('other'), {
+  nerdgraph_syntax_error: attempt(`${OF_LARGEST} ${ALIVE} FACET`, judge.judgeRefusal('other'), {
     relies: "a syntax error is told from a failure of New Relic (New Relic's IDE extension: errorClass INVALID_INPUT)",
     wrong: [FAILURES, 'queries'],
   }),
-  nerdgraph_foreign_account: probe(`account ${FOREIGN_ACCOUNT}, once`, foreignAccount, {
+  nerdgraph_foreign_account: probe(`account ${FOREIGN_ACCOUNT}, once`, checkForeignAccount, {
     relies: "an account that the key does not see is forbidden (New Relic's IDE extension: DataFetchingException)",
     wrong: [FAILURES],
   }),
@@ -185,27 +197,31 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: 'percentile(x, 75) is an object with the key "75" or "75.0" (both were seen in public code)',
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', 'queries'],
   }),
-  nerdgraph_entity_page: probe('two pages of all entities of the account', documents.entityPage, {
+  nerdgraph_entity_page: probe('two pages of all entities of the account', documents.checkEntityPages, {
     relies: "a page of entitySearch has 200 entities, and nextCursor leads to others (New Relic's command line)",
     wrong: ['newrelic_up', 'newrelic_application_*'],
   }),
-  nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.keyTransactions('tags'), {
+  nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.checkKeyTransactions('tags'), {
     relies: "the tag keyTransactionId holds the number of a key transaction (New Relic's Terraform provider)",
     wrong: ['newrelic_key_transaction_*'],
   }),
-  nerdgraph_application_guid: probe('the details of 25 key transactions', documents.keyTransactions('owners'), {
+  nerdgraph_application_guid: probe('the details of 25 key transactions', documents.checkKeyTransactions('owners'), {
     relies: 'the guid of the owning application holds its id (inferred from published guids)',
     wrong: ['newrelic_key_transaction_*'],
   }),
-  nerdgraph_user: probe('that document', documents.userId, {
+  nerdgraph_user: probe('that document', documents.checkUserId, {
     relies: "actor { user { id } } says whose key it is (New Relic's schema)",
     wrong: ['limits.max_concurrent_requests'],
   }),
-  nerdgraph_golden_query: probe('one query for each of up to five types, those of APM first', documents.goldenValues, {
-    relies: 'golden metrics of a type have all members, share a query, and have values (inferred from definitions)',
-    wrong: ENTITIES,
-  }),
-  late_minutes: probe('with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end', lateMinutes, {
+  nerdgraph_golden_query: probe(
+    'one query for each of up to five types, those of APM first',
+    documents.checkGoldenValues,
+    {
+      relies: 'golden metrics of a type have all members, share a query, and have values (inferred from definitions)',
+      wrong: ENTITIES,
+    },
+  ),
+  late_minutes: probe('with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end', watchLateMinute, {
     relies: "a minute is complete after collection.delay (New Relic's alerting waits for 2 minutes)",
     wrong: ['collection.delay', ...WINDOW],
   }),

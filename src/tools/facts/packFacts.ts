@@ -1,5 +1,5 @@
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
-import { fieldsOf } from './judges.ts';
+import { judgeFields } from './judges.ts';
 import { query, type About, type Row } from './queries.ts';
 
 interface Pack extends Pick<About, 'wrong' | 'over' | 'delay'> {
@@ -12,13 +12,16 @@ interface Pack extends Pick<About, 'wrong' | 'over' | 'delay'> {
 }
 
 /** Each field that a pack reads is on at least one event. `n` counts events, `f0`, `f1`, ... those with a field. */
-function reads(events: string, { source, fields, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack): Row {
+function checkFields(
+  events: string,
+  { source, fields, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack,
+): Row {
   const [types = ''] = events.split(' WHERE ');
   const names = fields.map((field) => `\`${field}\``).join(', ');
   const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');
   const relies = `${types.replace(/, (?=\w+$)/, ' and ')} ${types.includes(',') ? 'have' : 'has'} ${names} (${source})`;
   const nrql = `SELECT count(${counted}) AS n, ${columns} FROM ${events} {time}`;
-  return query(nrql, (answer) => fieldsOf(fields, minEvents, answer), { ...pack, fields, relies, over });
+  return query(nrql, (answer) => judgeFields(fields, minEvents, answer), { ...pack, fields, relies, over });
 }
 
 const DEFINITIONS = "New Relic's entity definitions";
@@ -31,64 +34,64 @@ const USAGE = { source: "New Relic's page on usage queries", minEvents: 1, delay
 
 /** What each pack reads. */
 export const PACK_FACTS: Readonly<Record<string, Row>> = {
-  pack_alert_events: reads('NrAiIncident', {
+  pack_alert_events: checkFields('NrAiIncident', {
     source: 'public queries',
     wrong: ['newrelic_alert_events_*'],
     fields: ['event', 'incidentId', 'openTime', 'policyName', 'conditionName', 'priority', 'entity.name', 'muted'],
     over: 30 * DAY_S,
   }),
-  pack_service_levels: reads('ServiceLevelSnapshot', {
+  pack_service_levels: checkFields('ServiceLevelSnapshot', {
     source: DEFINITIONS,
     wrong: ['newrelic_service_level_*'],
     fields: ['sliCompliance', 'remainingErrorBudget', 'entity.guid', 'entity.name'],
   }),
-  pack_deployments: reads('ChangeTrackingEvent, Deployment', {
+  pack_deployments: checkFields('ChangeTrackingEvent, Deployment', {
     source: "New Relic's migration guide",
     wrong: ['newrelic_deployment_timestamp_seconds'],
     fields: ['timestamp', 'version', 'entity.guid', 'entity.name'],
     over: 30 * DAY_S,
   }),
-  pack_transactions: reads('Transaction WHERE appId = {app}', {
+  pack_transactions: checkFields('Transaction WHERE appId = {app}', {
     source: "New Relic's data dictionary",
     wrong: ['newrelic_transaction_*'],
     fields: ['duration', 'transactionType', 'appName', 'appId'],
     over: DAY_S,
   }),
-  pack_browser: reads('PageView, PageViewTiming, JavaScriptError', {
+  pack_browser: checkFields('PageView, PageViewTiming, JavaScriptError', {
     source: DEFINITIONS,
     wrong: ['newrelic_browser_*'],
     fields: ['appName', 'largestContentfulPaint', 'interactionToNextPaint', 'cumulativeLayoutShift'],
   }),
-  pack_synthetics: reads('SyntheticCheck', {
+  pack_synthetics: checkFields('SyntheticCheck', {
     source: DEFINITIONS,
     wrong: ['newrelic_synthetics_*'],
     fields: ['result', 'duration', 'monitorName', 'locationLabel'],
   }),
-  pack_limits: reads(`Metric WHERE ${USED} IS NOT NULL OR ${ALLOWED} IS NOT NULL`, {
+  pack_limits: checkFields(`Metric WHERE ${USED} IS NOT NULL OR ${ALLOWED} IS NOT NULL`, {
     source: LIMITS,
     wrong: ['newrelic_limit_used_per_minute', 'newrelic_limit_allowed_per_minute'],
     fields: [ALLOWED, 'limitName', 'limitTimeInterval'],
     counted: USED,
   }),
-  pack_limits_reached: reads("NrIntegrationError WHERE category IN ('RateLimit', 'ResourceLimit')", {
+  pack_limits_reached: checkFields("NrIntegrationError WHERE category IN ('RateLimit', 'ResourceLimit')", {
     source: LIMITS,
     wrong: ['newrelic_limit_incidents'],
     fields: ['limitName'],
     minEvents: 1,
   }),
-  pack_usage: reads('NrConsumption, NrMTDConsumption', {
+  pack_usage: checkFields('NrConsumption, NrMTDConsumption', {
     ...USAGE,
     wrong: ['newrelic_usage_*'],
     fields: ['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
   }),
   // An organisation has the counts of one user model, seldom of both.
-  pack_usage_users: reads('NrMTDConsumption', {
+  pack_usage_users: checkFields('NrMTDConsumption', {
     ...USAGE,
     wrong: ['newrelic_usage_month_full_platform_users'],
     fields: ['FullPlatformUsersBillable', 'CoreUsersBillable'],
     counted: 'CoreUsersBillable',
   }),
-  pack_usage_full_users: reads(ORIGINAL_USERS, {
+  pack_usage_full_users: checkFields(ORIGINAL_USERS, {
     ...USAGE,
     wrong: ['newrelic_usage_month_full_users'],
     fields: ['FullUsersBillable'],

@@ -2,7 +2,7 @@ import { readResponse } from '../../api/nerdgraph/nrql.ts';
 import type { NrqlEnd } from '../../api/nerdgraph/transport.ts';
 import type { AskedAccount } from './askedAccount.ts';
 import type { Judged } from './evidence.ts';
-import { keptBy, type Answer } from './judges.ts';
+import { judgeLimit, type Answer } from './judges.ts';
 
 /** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
 export interface Fact {
@@ -26,7 +26,7 @@ export type Row = Omit<Fact, 'id'>;
 export type About = Omit<Row, 'asked' | 'check'>;
 
 /** The statement of a query, about the account's applications, over a range that ends `delay` seconds before `to`. */
-export function written(nrql: string, { largest, to }: AskedAccount, over = 600, delay = 0) {
+export function writeStatement(nrql: string, { largest, to }: AskedAccount, over = 600, delay = 0) {
   const range = { from: to - delay - over, to: to - delay };
   const text = nrql
     .replaceAll('{app}', String(largest[0]?.id))
@@ -37,7 +37,7 @@ export function written(nrql: string, { largest, to }: AskedAccount, over = 600,
 
 /** Runs a query; `over` and `delay` are in seconds. Rejects with an UpstreamError. */
 export async function ask(account: AskedAccount, nrql: string, over?: number, delay?: number): Promise<Answer> {
-  const { text, range } = written(nrql, account, over, delay);
+  const { text, range } = writeStatement(nrql, account, over, delay);
   const result = await account.result(text);
   return { result, rows: result.results, window: readResponse(result).window, range, largest: account.largest };
 }
@@ -50,8 +50,8 @@ export const query = (nrql: string, judged: (answer: Answer) => Judged, row: Abo
 
 /** A fact that is about whether New Relic accepts a query. */
 export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged, row: About): Row =>
-  probe(nrql, async (account) => judged(await account.tryQuery(written(nrql, account).text)), row);
+  probe(nrql, async (account) => judged(await account.tryQuery(writeStatement(nrql, account).text)), row);
 
 /** Which facets the LIMIT of a query keeps, of all that another query lists. */
-export const keeps = (assumed: 'by records' | 'by sum', few: string, all: string, row: About): Row =>
-  probe(few, async (account) => keptBy(assumed, await ask(account, few), await ask(account, all)), row);
+export const compareLimits = (assumed: 'by records' | 'by sum', few: string, all: string, row: About): Row =>
+  probe(few, async (account) => judgeLimit(assumed, await ask(account, few), await ask(account, all)), row);

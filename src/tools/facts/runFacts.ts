@@ -5,8 +5,8 @@ import { accountThrough, type Config } from '../../config/config.ts';
 import { counted } from '../../text/wording.ts';
 import { checkOutput, noteWritten } from '../outputFiles.ts';
 import { FACTS } from './facts.ts';
-import { ExitStatus, withColours } from '../../cli/process.ts';
-import { jsonText, lineLength, showProgress, wrapped } from '../terminal.ts';
+import { ExitStatus, colourLines } from '../../cli/process.ts';
+import { renderJson, readLineLength, showProgress, wrapText } from '../terminal.ts';
 import { requireSingleAccount, withAccounts } from '../upstream/session.ts';
 import type { CommandContext, LiveSession, ReadingOptions } from '../upstream/session.ts';
 import { HOME, NAME, VERSION } from '../../cli/version.ts';
@@ -35,9 +35,9 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     try {
       const found = await Promise.all(connections.map((each) => checkAccount(each, timing, update)));
       progress.stop();
-      print(format === 'json' ? factsJson(found, true) : factsText(found));
+      print(format === 'json' ? renderFactsJson(found, true) : renderFactsText(found));
       if (output !== undefined) {
-        writeFileSync(output, mask(factsJson(found, false)), { flag: force ? 'w' : 'wx' });
+        writeFileSync(output, mask(renderFactsJson(found, false)), { flag: force ? 'w' : 'wx' });
         const rows = counted(connections.length * FACTS.length, 'row');
         noteWritten(output, `${rows} without names`, `attach it to an issue at ${HOME}/issues`);
       }
@@ -63,7 +63,7 @@ export function throughNerdGraph({ accounts, collection }: Config): Config {
 const isDifferent = ({ judged }: CheckedRow): boolean => judged.verdict === 'differs';
 
 /** A row that is not as assumed as a sentence; an undecided one begins with its reason. */
-function sentenceOf({ id, relies, wrong, judged }: CheckedRow): string {
+function describeRow({ id, relies, wrong, judged }: CheckedRow): string {
   const { verdict, why, needs } = judged;
   const seen = judged.seen.map((each) => Object.values(each).join(' ')).join(', ');
   const reason = needs === undefined ? why : `${why} (needs ${needs})`;
@@ -73,31 +73,31 @@ function sentenceOf({ id, relies, wrong, judged }: CheckedRow): string {
 }
 
 /** The rows that are not as assumed as text, what differs first, and the number of the others. Ends in a line feed. */
-export function factsText(found: readonly AccountFacts[], maxWidth = lineLength()): string {
+export function renderFactsText(found: readonly AccountFacts[], maxWidth = readLineLength()): string {
   const parts = found.map(({ account, rows, problem }) => {
     const different = rows.filter(isDifferent);
     const undecided = rows.filter(({ judged }) => judged.verdict === 'not decidable here');
     const same = rows.length - different.length - undecided.length;
     // All rows of an account that cannot be read have the same reason.
-    const told = problem === undefined ? [...different, ...undecided] : [];
+    const shown = problem === undefined ? [...different, ...undecided] : [];
     return [
       `Account ${account}: ${same} as assumed, ${different.length} differ, ${undecided.length} not decidable here`,
       ...(problem === undefined ? [] : [`error: the account cannot be read: ${problem}`]),
-      ...told.map((row) => withColours(wrapped(sentenceOf(row), maxWidth), process.stdout)),
+      ...shown.map((row) => colourLines(wrapText(describeRow(row), maxWidth), process.stdout)),
     ].join('\n');
   });
   return `${parts.join('\n\n')}\n\nAll facts, and what we rely on: ${HOME}/blob/main/docs/facts.md\n`;
 }
 
 /** The rows as JSON that is safe to share; with names, also the accounts, and the affected parts of differences. */
-export function factsJson(found: readonly AccountFacts[], withNames: boolean): string {
-  const rowOf = ({ id, relies, wrong, judged: { seen, ...judged } }: CheckedRow) => ({
+export function renderFactsJson(found: readonly AccountFacts[], withNames: boolean): string {
+  const toRow = ({ id, relies, wrong, judged: { seen, ...judged } }: CheckedRow) => ({
     ...{ id, ...judged, ...(seen.length > 0 && { seen }) },
     ...(withNames && judged.verdict === 'differs' && { relies, wrong }),
   });
   const accounts = found.map(({ account, problem, rows }) => ({
     ...(withNames && { account, problem }),
-    rows: rows.map(rowOf),
+    rows: rows.map(toRow),
   }));
-  return jsonText({ program: NAME, version: VERSION, day: new Date().toISOString().slice(0, 10), accounts });
+  return renderJson({ program: NAME, version: VERSION, day: new Date().toISOString().slice(0, 10), accounts });
 }

@@ -58,12 +58,12 @@ export interface FoundRecord<T> {
 }
 
 /** The records that were found in an account, each id once. */
-export function foundIn<T extends { readonly id: number }>(
+export function selectFound<T extends { readonly id: number }>(
   account: LiveAccount,
   found: readonly FoundRecord<T>[],
 ): T[] {
-  const own = found.filter((each) => each.account === account);
-  return [...new Map(own.map(({ value }) => [value.id, value])).values()];
+  const inAccount = found.filter((each) => each.account === account);
+  return [...new Map(inAccount.map(({ value }) => [value.id, value])).values()];
 }
 
 /**
@@ -118,7 +118,7 @@ async function findById<T>(
       (error: unknown) => {
         // The id may belong to another account.
         const isNotFound = error instanceof UpstreamError && error.failure.reason === 'not_found';
-        return isNotFound ? undefined : unreadable(account, what, error);
+        return isNotFound ? undefined : createReadError(account, what, error);
       },
     ),
   );
@@ -164,11 +164,11 @@ export function listApplications(
   filter: Parameters<UpstreamReader['listApplications']>[0],
 ): Promise<readonly Application[]> {
   return account.reader.listApplications(filter, account.call).catch((error: unknown) => {
-    throw unreadable(account, 'the application list', error);
+    throw createReadError(account, 'the application list', error);
   });
 }
 
 /** The error of a read that failed, with the account and what was read. */
-export function unreadable({ config }: LiveAccount, what: string, cause: unknown): Error {
+export function createReadError({ config }: LiveAccount, what: string, cause: unknown): Error {
   return new Error(`account ${config.name}: ${what} cannot be read`, { cause });
 }

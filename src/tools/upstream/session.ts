@@ -11,7 +11,7 @@ import { errorText } from '../../log/logger.ts';
 import { escapeLines, escapeUnsafe } from '../../text/escaping.ts';
 import { loadOrExit, openLog, logIfFromEnvironment, type LoadedConfiguration } from '../../cli/configuration.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
-import { ExitStatus, OutputError, printError, stopOnSignals, UsageError, withColours } from '../../cli/process.ts';
+import { ExitStatus, OutputError, printError, stopOnSignals, UsageError, colourLines } from '../../cli/process.ts';
 import { showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
@@ -100,7 +100,7 @@ async function runReadingCommand(
     throw new ExitStatus(1);
   } finally {
     clearInterval(alive);
-    for (const hint of hints) process.stderr.write(withColours(hint, process.stderr));
+    for (const hint of hints) process.stderr.write(colourLines(hint, process.stderr));
   }
 }
 
@@ -151,7 +151,7 @@ export function withAccounts(
   prepare: (config: Config) => Config = (config) => config,
 ): Promise<void> {
   const withOpened = async (context: CommandContext): Promise<void> => {
-    const config = prepare({ ...context.config, accounts: await chosenAccounts(context, options.account) });
+    const config = prepare({ ...context.config, accounts: await chooseAccounts(context, options.account) });
     const accounts = openAccounts({ ...context, config });
     try {
       await run({ ...context, config, accounts });
@@ -166,7 +166,7 @@ export function withAccounts(
  * The accounts that `--account` names: one by its name or else by its number, or all of an entry; without a name, all. Lists of
  * accounts are read unless one of the file has the name. Throws a UsageError for an unknown one.
  */
-async function chosenAccounts(context: CommandContext, name: string | undefined): Promise<readonly AccountConfig[]> {
+async function chooseAccounts(context: CommandContext, name: string | undefined): Promise<readonly AccountConfig[]> {
   const { accounts: file } = context.config;
   const written = file.filter(({ account_ids }) => account_ids === undefined);
   const isKnown = written.length === file.length || written.some((account) => account.name === name);
@@ -234,7 +234,7 @@ async function readAccountLists(
   }
 }
 
-const LOOK_EVERY_MS = 250;
+const PROGRESS_EVERY_MS = 250;
 
 /** All groups of lists, with metric names: they decide how many calls metric data take. */
 const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|names)$/.test(FIRST_OF[group].gives)));
@@ -254,18 +254,18 @@ export function withLists(
       openReader,
     });
     const progress = showProgress('reading lists');
-    const look = setInterval(() => {
+    const progressTimer = setInterval(() => {
       const lists = collector.status().flatMap(({ tasks }) => tasks.filter(({ group }) => LISTS.has(group)));
       progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
-    }, LOOK_EVERY_MS);
+    }, PROGRESS_EVERY_MS);
     try {
       await collector.refresh({ groups: LISTS, listsOnly: true }, Infinity, signal, true);
       signal.throwIfAborted();
-      clearInterval(look);
+      clearInterval(progressTimer);
       progress.stop();
       await run({ ...context, collector });
     } finally {
-      clearInterval(look);
+      clearInterval(progressTimer);
       progress.stop();
       await collector.stop();
     }
@@ -273,7 +273,7 @@ export function withLists(
 }
 
 /** The state of each account, and its collector. */
-export function accountsOf(collector: Collector): readonly (readonly [AccountStatus, AccountCollector])[] {
+export function pairAccounts(collector: Collector): readonly (readonly [AccountStatus, AccountCollector])[] {
   const collectors = new Map(collector.collectors().map((each) => [each.context.account.name, each]));
   return collector.status().flatMap((status) => {
     const found = collectors.get(status.name);

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import {
-  bothInterfaces,
+  configureBothInterfaces,
   compare,
-  comparisonText,
+  renderComparison,
   type CompareOptions,
   type Comparison,
 } from '../../../src/tools/compare/compare.ts';
@@ -33,7 +33,7 @@ async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Pr
   const text = withAccount(
     `base_url: "${simulator.url}/${ending}", account_id: 1234567${keys === '' ? ', api: rest' : keys}`,
   ).replace('abcd', DEMO_API_KEY);
-  const config = bothInterfaces(configOf(text), undefined);
+  const config = configureBothInterfaces(configOf(text), undefined);
   const { signal } = new AbortController();
   const openReader: AccountsDependencies['openReader'] = (account, from, limiter) =>
     openedReader(account, from, { limiter });
@@ -99,7 +99,7 @@ describe('compare', () => {
       expect(new Set(ofHost.map(({ reason }) => reason))).toEqual(new Set([`${without} does not list this host`]));
       expect(unexplained(comparison)).toContain(`host_info only ${only}`);
       expect(unexplained(comparison).filter((each) => !each.startsWith('host_'))).toEqual([]);
-      const lines = comparisonText(comparison, false).split('\n');
+      const lines = renderComparison(comparison, false).split('\n');
       const line = lines[lines.findIndex((each) => each.includes(`${without} does not list this host`)) - 1];
       expect(line).toContain(`${ofHost.length} series of`);
       expect(line).toContain(host);
@@ -134,7 +134,7 @@ describe('compare', () => {
         const found = comparison.differences.filter(({ reason }) => reason?.includes('belongs to another') === true);
         expect(found.map(({ labels }) => labels['app_id']).sort()).toEqual([String(SHOP), String(OTHER)]);
         for (const id of [SHOP, OTHER])
-          expect(comparisonText(comparison, false)).toMatch(
+          expect(renderComparison(comparison, false)).toMatch(
             new RegExp(`app_id="${id}".*\\n.*absent.*belongs to another`),
           );
         expect(comparison.unexpected).toBe(2);
@@ -151,7 +151,7 @@ describe('compare', () => {
           expect.stringMatching(/^key transaction \d+ is called .*"Renamed payment"/),
         ]);
         expect(comparison.unexpected).toBe(0);
-        expect(comparisonText(comparison, false, 160)).toContain('Renamed shop');
+        expect(renderComparison(comparison, false, 160)).toContain('Renamed shop');
       }
     });
   });
@@ -177,12 +177,12 @@ describe('the table of compare', () => {
     const comparison = await compared();
     const { family, labels } = comparison.differences[0]!;
     for (const most of [160, 80, 60]) {
-      const lines = comparisonText(comparison, true, most).split('\n');
+      const lines = renderComparison(comparison, true, most).split('\n');
       const widths = lines.filter((line) => !line.includes('{')).map((line) => Array.from(line).length);
       expect(Math.max(...widths)).toBeLessThanOrEqual(most);
       expect(lines.some((line) => line.startsWith(`${family}{app_id="${labels['app_id']}"`))).toBe(true);
     }
-    const [heading, open = '', expected, verdict, ...others] = comparisonText(comparison, false, 160)
+    const [heading, open = '', expected, verdict, ...others] = renderComparison(comparison, false, 160)
       .trimEnd()
       .split('\n\n');
     expect(heading).toMatch(/^Account default, window/);

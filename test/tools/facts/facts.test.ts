@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { count, ratio, word, WORDS } from '../../../src/tools/facts/evidence.ts';
+import { observeCount, observeRatio, observeWord, WORDS } from '../../../src/tools/facts/evidence.ts';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
 import { EXPORTER_FAMILIES } from '../../../src/metrics/catalogueExporter.ts';
 import { FAMILIES } from '../../../src/metrics/catalogue.ts';
@@ -73,10 +73,10 @@ describe('evidence that is shared', () => {
   test('holds words of the lists and numbers of two or three digits, whatever was seen', () => {
     fc.assert(
       fc.property(subject, fc.string(), fc.oneof(fc.double(), fc.nat()), (of, text, value) => {
-        expect(['other', ...WORDS[of]]).toContain(Object.values(word(of, text))[1]);
+        expect(['other', ...WORDS[of]]).toContain(Object.values(observeWord(of, text))[1]);
         for (const [seen, digits] of [
-          [count('rows', value), 2] as const,
-          [ratio('seen by expected', value), 3] as const,
+          [observeCount('rows', value), 2] as const,
+          [observeRatio('seen by expected', value), 3] as const,
         ]) {
           const shared = Number(Object.values(seen)[1]);
           expect(Number(shared.toPrecision(digits))).toBe(shared);
@@ -86,13 +86,13 @@ describe('evidence that is shared', () => {
   });
 
   test.each([
-    [word('language', 'ruby'), { of: 'language', word: 'ruby' }],
-    [word('language', 'Acme Secret 9'), { of: 'language', word: 'other' }],
-    [word('field', 'muted', ['muted']), { of: 'field', word: 'muted' }],
-    [word('field', 'secret', ['muted']), { of: 'field', word: 'other' }],
-    [count('rows', 4899), { of: 'rows', count: 4900 }],
-    [ratio('seen by expected', 1.23456), { of: 'seen by expected', ratio: 1.23 }],
-    [ratio('seen by expected', NaN), { of: 'seen by expected', ratio: 0 }],
+    [observeWord('language', 'ruby'), { of: 'language', word: 'ruby' }],
+    [observeWord('language', 'Acme Secret 9'), { of: 'language', word: 'other' }],
+    [observeWord('field', 'muted', ['muted']), { of: 'field', word: 'muted' }],
+    [observeWord('field', 'secret', ['muted']), { of: 'field', word: 'other' }],
+    [observeCount('rows', 4899), { of: 'rows', count: 4900 }],
+    [observeRatio('seen by expected', 1.23456), { of: 'seen by expected', ratio: 1.23 }],
+    [observeRatio('seen by expected', NaN), { of: 'seen by expected', ratio: 0 }],
   ])('%o is what is shared', (seen, shared) => {
     expect(seen).toEqual(shared);
   });

@@ -16,8 +16,8 @@ const answered = (rows: readonly Json[], result: Json = {}): Answer => ({ ...ANS
 const cut = (length: number, c: number) =>
   judge.limitMax(answered(Array<Json>(length).fill({}), { otherResult: { c } }));
 const others = (rows: readonly Json[], otherResult: Json | null) => judge.otherResult(answered(rows, { otherResult }));
-const windowed = (window: TimeRange | undefined) => judge.windowOf(300, { ...ANSWERED, window });
-const fields = (n: number, f0: number) => judge.fieldsOf(['openTime'], 10, { rows: [{ n, f0 }] });
+const windowed = (window: TimeRange | undefined) => judge.judgeWindow(300, { ...ANSWERED, window });
+const fields = (n: number, f0: number) => judge.judgeFields(['openTime'], 10, { rows: [{ n, f0 }] });
 const named = (...values: readonly (readonly [facet: string, s: number, n: number])[]) =>
   answered(values.map(([facet, s, n]) => ({ facet, s, n })));
 const ALL = [
@@ -49,18 +49,18 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['a field that is missing', fields(30, 0), 'differs'],
   ['a field that few events lack', fields(3, 0), 'too few events'],
   ['no event', fields(0, 0), 'too few events'],
-  ['facets with the most records', judge.keptBy('by records', named(ALL[2]), named(...ALL)), 'as assumed'],
-  ['facets with the greatest sums', judge.keptBy('by records', named(ALL[0]), named(...ALL)), 'differs'],
-  ['facets with neither', judge.keptBy('by records', named(ALL[1]), named(...ALL)), 'differs'],
-  ['all facets', judge.keptBy('by records', named(...ALL), named(...ALL)), 'too few rows'],
+  ['facets with the most records', judge.judgeLimit('by records', named(ALL[2]), named(...ALL)), 'as assumed'],
+  ['facets with the greatest sums', judge.judgeLimit('by records', named(ALL[0]), named(...ALL)), 'differs'],
+  ['facets with neither', judge.judgeLimit('by records', named(ALL[1]), named(...ALL)), 'differs'],
+  ['all facets', judge.judgeLimit('by records', named(...ALL), named(...ALL)), 'too few rows'],
   [
     'facets with both',
-    judge.keptBy('by records', named(['d', 9, 9]), named(['d', 9, 9], ALL[1])),
+    judge.judgeLimit('by records', named(['d', 9, 9]), named(['d', 9, 9], ALL[1])),
     'traffic hardly changes',
   ],
-  ['facets with the greatest sums by order', judge.keptBy('by sum', named(ALL[0]), named(...ALL)), 'as assumed'],
-  ['other facets by order', judge.keptBy('by sum', named(ALL[2]), named(...ALL)), 'differs'],
-  ['facets that are not among all', judge.keptBy('by sum', named(['e', 9, 9]), named(...ALL)), 'differs'],
+  ['facets with the greatest sums by order', judge.judgeLimit('by sum', named(ALL[0]), named(...ALL)), 'as assumed'],
+  ['other facets by order', judge.judgeLimit('by sum', named(ALL[2]), named(...ALL)), 'differs'],
+  ['facets that are not among all', judge.judgeLimit('by sum', named(['e', 9, 9]), named(...ALL)), 'differs'],
   ['the sum of counts', counted(50, 5, 50), 'as assumed'],
   ['the number of points', counted(5, 5, 50), 'differs'],
   ['points of one value each', counted(5, 5, 5), 'traffic hardly changes'],

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
 import { PACK_FACTS } from '../../../src/tools/facts/packFacts.ts';
-import { factsText } from '../../../src/tools/facts/runFacts.ts';
+import { renderFactsText } from '../../../src/tools/facts/runFacts.ts';
 import {
   edit,
   say,
@@ -180,7 +180,7 @@ it.each(CASES)('%s alone differs where the answers to it are others', async (id,
     through: (url) => startProxy({ url }, fault, answers),
   });
   expect(idsOf(found, 'differs')).toEqual([id]);
-  const lines = factsText([found], 10_000).split('\n');
+  const lines = renderFactsText([found], 10_000).split('\n');
   expect(lines[0]).toMatch(/^Account default: \d+ as assumed, 1 differ, \d+ not decidable here$/);
   expect(lines[1]).toContain(`differs: ${id}: we rely on this`);
   for (const each of FACTS.find((fact) => fact.id === id)?.wrong ?? []) expect(lines[1]).toContain(each);

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { REASONS } from '../../../src/tools/facts/evidence.ts';
-import { factsJson } from '../../../src/tools/facts/runFacts.ts';
+import { renderFactsJson } from '../../../src/tools/facts/runFacts.ts';
 import { listen } from '../../api/support/testServer.ts';
 import { checkSimulator } from './support.ts';
 
@@ -52,7 +52,7 @@ it.each([
       through: (target) => marking(isWhole, target),
       account: `${MARK}-account`,
     });
-    const text = factsJson([found], false);
+    const text = renderFactsJson([found], false);
     expect(found.account).toContain(MARK);
     expect(text).not.toContain(MARK);
     for (const secret of ['Storefront', 'storefront', '1000001', '1234567', 'NRAK', 'SELECT', '127.0.0.1', ':07']) {

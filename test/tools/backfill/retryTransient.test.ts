@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { UpstreamError, type FailureReason } from '../../../src/api/upstreamError.ts';
-import { persistently } from '../../../src/tools/backfill/backfillApplication.ts';
+import { retryTransient } from '../../../src/tools/backfill/backfillApplication.ts';
 
 const failure = (reason: FailureReason): UpstreamError => new UpstreamError(reason, { reason });
 
 function reading(failures: number, error: Error) {
   const waits: number[] = [];
   let attempts = 0;
-  const outcome = persistently(
+  const outcome = retryTransient(
     () => {
       attempts += 1;
       return attempts > failures ? Promise.resolve('read') : Promise.reject(error);
@@ -17,7 +17,7 @@ function reading(failures: number, error: Error) {
   return { outcome, waits, attempts: () => attempts };
 }
 
-describe('persistently', () => {
+describe('retryTransient', () => {
   it.each(['timeout', 'network', 'server', 'rate_limited'] as const)('waits until %s has passed', async (reason) => {
     const { outcome, waits } = reading(5, failure(reason));
     expect(await outcome).toBe('read');
@@ -40,7 +40,7 @@ describe('persistently', () => {
   );
 
   it('ends when the run is stopped while it waits', async () => {
-    const waiting = persistently(
+    const waiting = retryTransient(
       () => Promise.reject(failure('timeout')),
       () => Promise.reject(new Error('stopped')),
     );
