@@ -2,7 +2,7 @@
 import process from 'node:process';
 import { holdSignals } from './cli/signals.ts';
 
-// Nothing else is imported before: loading the program takes longer than a service manager waits before it sends a signal.
+// Holds signals before the other imports: a service manager may send a signal while the program loads.
 holdSignals();
 const { buildProgram, runProgram, startsDaemon } = await import('./cli/program.ts');
 const args = process.argv.slice(2);

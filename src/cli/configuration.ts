@@ -11,11 +11,11 @@ import { configPath, describeOrigin, readFrom } from '../config/load.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
-/** Opens the log with the given flags. The log masks each secret as soon as it is added to `secrets`. */
+/** Opens the log. It masks each secret in `secrets`, including secrets added later. */
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
-  /** Gives the number of lines that could not be written. */
+  /** Returns the number of lost lines. */
   readonly droppedLines: () => number;
 } {
   const secrets = new Secrets();
@@ -26,19 +26,19 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
   return { logger, secrets, droppedLines: () => destination.dropped };
 }
 
-/** Logs that the configuration comes from the environment, where there is no file; a file is not logged. */
+/** Logs that the configuration comes from the environment. Logs nothing for a file. */
 export function logIfFromEnvironment(logger: Logger, path: string | undefined): void {
   if (path === undefined) logger.info(describeOrigin(path));
 }
 
-/** A valid configuration, its source (undefined: the environment), and its warnings. */
+/** A valid configuration. `path` is undefined for the environment. */
 export interface LoadedConfiguration {
   readonly path: string | undefined;
   readonly config: Config;
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Reads the configuration, and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
+/** Reads the configuration and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
 export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
   exitOnDiagnostics(findings);
@@ -46,7 +46,7 @@ export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promis
   return loaded;
 }
 
-/** Checks the web configuration alone, if there is one. Prints diagnostics, then throws ExitStatus 2. */
+/** Checks only the web configuration, if any. Prints diagnostics, then throws ExitStatus 2. */
 export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
   exitOnDiagnostics(readWebConfig(webConfigFile));
 }
@@ -58,8 +58,8 @@ function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly D
 }
 
 /**
- * Reads the files that the flags name, even after an invalid one, so that all diagnostics appear at once. Without `configFile`,
- * config.yaml and then the environment are tried. A configuration that is read `once` may be a pipe.
+ * Reads all files that the flags name, so that the user sees all diagnostics at once. Without `configFile` it tries
+ * config.yaml, then the environment. With `once`, the configuration may be a pipe.
  */
 export async function readFiles(files: {
   readonly configFile: string | undefined;

@@ -15,8 +15,7 @@ import type { Secrets } from '../log/secrets.ts';
 import { USER_AGENT } from './version.ts';
 
 /**
- * An observer that logs the events of calls (debug; messages of New Relic: info; what is left out of a response: warn), and passes
- * them to the given observer.
+ * Returns an observer that logs each event of a call, and passes the event to `observer`. Most events are debug lines.
  */
 export function observeCalls(
   observer: Omit<CallObserver, 'leftOut' | 'serviceMessage'> | undefined,
@@ -34,7 +33,7 @@ export function observeCalls(
     },
     retried: (endpoint, reason, delayMs) => {
       observer?.retried(endpoint, reason, delayMs);
-      // Only commands repeat a call after an overload; without this line they would wait for minutes in silence.
+      // Only commands retry after a rate limit. Without this line they would wait for minutes in silence.
       if (reason === 'rate_limited')
         logger.warn({ endpoint, reason }, 'New Relic asked for a pause: waiting for its end');
       else logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
@@ -56,13 +55,13 @@ interface Surroundings {
   readonly secrets: Secrets;
   readonly environment: Environment;
   readonly observer: (account: string) => CallObserver;
-  /** Called once when a key file can no longer be used. */
+  /** Reports a key file that became unusable. Called once. */
   readonly keyProblem: (account: string, problem: string) => void;
 }
 
 /**
- * Opens the reader of an account on its limiter, with what its reader before a reload learned. Throws an Error whose message is a sentence when
- * the key or a certificate file cannot be read.
+ * Opens the reader of an account on its limiter. `before` is the reader before a reload, whose memory the new reader
+ * takes. Throws an Error with a sentence when it cannot read the key or a certificate file.
  */
 export function openReader(
   account: AccountConfig,
@@ -73,11 +72,11 @@ export function openReader(
 ): AccountReader {
   const options = clientOptions(account, config, surroundings, limiter);
   const reader = createReader(account, options, before?.memory);
-  // Distinguishes keys without revealing them.
+  // The hash tells keys apart without revealing them.
   return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
 }
 
-/** The client options for the calls of an account. Throws as openReader does. */
+/** Builds the client options for the calls of an account. Throws as openReader does. */
 export function clientOptions(
   account: AccountConfig,
   config: Config,
@@ -118,7 +117,7 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
   const { api, account_id, origin, queries, entities } = account;
   if (api === 'rest') {
     if (queries.length + entities.length === 0) return createRestReader(options, before);
-    // NRQL always goes through NerdGraph, regardless of the account's interface.
+    // Queries and entities always go through NerdGraph.
     const nrqlAccount = accountThrough('nerdgraph', account);
     const { base_url: baseUrl, api_key_header: keyHeader, limits } = nrqlAccount;
     const memory = before instanceof RestMemory ? before.nerdgraph : undefined;

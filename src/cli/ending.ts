@@ -1,29 +1,29 @@
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 
-/** Time for the event loop to become empty after a command has done its work, in milliseconds. */
+/** Time for the event loop to empty after a command, in milliseconds. */
 const END_LIMIT = 200;
 
-/** Ends faster than another Node.js would start; an image may lack it. */
+/** Ends faster than another Node.js would start. Some images have no shell. */
 const SHELL = '/bin/sh';
 
-/** Ends the process with this status as soon as nothing is open any more, or else after 200 ms. */
+/** Ends the process with this status once the event loop is empty, at the latest after 200 ms. */
 export function endSoon(status: number): void {
   process.exitCode = status;
   setTimeout(() => endProcess(status), END_LIMIT).unref();
 }
 
-/** Ends the process with this status at once, also while the system still resolves a name. */
+/** Ends the process with this status at once, even while the system resolves a host name. */
 export function endProcess(status: number): never {
-  // Added last, so that the log has written its last lines before.
+  // The last listener, because the log writes its last lines in an earlier one.
   process.once('exit', () => abandonLookups(status));
   process.exit(status);
 }
 
 /**
- * Ends the process without waiting for threads in getaddrinfo(3), which Node joins at its exit and which a silent name server
- * holds for up to 20 seconds. Another program takes the place of this process and exits with the status. Before Node 22.15
- * only a signal ends the process early; it has no effect on PID 1 of a container, which then waits.
+ * Ends the process without waiting for threads in getaddrinfo(3). Node joins these threads at exit, and a silent name
+ * server blocks them for up to 20 seconds. Another program replaces this process and exits with the status. Node
+ * before 22.15 cannot replace the process, so a signal ends it. PID 1 of a container ignores that signal and waits.
  */
 function abandonLookups(status: number): void {
   if (!process.getActiveResourcesInfo().includes('GetAddrInfoReqWrap')) return;

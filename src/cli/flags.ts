@@ -6,7 +6,7 @@ import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
 import { durationAdvice, parseDuration } from '../config/duration.ts';
 
-/** Makes a parser of a flag for commander, which puts the flag before the message of an error that `parse` throws. */
+/** Returns a parser for commander. Commander prints the flag before the message of an error that `parse` throws. */
 export function parseWith<T>(parse: (text: string) => T): (text: string) => T {
   return (text) => {
     try {
@@ -22,7 +22,7 @@ export function collectWith<T>(parse: (text: string) => T): (text: string, befor
   return (text, before = []) => [...before, parseWith(parse)(text)];
 }
 
-/** Makes a parser of whole numbers from `least` to `most` for commander. */
+/** Returns a parser for commander that accepts whole numbers from `min` to `max`. */
 export function parseWholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
   return parseWith((text) => {
@@ -32,7 +32,7 @@ export function parseWholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (t
   });
 }
 
-/** Makes a parser of durations for commander, which gives milliseconds; `words` say in its message which are valid. */
+/** Returns a parser of durations, in milliseconds. `words` describe the valid durations in its error. */
 export function parseValidDuration(
   words: string,
   isValid: (milliseconds: number) => boolean,
@@ -45,7 +45,7 @@ export function parseValidDuration(
   });
 }
 
-/** The flags that every command but `simulate` takes, as commander gives them. */
+/** The flags of every command but `simulate`, as commander parses them. */
 export interface CommonOptions {
   readonly 'config.file'?: string;
   readonly 'log.level': LogLevel;
@@ -67,7 +67,7 @@ export function addLogFlags(command: Command): Command {
     .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
 }
 
-/** Adds `--color`. It sets the variables that Node.js goes by, so that it holds for everything that the process prints. */
+/** Adds `--color`. It sets the variables that Node.js reads, so it applies to all output of the process. */
 export function addColorFlag(command: Command): Command {
   return command
     .addOption(
@@ -114,7 +114,7 @@ export function addWebFlags(command: Command): Command {
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
 
-/** Adds the flags of `serve`, which the help of the program lists too. */
+/** Adds the flags of `serve`. The help of the program lists them too. */
 export function addServeFlags(command: Command): Command {
   return addWebFlags(addCommonFlags(command)).option(
     '--config.check',
@@ -125,12 +125,12 @@ export function addServeFlags(command: Command): Command {
 
 export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
 
-/** The flags as `serve` uses them; `options` is commander's result. */
+/** Returns the flags for `serve` from commander's `options`. */
 export function readServeFlags(options: Readonly<Record<string, unknown>>) {
   const externalUrl = options['web.externalUrl'] as URL | undefined;
   const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;
   return {
-    /** Undefined when not given, for config.yaml or the environment. */
+    /** Undefined: config.yaml, or else the environment. */
     configFile: options['config.file'] as string | undefined,
     listen: listen ?? [parseListenAddress(DEFAULT_ADDRESS)],
     telemetryPath: options['web.telemetryPath'] as string,
@@ -139,7 +139,7 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>) {
     maxRequests: options['web.maxRequests'] as number,
     externalUrl,
     routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
-    /** False to leave out the families `process_*` and `nodejs_*`. */
+    /** False: without the families `process_*` and `nodejs_*`. */
     processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
   };
@@ -165,7 +165,7 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** The examples in the help of a command; each is the flags after its name. */
+/** Returns the examples for the help of a command. `flags` has the flags of each example. */
 export function renderExamples(command: string, ...flags: readonly string[]): string {
   return ['', 'Examples:', ...flags.map((flag) => `  ${renderCommandLine(command, flag)}`)].join('\n');
 }

@@ -13,7 +13,7 @@ const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
   hint: 'cyan',
 };
 
-/** Lines for a person. The words before the colon that say what a line is have a colour, where the stream shows colours. */
+/** Colours the label of each line, such as `error:`, where the stream shows colours. */
 export function colourLines(lines: string, stream: NodeJS.WriteStream): string {
   return lines.replace(
     /^( *(?:(?:query|entities) [^:\n]*: )?)(error|problem|warning|hint|differs|not decidable here)(?=: )/gm,
@@ -25,7 +25,7 @@ export function printError(text: string): void {
   process.stderr.write(colourLines(`error: ${text}\n`, process.stderr));
 }
 
-/** Ends the command with this exit status; the message for the user is already printed. */
+/** Ends the command with this exit status. The thrower has already printed the message. */
 export class ExitStatus extends Error {
   readonly status: number;
 
@@ -35,15 +35,15 @@ export class ExitStatus extends Error {
   }
 }
 
-/** A wrong use of the command: exit status 2. The message is a sentence. */
+/** Wrong usage of a command: exit status 2. The message is a sentence. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The failure of standard output. */
+/** A write to standard output failed. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
-  /** 0 when the reader closed the pipe, as `head` does after its last line; else 1. */
+  /** 0 when the reader closed the pipe, as `head` does; else 1. */
   readonly status: 0 | 1;
 
   constructor(cause: NodeJS.ErrnoException) {
@@ -57,18 +57,21 @@ export function onOutputLost(lost: (error: OutputError) => void): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => lost(new OutputError(error)));
 }
 
-/** Waits until standard output has taken everything, or has failed. */
+/** Waits until standard output is written or has failed. */
 export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }
 
-/** A signal for commands that read: ctrl-C, SIGTERM, and the end of standard output abort it. A second one ends the process. */
+/**
+ * Returns a signal that ctrl-C, SIGTERM and a closed standard output abort. A second ctrl-C or SIGTERM ends the
+ * process.
+ */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
-  // Every waiting call adds a listener, so Node's warning about many of them is switched off.
+  // Every waiting call adds a listener. Node would warn about a leak.
   setMaxListeners(0, controller.signal);
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    // Shells expect 128 plus the number of the signal.
+    // By the convention of shells.
     const status = 128 + constants.signals[name];
     process.on(name, () => {
       if (controller.signal.aborted) endProcess(status);

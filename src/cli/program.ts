@@ -11,10 +11,10 @@ import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageEr
 
 const DEFAULT = 'serve';
 
-/** The commands that run until a signal ends them. They release held signals once they listen for them, and end the process. */
+/** The commands that run until a signal stops them. They release held signals themselves, and end the process. */
 const SERVICES: ReadonlySet<string> = new Set([DEFAULT, 'demo', 'simulate']);
 
-/** Environment variables, as the help lists them after the flags of the daemon. */
+/** Help text: environment variables of the daemon. */
 const ENVIRONMENT = `
 Without a configuration file it reads one account, from the environment:
   NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
@@ -22,7 +22,7 @@ Without a configuration file it reads one account, from the environment:
   NEW_RELIC_API         nerdgraph (the default) or rest
   NEW_RELIC_ACCOUNT_ID  the account to read with nerdgraph, where the key sees several`;
 
-/** Whether these arguments start the daemon: then the program needs none of its tools. Help and mistakes need all of them. */
+/** Returns true if these arguments start the daemon, which needs no tools. Help and mistakes need all tools. */
 export function startsDaemon(args: readonly string[]): boolean {
   const flags = new Map(addServeFlags(new Command()).options.map(({ long, required }) => [long ?? '', required]));
   const rest = args[0] === DEFAULT ? args.slice(1) : args;
@@ -33,9 +33,9 @@ export function startsDaemon(args: readonly string[]): boolean {
 }
 
 /**
- * Rewrites the arguments for commander. The name of the command moves before its flags, because users also write
- * `--log.level=debug check`. An unknown flag loses its value: commander finds similar flags only for a name without a value,
- * and its message must not repeat a value that may be a key.
+ * Rewrites the arguments for commander. Moves the name of the command before its flags, because users also write
+ * `--log.level=debug check`. Removes the value of an unknown flag: commander suggests flags only for a name without a
+ * value. The value may also be a key, which no message should repeat.
  */
 export function normalizeArguments(args: readonly string[], commands: readonly Command[]): readonly string[] {
   const withValue = new Set(
@@ -46,7 +46,8 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   const word = args.slice(0, end).findIndex((arg, index) => !arg.startsWith('-') && !isValue(index));
   const command = commands.find((one) => one.name() === args[word]);
 
-  // Flags of the default command count as known: the program's help shows them, and commander would suggest the same flag.
+  // The program's help shows the flags of the default command, so they are known: commander would suggest the same
+  // flag.
   const flags = commands.filter((one) => one === command || one.name() === DEFAULT).flatMap(({ options }) => options);
   const known = new Set(flags.map(({ long }) => long));
   const named = args.map((arg, index) => {
@@ -56,7 +57,7 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   return command === undefined ? named : [command.name(), ...named.toSpliced(word, 1)];
 }
 
-/** Hints for what other programs call in another way, by the error for it. */
+/** Hints for flags that have other names in other programs, by commander's error. */
 const HINTS: readonly (readonly [error: RegExp, hint: string])[] = [
   [
     /too many arguments for |unknown option '(?:--config'|-c)|there is no command '.*\.ya?ml'/,
@@ -73,13 +74,12 @@ const HINTS: readonly (readonly [error: RegExp, hint: string])[] = [
   [/unknown option '(?:-v|-V|--debug|--verbose)'/, 'What is logged is set with --log.level=debug.'],
 ];
 
-/** Adds the hint for an error where there is one. */
 function withHint(error: string): string {
   const hint = HINTS.find(([pattern]) => pattern.test(error))?.[1];
   return hint === undefined ? error : error.replace(/^(error: .*?)\.?$/m, `$1. ${hint}`);
 }
 
-/** The command `serve`, with the flag that runs `check` of the other commands in its place. */
+/** The command `serve`. Its flag --config.check runs `check`, one of the tools, instead. */
 function serveCommand(tools: readonly Command[]): Command {
   const command = new Command(DEFAULT).description('run the exporter (the default)');
   return addServeFlags(command)
@@ -108,7 +108,7 @@ function serveCommand(tools: readonly Command[]): Command {
     });
 }
 
-/** The program. It gets no tools where {@link startsDaemon} says so, so that the daemon loads nothing of them. */
+/** The program with its commands. Without tools if {@link startsDaemon} is true, so that the daemon loads less. */
 export function buildProgram(tools: readonly Command[]): Command {
   const program = new Command(NAME)
     .description('Prometheus exporter for New Relic APM')
@@ -116,7 +116,7 @@ export function buildProgram(tools: readonly Command[]): Command {
     .helpOption('-h, --help')
     .addHelpText('after', `\nWithout a command it serves.\n${ENVIRONMENT}\n\nDocumentation: ${HOME}#readme`)
     .exitOverride()
-    // An argument that was refused may be a key in the wrong place.
+    // A refused argument may be a key in the wrong place.
     .configureOutput({
       outputError: (text, write) => write(colourLines(new Secrets().mask(withHint(text)), process.stderr)),
     })
@@ -125,7 +125,7 @@ export function buildProgram(tools: readonly Command[]): Command {
   const help = new Help();
   program.configureHelp({
     visibleOptions: (command) => [...help.visibleOptions(command), ...(command === program ? flagsOfServe : [])],
-    // A switch that is off by default shows no default.
+    // Hides the default of switches.
     optionDescription: (option) => help.optionDescription(option).replace(/ \(default: false\)$/, ''),
   });
   const serve = serveCommand(tools);
@@ -133,7 +133,7 @@ export function buildProgram(tools: readonly Command[]): Command {
   for (const command of commands) {
     program.addCommand(command.copyInheritedSettings(program), { isDefault: command === serve });
   }
-  // A stray word becomes an argument of the default command, whose own check gives the better message.
+  // A stray word becomes an argument of the default command, which prints the better message.
   serve.allowExcessArguments();
   for (const command of [program, ...commands]) {
     command
@@ -148,8 +148,8 @@ const USAGE = 2;
 const FAILED = 1;
 
 /**
- * Runs the program with the arguments after the script's name. Returns the exit status when the command has ended; undefined when
- * it has started a service, which ends the process itself.
+ * Runs the program with the arguments after the script's name. Returns the exit status of the command. Returns
+ * undefined for a service, which ends the process itself.
  */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
   let lost: OutputError | undefined;
@@ -172,7 +172,7 @@ async function runCommand(program: Command, args: readonly string[]): Promise<nu
     running.debugging = command.opts()['log.level'] === 'debug';
     running.isService = SERVICES.has(command.name());
     if (running.isService) return;
-    // The event loop hands over what has arrived meanwhile: once more round, because the first may be past that.
+    // Lets the event loop deliver pending signals. The first turn may already be past them, so this waits for two.
     await setImmediate();
     await setImmediate();
     releaseSignals();

@@ -24,7 +24,7 @@ import { loadOrExit, openLog } from './configuration.ts';
 import { ExitStatus } from './process.ts';
 import { runService } from './service.ts';
 
-/** The command `serve`: runs until a signal stops it. Throws an ExitStatus when it cannot start. */
+/** Runs the command `serve` until a signal stops it. Rejects with an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
   const { logger, secrets, droppedLines } = openLog(options);
@@ -49,15 +49,15 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
   );
 }
 
-/** Time for responses in flight after a shutdown has begun, in milliseconds. */
+/** Time for requests in flight to finish during a shutdown, in milliseconds. */
 const GRACE = 3_500;
 
-/** Time for the calls to New Relic that those responses wait for, in milliseconds; then they show the last values read. */
+/** Time for calls to New Relic to finish during a shutdown, in milliseconds. After it, scrapes get the last values. */
 const CALLS_GRACE = 2_500;
 
 export type Daemon = Awaited<ReturnType<typeof startDaemon>>;
 
-/** Connects the parts and listens. When an address is not available, logs it and rejects with an ExitStatus. */
+/** Starts the daemon. Logs an address that it cannot listen on, and rejects with an ExitStatus. */
 export async function startDaemon(options: {
   readonly config: Config;
   readonly readConfig: () => Promise<ConfigResult>;
@@ -99,7 +99,7 @@ export async function startDaemon(options: {
       stopBackground = undefined;
     }
   };
-  /** Families that lose series to a limit, each logged once per loaded configuration. */
+  /** Families that lost series to a limit. The log has each family once per loaded configuration. */
   const droppedFamilies = new Set<string>();
 
   let reloadFailure: ReloadFailure | undefined;
@@ -169,9 +169,9 @@ export async function startDaemon(options: {
 
   return {
     servers,
-    /** Reads the configuration again at SIGHUP, and applies it if it is valid; gives the faults, never rejects. */
+    /** Reloads the configuration after SIGHUP. Returns the faults, never rejects. */
     reload: () => reloader.reload('SIGHUP'),
-    /** Lets scrapes in flight end, stops calls to New Relic, closes connections. */
+    /** Waits for scrapes in flight, stops calls to New Relic, closes connections. */
     stop: async (): Promise<void> => {
       stopping = true;
       stopBackground?.();
@@ -195,10 +195,10 @@ async function listen(logger: Logger, start: () => Promise<Servers>): Promise<Se
 
 export interface ReloaderOptions {
   readonly read: () => Promise<ConfigResult>;
-  /** Applies a valid configuration as a whole; throws, and changes nothing, when a part cannot be built from it. */
+  /** Applies a valid configuration. Throws, and changes nothing, when it cannot build a part. */
   readonly apply: (config: Config) => void;
   readonly ended: (diagnostics: readonly string[] | undefined) => void;
-  /** True once the exporter stops: a configuration that is still being read is not applied, so that no new reader stays open. */
+  /** True once the exporter stops: applying a configuration then would leave new readers open. */
   readonly stopping: () => boolean;
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly mask: (text: string) => string;
@@ -208,8 +208,8 @@ export interface ReloaderOptions {
 const PAUSE = 100;
 
 /**
- * Reloads the configuration, one reload at a time: of two at once, the one with the older file could win. A request during a
- * reload shares the next one, because the current one may have read the file before its change.
+ * Reloads the configuration, one reload at a time: concurrent reloads could apply the older file last. Requests
+ * during a reload share the next reload, because the current reload may have read the file before its change.
  */
 export class Reloader {
   readonly #options: ReloaderOptions;
@@ -221,14 +221,13 @@ export class Reloader {
   }
 
   /**
-   * Applies the configuration if it is valid and everything can be built from it; otherwise changes nothing, and gives the
-   * faults. Never rejects. `trigger` is for the log.
+   * Applies the configuration, or changes nothing and returns the faults. Never rejects. `trigger` is for the log.
    */
   reload(trigger: string): Promise<readonly string[]> {
     this.#next ??= Promise.resolve(this.#running).then(() => {
       this.#next = undefined;
       const reloaded = this.#reload(trigger);
-      // Reading is fast, so without a pause each request of a flood would start a reload of its own.
+      // Without a pause, each request of a flood would start a reload.
       this.#running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
       return reloaded;
     });

@@ -6,20 +6,20 @@ import { endProcess } from './ending.ts';
 import { onOutputLost } from './process.ts';
 import { onIgnoredSignal, releaseSignals } from './signals.ts';
 
-/** Longest stop, in milliseconds; orchestrators kill soon after. */
+/** Time limit for a stop, in milliseconds. Orchestrators kill the process soon after. */
 const STOP_LIMIT = 4_500;
 
 /**
- * Signals that keep the meaning that the system gives them. Most tell of a crash: a listener in JavaScript never runs after a real
- * one, so the process would hang instead of being started again.
+ * Signals that keep their default action. Most mean a crash. JavaScript listeners never run after a real crash, so
+ * the process would hang instead of restarting.
  */
 const LEFT_TO_SYSTEM = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
 
 /**
- * Starts a service, and stops it within 5 seconds with status 0 on SIGTERM and SIGINT, even during the start; a second signal
- * ends it at once. SIGHUP reloads or stops, as `onHangup` says; a reload during the start follows the start. SIGUSR1 and SIGUSR2
- * have no effect. An uncaught error stops it with status 1. Rejects when `start` does; gives the service, a signal that is aborted
- * just before the stop, and a function that stops it.
+ * Starts a service. SIGTERM and SIGINT stop it within 5 seconds with status 0, even during the start. A second signal
+ * ends it at once. SIGHUP reloads or stops it, by `onHangup`; a reload during the start waits for the start. It
+ * ignores SIGUSR1 and SIGUSR2. An uncaught error stops it with status 1. Rejects when `start` does. Returns the
+ * service, a signal that aborts just before the stop, and a function that stops the service.
  */
 export async function runService<T extends { stop(): Promise<void>; reload?(): Promise<unknown> }>(
   logger: Logger,
@@ -37,7 +37,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
   const stopping = new AbortController();
   const stop = async (): Promise<void> => {
     stopping.abort();
-    // A failed start has already cleaned up and reported its error.
+    // A failed start has already cleaned up and printed its error.
     await (await started.catch(() => undefined))?.stop();
   };
   const endAtOnce = (reason: string): never => {
@@ -61,7 +61,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
     }
     endProcess(err === undefined ? 0 : 1);
   });
-  // A lost output has a status of its own, so the handlers, which would end with another one, are removed first.
+  // Removes the handlers first: they would end the process with another status.
   onOutputLost((lost) => {
     handlers.uninstall();
     void stop().finally(() => endProcess(lost.status));

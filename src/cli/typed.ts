@@ -2,18 +2,18 @@ import process from 'node:process';
 import { basename, relative } from 'node:path';
 import { NAME } from './version.ts';
 
-/** How a process was started, as Node.js has it. */
+/** The command line of a process, as Node.js reports it. */
 export type Start = Pick<NodeJS.Process, 'argv' | 'argv0' | 'pid' | 'ppid'> & {
   /** Working directory. */
   readonly folder: string;
 };
 
-/** Where the image has the program. */
+/** Path of the program in the image. */
 const IN_IMAGE = '/app/dist/main.js';
 
 /**
- * Returns a command line as the user types it, such as `node dist/main.js check --live`: a clone has no command
- * `newrelic-apm-exporter`. `rest` is already written for a shell; `start` is that of this process.
+ * Returns a command line that the user can type, such as `node dist/main.js check --live`: a clone has no command
+ * `newrelic-apm-exporter`. `rest` must be quoted for a shell.
  */
 export function renderCommandLine(command: string, rest = '', start: Start = thisProcess()): string {
   return `${renderProgram(start)} ${command} ${rest}`.trimEnd();
@@ -24,11 +24,11 @@ function thisProcess(): Start {
   return { argv, argv0, pid, ppid, folder: process.cwd() };
 }
 
-/** The part of a command line before the name of the command. */
+/** Returns the part of a command line before the name of the command. */
 function renderProgram({ argv: [, script = ''], argv0, pid, ppid, folder }: Start): string {
-  // A container's first process is the program, or the init process that started it.
+  // PID 1 of a container is the program, or the init process that started the program.
   if (script === IN_IMAGE && (pid === 1 || ppid === 1)) return `docker run ... ${NAME}`;
-  // An installed command has the name of the program. Another program may have loaded this one.
+  // The script has another name if the program is installed, or if another program loads it.
   if (!/^main\.[jt]s$/.test(basename(script))) return NAME;
   const inFolder = relative(folder, script);
   return `${argv0} ${inFolder.startsWith('..') ? script : inFolder}`;

@@ -16,7 +16,7 @@ import { paint } from './terminal.ts';
 import { pairAccounts, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
-/** The command `check`: the files, and with `--live` the accounts too. */
+/** Runs the command `check`: checks the files, and with `--live` the accounts. */
 export async function runCheck(
   options: FactsOptions & { readonly 'web.config.file'?: string; readonly live: boolean; readonly facts: boolean },
 ): Promise<void> {
@@ -28,7 +28,7 @@ export async function runCheck(
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
   for (const { name, diagnostics, warnings } of findings) {
-    // With `--facts` only the rows of facts are printed.
+    // `--facts` prints only the facts.
     if (diagnostics.length === 0 && !options.facts) process.stdout.write(`${name}: ${paint('green', 'valid')}\n`);
     const asDiagnostics = warnings.map((warning) => ({ ...warning, message: `warning: ${warning.message}` }));
     for (const each of [...diagnostics, ...asDiagnostics]) process.stderr.write(`${formatDiagnostic(each)}\n`);
@@ -39,7 +39,7 @@ export async function runCheck(
   else logIfFromEnvironment(openLog(options).logger, loaded.path);
 }
 
-/** The error for a flag that is given without the flag that it needs; undefined without one. */
+/** Returns the error for a flag that needs another flag, if any. */
 function findMisuse(options: Parameters<typeof runCheck>[0]): string | undefined {
   const { live, facts, account, wait, output, force, format } = options;
   if (facts) return live ? undefined : '--facts asks the accounts: give --live, too';
@@ -54,14 +54,14 @@ function findMisuse(options: Parameters<typeof runCheck>[0]): string | undefined
   return flag === undefined ? undefined : `--${flag} goes with --facts: give --live --facts, too`;
 }
 
-/** The check of `--live`. An account that is refused or cannot be read ends it with status 1; a warning does not. */
+/** Runs the check of `--live`. Status 1 if an account cannot be read; warnings keep status 0. */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
     if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {
       await collector.refresh({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal, true);
       signal.throwIfAborted();
     }
-    // Only metric data tell whether a custom metric has the configured values, so one application that has it is probed.
+    // Only metric data show whether a custom metric has the configured value, so this probes one application for each.
     const collectors = collector.collectors();
     for (const account of collectors) {
       const { name } = account.context.account;
@@ -77,25 +77,25 @@ async function checkLive(options: ReadingOptions): Promise<void> {
   });
 }
 
-/** An application for each custom metric that it has: its data show whether New Relic has the configured value. */
+/** Returns one application for each custom metric. */
 function findCustomExamples({ context, inventory }: AccountCollector): readonly number[] {
   const examples = context.customMetrics.flatMap(({ template }) => {
-    const having = [...inventory.applications].find(([, { data }]) =>
+    const example = [...inventory.applications].find(([, { data }]) =>
       data?.customNames?.some((name) => template.pattern.test(name)),
     );
-    return having === undefined ? [] : [having[0]];
+    return example === undefined ? [] : [example[0]];
   });
   return [...new Set(examples)];
 }
 
-/** What is printed about an entry or account: a heading with a verdict, and lines; `failed` where a part of it cannot be read. */
-function reported(heading: string, verdict: string, lines: readonly string[], failed: boolean) {
+/** Renders a report on an entry or account. `failed`: a part of it cannot be read. */
+function renderReport(heading: string, verdict: string, lines: readonly string[], failed: boolean) {
   const shown = lines.map((line) => `\n${colourLines(escapeUnsafe(`  ${line}`), process.stdout)}`);
   const text = `${escapeUnsafe(heading)}: ${paint(failed ? 'red' : 'green', escapeUnsafe(verdict))}${shown.join('')}`;
   return { text, failed };
 }
 
-/** An entry with `account_ids`: its list, and what no account of it has. */
+/** Reports on an entry with `account_ids`: its list, and exclusions that match nothing. */
 function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]) {
   const { entry, problem, reason, listed = 0, exported = 0, missingMetrics } = status;
   const entryCollectors = collectors.filter(({ list }) => list?.entry === entry);
@@ -105,13 +105,13 @@ function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[
       : `the list of accounts cannot be read: ${problem}`;
   const warnings = renderWarnings([...status.warnings, ...findUnmatchedExclusions(entryCollectors)], missingMetrics);
   const failed = problem !== undefined || missingMetrics.length > 0;
-  return reported(`entry ${entry}`, verdict, [...renderHint(reason), ...warnings], failed);
+  return renderReport(`entry ${entry}`, verdict, [...renderHint(reason), ...warnings], failed);
 }
 
 const renderHint = (reason?: FailureReason): readonly string[] =>
   reason === undefined ? [] : [`hint: ${REMEDIES[reason]}`];
 
-/** Warnings, of which those about named golden metrics that do not exist are problems. */
+/** Renders warnings. Missing golden metrics that the configuration names are problems. */
 function renderWarnings(warnings: readonly string[], missingMetrics: readonly string[]): readonly string[] {
   return warnings.map((text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`);
 }
@@ -143,16 +143,16 @@ async function report(
     ...warnings,
   ];
   const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
-  if (!account.applications.read) return reported(heading, 'no applications are read', others, hasFailed);
+  if (!account.applications.read) return renderReport(heading, 'no applications are read', others, hasFailed);
   const { applications, visible, tasks } = status;
   if (!status.up || applications === undefined) {
     const list = tasks.find(({ group }) => group === 'applications');
     const refusal = list?.reason === 'forbidden' ? 'the key cannot read this account' : 'the key is refused';
     const verdict = status.refused === undefined ? 'the application list cannot be read' : refusal;
     const lines = [...renderHint(list?.reason), ...warnings];
-    return reported(heading, `${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
+    return renderReport(heading, `${verdict}: ${list?.problem ?? 'nothing was read'}`, lines, true);
   }
-  // Queries and entities have lines of their own.
+  // `renderQueries` and `renderEntities` render other failures.
   const failing = tasks.filter(
     ({ group, problem }) => problem !== undefined && !['queries', 'entities', 'golden_metrics'].includes(group),
   );
@@ -176,16 +176,16 @@ async function report(
     ...found.warnings.map((warning) => `warning: ${warning}`),
     ...problems.map((problem) => `problem: ${problem}`),
   ];
-  return reported(heading, 'the key is accepted', lines, problems.length > 0 || hasFailed);
+  return renderReport(heading, 'the key is accepted', lines, problems.length > 0 || hasFailed);
 }
 
-/** Reads that fail for one reason: an account may have thousands of them. */
+/** Renders the reads with one failure as one line: an account may have thousands of such reads. */
 function renderFailure({ group, problem, tasks: [first, ...others] }: FailureGroup): string {
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   return `${group}${first?.application === undefined ? '' : ` of "${first.application}"${more}`}: ${problem}`;
 }
 
-/** One line per query; each was run once. */
+/** Renders a line for each query. */
 function renderQueries({ queries }: AccountStatus): readonly string[] {
   return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
     if (problem !== undefined) return `query ${name}: problem: ${problem}`;
@@ -199,9 +199,9 @@ function renderQueries({ queries }: AccountStatus): readonly string[] {
   });
 }
 
-/** Warnings for queries without rows or numbers, because New Relic reports no error for an unknown event type or attribute. */
+/** Warns of queries without rows or numbers: New Relic reports no error for an unknown event type or attribute. */
 function warnEmptyQueries({ queries, warnings }: AccountStatus): readonly string[] {
-  // A warning of its own names the column, which is the cause.
+  // Another warning already names the column.
   const isExplained = (name: string): boolean => warnings.some((text) => text.startsWith(`queries: "${name}" `));
   const empty = queries.filter(
     ({ name, problem, series }) => problem === undefined && series === 0 && !isExplained(name),
@@ -213,7 +213,7 @@ function warnEmptyQueries({ queries, warnings }: AccountStatus): readonly string
   );
 }
 
-/** One line per type of entities, each of which was read once, and one per problem. */
+/** Renders a line for each type of entities, and a line for its problem. */
 function renderEntities({ entities, tasks }: AccountStatus): readonly string[] {
   return entities.flatMap((each) => {
     const { type, problem, listed = 0, exported, reporting, failing, metrics, series } = each;
@@ -228,7 +228,7 @@ function renderEntities({ entities, tasks }: AccountStatus): readonly string[] {
   });
 }
 
-/** True when a list of entities or golden metrics cannot be read, or a named golden metric does not exist. */
+/** Returns true if a type of entities has a problem, or lacks a golden metric that the configuration names. */
 function hasFailedType({ entities }: AccountStatus): boolean {
   return entities.some(
     ({ problem, missingMetrics, failing }) => problem !== undefined || missingMetrics.length > 0 || failing > 0,

@@ -19,7 +19,7 @@ import type { Labels } from '../metrics/family.ts';
 import { addLabel, parseMoment } from './backfill/backfillFlags.ts';
 import { DAY_MS, MINUTE_MS } from '../formulas/units.ts';
 
-/** The commands beside the daemon, with their flags. The code of a command is loaded when it runs. */
+/** Returns all commands except the daemon, with their flags. A command loads its code when it runs. */
 export function toolCommands(): readonly Command[] {
   return [
     defineTool(
@@ -143,7 +143,7 @@ export function toolCommands(): readonly Command[] {
 
 const createReadingCommand = (name: string): Command => addCommonFlags(new Command(name));
 
-/** Describes a command, whose code is loaded when it runs; `help` is the text after the flags, or the flags of examples. */
+/** Defines a command that loads its code when it runs. `help` is the text after the flags, or the flags of examples. */
 function defineTool(
   command: Command,
   description: string,
@@ -154,13 +154,13 @@ function defineTool(
     .description(description)
     .addHelpText('after', typeof help === 'string' ? help : renderExamples(command.name(), ...help))
     .action(async (...args: readonly unknown[]) => {
-      // Commander gives the values of the flags without types.
+      // Commander has no types for the values of flags.
       const run = (await load()) as (...args: readonly unknown[]) => Promise<void> | void;
       await run(...args);
     });
 }
 
-/** The flag `--account`; `otherwise` describes the accounts that are read without it. */
+/** Creates the flag `--account`. `otherwise` describes the accounts that the command reads without it. */
 function createAccountFlag(otherwise: string): Option {
   return new Option(
     '--account <name>',
@@ -168,7 +168,7 @@ function createAccountFlag(otherwise: string): Option {
   );
 }
 
-/** The flag `--app` of commands that read the exported applications by default. */
+/** Creates the flag `--app` of commands that read the exported applications by default. */
 function createAppFlag(): Option {
   return new Option('--app <id or name>', 'one application; repeatable')
     .argParser(collectWith(String))
@@ -212,7 +212,7 @@ function defineBackfill(): Command {
     .option('--resume', 'continue the interrupted run of this output', false);
 }
 
-/** Checks a time without resolving it: the command resolves it against its clock, and a resumed run compares the text. */
+/** Checks a time. The command resolves it against its own clock, and a resumed run compares the text. */
 function checkTime(text: string): string {
   parseMoment(text, 0);
   return text;

@@ -2,12 +2,12 @@ import process from 'node:process';
 import type { Command, Option } from 'commander';
 import { NAME } from '../cli/version.ts';
 
-/** The command `completion`: prints the script for a shell, made from the commands of the program and their flags. */
+/** Runs the command `completion`: prints the script for a shell. */
 export function printCompletion(shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command): void {
   process.stdout.write({ bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](parent?.commands ?? []));
 }
 
-/** The words that can stand behind a command itself, such as the shells of `completion`. */
+/** Returns the words that a command takes as argument, such as the shells of `completion`. */
 function wordsOf({ registeredArguments }: Command): readonly string[] {
   return registeredArguments[0]?.argChoices ?? [];
 }
@@ -18,7 +18,7 @@ const namesOf = (commands: readonly Command[]): readonly string[] => commands.ma
 
 const FUNCTION = `_${NAME.replaceAll('-', '_')}`;
 
-/** For bash 3.2 and later. Bash itself splits a word at "=", so that the value behind it is a word of its own. */
+/** Renders the script for bash 3.2 and later. Bash splits a word at "=", so the value of a flag is another word. */
 function renderBash(commands: readonly Command[]): string {
   const values = new Map<string, string[]>();
   for (const command of commands) {
@@ -66,7 +66,7 @@ complete -F ${FUNCTION} ${NAME}
 `;
 }
 
-/** The script for bash, which zsh runs too. */
+/** Renders the script for bash, which zsh can run. */
 function renderZsh(commands: readonly Command[]): string {
   return `# Completion for zsh: source <(${NAME} completion zsh)
 autoload -U +X bashcompinit && bashcompinit
@@ -97,7 +97,7 @@ function renderFish(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-/** A text as one word of a shell. */
+/** Quotes a text as one word of a shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

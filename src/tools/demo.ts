@@ -11,13 +11,13 @@ import { readServeFlags, type ServeFlags, type CommonOptions } from '../cli/flag
 import type { SimulatorFlags } from './simulatorFlags.ts';
 import { startOrExit } from './simulate.ts';
 
-/** How old the incident is when the demo starts: old enough for the first values to show it. */
+/** Age of the incident when the demo starts, in minutes: the first values must show it. */
 const INCIDENT_AGE = 5;
 
-/** So few that a day takes no more memory than an hour. */
+/** Limits the memory of a demo that runs for a day. */
 const LOGGED_REQUESTS = 2_000;
 
-/** The command `demo`: the simulator and the exporter in one process, with no account and no configuration needed. */
+/** Runs the command `demo`: the simulator and the exporter in one process. */
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { LISTEN_FDS, LISTEN_PID } = process.env;
@@ -29,7 +29,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
       const fromMinute = firstIncompleteMinute(Date.now()) - INCIDENT_AGE;
       const simulator = await startOrExit(options, {
         hourlyIncident: { application: 1 % options.applications, fromMinute },
-        // The page of a plain demo has one thing to find.
+        // The page of a demo without flags shows exactly one problem.
         chanceIncidents: options.oddNames === true,
         loggedRequests: LOGGED_REQUESTS,
       });
@@ -43,7 +43,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
           logger,
           secrets,
           droppedLines,
-          // The demo ignores the environment but for the sockets that systemd hands over.
+          // The demo ignores the environment, except for the sockets of systemd.
           environment: { LISTEN_FDS, LISTEN_PID },
         });
         introduce(daemon, simulator, flags);
@@ -61,7 +61,10 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
   );
 }
 
-/** The two simulated accounts, with the part `collection` of a configuration file if one is named. */
+/**
+ * Returns a configuration with two simulated accounts, and with `collection` of the configuration file if flags name
+ * a file.
+ */
 async function loadDemoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
   const access = {
     api_key: simulated.apiKey?.[0] ?? DEMO_API_KEY,
@@ -87,7 +90,7 @@ async function loadDemoConfig(simulator: Simulator, simulated: SimulatorFlags, f
   return { ...loaded.config, collection: { ...config.collection, background: true } };
 }
 
-/** Prints where everything is. */
+/** Prints the addresses. */
 function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): void {
   const prefix = flags.routePrefix.replace(/\/$/, '');
   const [address = ''] = servers.addresses;
@@ -103,7 +106,7 @@ function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags)
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** The address to use from this machine: the host's name when the server listens on all network interfaces. */
+/** Replaces the address of all network interfaces by localhost. */
 function makeReachable(address: string): string {
   return address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
 }

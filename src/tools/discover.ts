@@ -21,21 +21,20 @@ import { ExitStatus, UsageError } from '../cli/process.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { describeListed, type Expansion } from '../collect/accounts/expandAccounts.ts';
 
-/** The flags of `discover`. */
 interface DiscoverOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
-  /** Ids or exact names; without them and without key transactions, everything is listed. */
+  /** Ids or exact names. Without applications and key transactions, the command lists everything. */
   readonly app?: readonly string[];
   readonly keyTransaction?: readonly number[];
-  /** True to list the types of entities; a text for the entities of this type. */
+  /** True: list the types of entities. A text: list the entities of this type. */
   readonly entities?: true | string;
-  /** True to list the accounts that keys see. */
+  /** True: list the accounts that the keys see. */
   readonly accounts: boolean;
-  /** Undefined: all accounts, or with `accounts` all entries. */
+  /** Undefined: all accounts. With `accounts`: all entries. */
   readonly account?: string;
 }
 
-/** The command `discover`. A failed read is reported, leaves the other results as they are, and gives status 1. */
+/** Runs the command `discover`. Reports a failed read, prints all other results, and ends with status 1. */
 export async function runDiscover(options: DiscoverOptions): Promise<void> {
   if (options.accounts) return discoverAccounts(options);
   const { entities } = options;
@@ -66,12 +65,12 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   });
 }
 
-/** Reports a failed read, with the remedy for the reason if there is one; throws if the command has been stopped. */
+/** Reports a failed read, with the remedy for its reason. Throws if the user has stopped the command. */
 type Note = (what: string, error: unknown, reason?: FailureReason) => void;
 
 type Discovered = Awaited<ReturnType<typeof addHostsAndInstances>>;
 
-/** Everything that the key can see, without the configuration's filters; undefined if the application list cannot be read. */
+/** Reads the lists without the filters of the configuration. Returns undefined if the application list fails. */
 async function readLists({ reader, call }: LiveAccount, note: Note) {
   const readOrNote = <T>(list: Promise<T>, what: string): Promise<T | undefined> =>
     list.catch((error: unknown) => {
@@ -87,7 +86,7 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
   return { everything: true, applications, keyTransactions };
 }
 
-/** The named entities of an account; undefined when there are none. */
+/** Selects the named applications and key transactions of an account. Returns undefined if it has none. */
 function selectNamed(
   account: LiveAccount,
   foundApplications: readonly FoundRecord<Application>[],
@@ -103,10 +102,10 @@ function selectNamed(
 async function addHostsAndInstances(
   { config, reader, call }: LiveAccount,
   lists: {
-    /** False when only named entities were read, so that the account may have others. */
+    /** False if the lists have only named records: the account may have more. */
     readonly everything: boolean;
     readonly applications: readonly Application[];
-    /** Undefined: the list could not be read. */
+    /** Undefined if the list failed. */
     readonly keyTransactions: readonly KeyTransaction[] | undefined;
   },
   collection: Config['collection'],
@@ -134,9 +133,9 @@ async function addHostsAndInstances(
     return {
       ...lists,
       account: config.name,
-      /** False when the account's interface has no instances. */
+      /** False if the interface of the account has no instances. */
       hasInstances,
-      /** With their hosts and instances; a list that could not be read is undefined. */
+      /** The applications with hosts and instances. A list that failed is undefined. */
       applications: applications.map((application, index) => ({
         application,
         hosts: unwrapOrNote(hosts[index], 'host', application),
@@ -174,7 +173,7 @@ function toJson({ account, applications, keyTransactions }: Discovered): object 
   };
 }
 
-/** A list for `applications.include`; the names are comments, because ids survive a renaming. */
+/** Renders a list for `applications.include`. Names are comments, because ids survive a rename. */
 function renderYaml({ account, applications }: Discovered): string {
   const entries = applications.map(({ application, hosts }) => {
     const { id, name, language, tags = [] } = application;
@@ -202,7 +201,7 @@ function renderTables({ account, applications, keyTransactions, everything, hasI
     ...(hasTags ? [formatUserTags(application.tags ?? [])] : []),
   ]);
   const hostRows = applications.flatMap(({ application, hosts = [] }) =>
-    // An interface without instances knows a host by its name alone.
+    // An interface without instances has no ids of hosts.
     hosts.map(({ key, host }) => [...(hasInstances ? [key] : []), host, ...owner(application.id)]),
   );
   const instanceRows = applications.flatMap(({ application, instances = [] }) =>
@@ -234,7 +233,7 @@ function stateOf({ reporting }: Application): string {
   return reporting ? 'reporting' : 'not reporting';
 }
 
-/** The command `discover --accounts`: every account that the keys of entries with `account_ids` list, and what becomes of it. */
+/** Runs `discover --accounts`: lists the accounts of entries with `account_ids`, exported or not. */
 async function discoverAccounts(options: DiscoverOptions): Promise<void> {
   await withExpansion(options, ({ entries }, { print }) => {
     const found = [...entries].filter(([entry]) => options.account === undefined || options.account === entry);
@@ -267,7 +266,7 @@ function renderEntryTable([entry, { verdicts, warnings }]: FoundEntry): string {
   return [...lines, ...warnings.map((text) => `Warning: ${escapeUnsafe(text)}`), ''].join('\n');
 }
 
-/** The exported accounts as entries of `include_accounts`; others are comments. */
+/** Renders the exported accounts for `include_accounts`. Other accounts are comments. */
 function renderEntryYaml([entry, { verdicts }]: FoundEntry): string {
   const lines = verdicts.map(({ id, name, verdict }) =>
     'exportedAs' in verdict

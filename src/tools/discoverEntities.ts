@@ -21,7 +21,7 @@ interface EntitiesOptions extends ReadingOptions {
   readonly format: 'table' | 'yaml' | 'json';
 }
 
-/** The command `discover --entities`: types, or entities of one type; status 1 where one cannot be read or has none. */
+/** Runs `discover --entities`: lists types, or the entities of one type. Status 1 if a read fails or finds nothing. */
 export async function discoverEntities({ entities: asked, format, ...options }: EntitiesOptions): Promise<void> {
   const type = asked === true ? undefined : asked;
   await withAccounts(
@@ -53,14 +53,14 @@ export async function discoverEntities({ entities: asked, format, ...options }: 
   );
 }
 
-/** What to say of an account that has other types of entities, or none: a wrong `account_id` has none. */
+/** Describes an account that has other types of entities, or no entities. */
 function describeMissing(type: string, types: readonly EntityTypeCount[]): string {
   if (types.length === 0) return `no entity of ${type}, nor of any other type: look whether account_id is right`;
   const known = types.map((each) => each.type);
   return `no entity of ${type}${suggest(type, known) || ': discover --entities lists the types of the account'}`;
 }
 
-/** The configuration with one type of entities in each account: a reader may lack entities otherwise. Throws a UsageError. */
+/** Adds one type of entities to each account: a reader may lack entities otherwise. Throws a UsageError. */
 function addEntities(config: Config, type = 'EXT-SERVICE'): Config {
   const selection = entitySelection.safeParse({ type }).data;
   if (selection === undefined)
@@ -105,7 +105,7 @@ function toJson({ account, types, entities }: Found) {
   return { account, entities: listed };
 }
 
-/** `entities` of an account to copy into the configuration; the numbers of entities are comments. */
+/** Renders `entities` for the configuration of an account. The numbers of entities are comments. */
 function renderYaml({ account, types, entities = [] }: Found, type = ''): string {
   const line = (each: EntityTypeCount): string =>
     `  - type: ${stringify(each.type).trimEnd()} # ${counted(each.count, 'entity', 'entities')}`;
@@ -116,14 +116,14 @@ function renderYaml({ account, types, entities = [] }: Found, type = ''): string
   return [`# account ${escapeUnsafe(account)}`, 'entities:', ...rows, ''].join('\n');
 }
 
-/** A tag in New Relic's form: `team=shop,web`. */
+/** Formats a tag as New Relic does: `team=shop,web`. */
 export function formatTag({ key, values }: Tag): string {
   return `${key}=${values.join(',')}`;
 }
 
 const REPEATING_TAGS = ['account', 'accountId', 'trustedAccountId', 'language'];
 
-/** The tags of an entity but for New Relic's own that say what a table says already. */
+/** Formats the tags of an entity, without tags of New Relic that repeat the table. */
 export function formatUserTags(tags: readonly Tag[]): string {
   return tags
     .filter(({ key }) => !REPEATING_TAGS.includes(key))

@@ -22,7 +22,7 @@ import { sumBy } from './grouping.ts';
 import { checkOutput } from './outputFiles.ts';
 import { reportUnread, withLists } from './upstream/session.ts';
 
-/** The flags of `init`; undefined ones come from the environment. */
+/** The flags of `init`. The environment replaces undefined flags. */
 export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
   readonly apiKeyFile?: string;
   readonly region?: string;
@@ -32,7 +32,10 @@ export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
   readonly force: boolean;
 }
 
-/** The command `init`: reads what the key sees, and writes a first configuration. It ends with status 1 where that is nothing. */
+/**
+ * Runs the command `init`: reads what the key sees, and writes a first configuration. Status 1 if it can read no
+ * account.
+ */
 export async function runInit({ output, force, ...options }: InitOptions): Promise<void> {
   checkOutput(output, force);
   const account = buildAccount(options);
@@ -60,7 +63,7 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
 
 type Written = Readonly<Record<string, string | number | readonly object[] | undefined>>;
 
-/** The account as it is written to the file, from flags and the environment. */
+/** Builds the account for the file from flags and the environment. */
 function buildAccount({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): Written {
   const { env } = process;
   const key = env['NEW_RELIC_API_KEY'] ? { api_key: '${NEW_RELIC_API_KEY}' } : {};
@@ -70,12 +73,12 @@ function buildAccount({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>
     ...(id === undefined ? {} : { account_id: /^\d+$/.test(id) ? Number(id) : id }),
     ...(baseUrl === undefined ? { region: region ?? (env['NEW_RELIC_REGION'] || 'us') } : { base_url: baseUrl }),
     api: api ?? (env['NEW_RELIC_API'] || 'nerdgraph'),
-    // Absolute, because a relative name would be looked for beside the configuration.
+    // Absolute, because a relative name is relative to the configuration.
     ...(file === undefined ? key : { api_key_file: resolve(file) }),
   };
 }
 
-/** What names the only account of the key, or all but the unread ones; nothing where the key lists none, as over REST. */
+/** Returns the settings for the only account of the key, or for all accounts but the unread. Nothing over REST. */
 function identifyAccounts(accounts: readonly AccountConfig[], unread: readonly AccountConfig[]): Written {
   const [first, ...others] = accounts;
   if (first?.origin === undefined) return {};
@@ -83,12 +86,12 @@ function identifyAccounts(accounts: readonly AccountConfig[], unread: readonly A
   return {
     account_ids: 'all',
     exclude_accounts: unread.length === 0 ? undefined : unread.map(({ account_id }) => ({ id: account_id })),
-    // Of more than a hundred the others would be left out.
+    // The default limit of accounts is 100.
     max_accounts: accounts.length > 100 ? 10 * accounts.length : undefined,
   };
 }
 
-/** The configuration of the account, with everything on whose cost is asked. Prints faults, then throws ExitStatus 2. */
+/** Loads the account with all groups whose cost the file names. Prints faults, then throws ExitStatus 2. */
 function loadOrExit(account: Written): LoadedConfiguration {
   const key = account['api_key'] === undefined ? undefined : process.env['NEW_RELIC_API_KEY'];
   const isOne = account['api'] === 'rest' || account['account_id'] !== undefined;
@@ -99,7 +102,7 @@ function loadOrExit(account: Written): LoadedConfiguration {
   const faults = hasKey
     ? issues.map(({ path, message }) => {
         const place = formatPath(path).replace('accounts[0].', '');
-        // The address alone does not choose the interface.
+        // An address of REST does not choose the interface.
         const { base_url: address } = account;
         const isRest = place === 'base_url' && typeof address === 'string' && /\/v2\/?$/.test(address);
         return `${place}: ${message}${isRest ? '; for REST, give --api=rest too' : ''}`;
@@ -110,11 +113,11 @@ function loadOrExit(account: Written): LoadedConfiguration {
   return { path: '', config, warnings: [] };
 }
 
-/** The types of entities besides applications and key transactions, most entities first; empty where they cannot be read. */
+/** Reads the types of entities except applications and key transactions, most entities first. Ignores failures. */
 async function readEntityTypes(accounts: readonly AccountCollector[], signal: AbortSignal) {
   const counts = new Map<string, number>();
   const lists = accounts.map(async ({ context: { reader } }) => reader.entities?.types({ signal, patient: true }));
-  // What an account has beside its applications is an offer only, so that a failure of it does not matter.
+  // The file only offers these types, so a failed read does not matter.
   for (const list of await Promise.allSettled(lists)) {
     for (const { type, count } of list.status === 'fulfilled' ? (list.value ?? []) : []) {
       if (!/^APM-|-KEY_TRANSACTION$/.test(type)) counts.set(type, (counts.get(type) ?? 0) + count);
@@ -123,7 +126,7 @@ async function readEntityTypes(accounts: readonly AccountCollector[], signal: Ab
   return Array.from(counts, ([type, count]) => ({ type, count })).sort((a, b) => b.count - a.count);
 }
 
-/** What is read of an account for its configuration. */
+/** The data of an account that its configuration depends on. */
 type Seen = Pick<AccountStatus, 'plan' | 'applications' | 'tasks' | 'keyTransactions'>;
 
 function describeSeen(statuses: readonly Seen[]): string {
@@ -136,11 +139,11 @@ function describeSeen(statuses: readonly Seen[]): string {
   ].join(', ');
 }
 
-/** About as many entities fit in a query. */
+/** Approximate number of entities in a query. */
 const ENTITIES_PER_QUERY = 150;
 const SHOWN_TYPES = 5;
 
-/** The text of the file: what is on, and what else could be, with its cost. */
+/** Renders the file: the settings, and further settings as comments, with their cost. */
 export function renderConfiguration(
   account: Written,
   statuses: readonly [Seen, ...Seen[]],
@@ -197,7 +200,7 @@ export function renderConfiguration(
     `# Applications take ${formatCalls('applications', 'application_metrics', 'metric_names')}, of ${budget} that each account may make.`,
     'accounts:',
     ...lines.map((line, index) => `  ${index === 0 ? '-' : ' '} ${line}`),
-    ...(stretch > 1 ? ['collection:', '  intervals: # so long that the calls fit the budget', ...slower] : []),
+    ...(stretch > 1 ? ['collection:', '  intervals: # long enough for the calls to fit the budget', ...slower] : []),
     '',
   ].join('\n');
 }
@@ -206,9 +209,9 @@ function sumCalls({ groups }: Plan, isCounted: (group: Group) => boolean): numbe
   return sumBy(groups, ({ group, callsPerMinute }) => (isCounted(group) ? callsPerMinute : 0));
 }
 
-/** A value as it stands in the file. */
+/** Renders a value of the file. */
 function renderValue(key: string, value: NonNullable<Written[string]>): string {
   const text = typeof value === 'string' && key !== 'api_key' ? value.replaceAll('${', '$${') : value;
-  // Lists on one line, because the keys of the account stand in lines of their own.
+  // Each setting takes one line, also a list.
   return stringify(text, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }

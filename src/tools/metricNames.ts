@@ -10,12 +10,12 @@ import { renderJson } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
-/** The command `metric-names`. */
+/** Runs the command `metric-names`. */
 export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */
     readonly app?: string;
-    /** Undefined for the account that has the application. */
+    /** Undefined: the account that has the application. */
     readonly account?: string;
     /** Id or exact name; undefined: the names of the application itself. */
     readonly host?: string;
@@ -34,7 +34,7 @@ export async function runMetricNames(
       applicationId: application.id,
       ...(host === undefined ? {} : { hostKey: host.key }),
       ...(substring === undefined ? {} : { name: substring }),
-      // Later minutes may still be incomplete, as with metric data.
+      // Later minutes may be incomplete.
       to: windowAt(Date.now(), collection).to,
       maxPages: Infinity,
     };
@@ -50,11 +50,11 @@ export async function runMetricNames(
   });
 }
 
-/** The names as text: names with the same value names are grouped, because nearly all metrics have the same ten. */
+/** Renders the names, grouped by their value names: nearly all metrics have the same ten. */
 function renderNames(names: readonly MetricName[]): string {
   return [...groupBy(names, ({ values }) => values?.join(' '))]
     .map(([values, members]) =>
-      // An interface without value names gives one name per line.
+      // Without value names, one name per line.
       values === undefined
         ? members.map(({ name }) => `${escapeUnsafe(name)}\n`).join('')
         : [`VALUES  ${escapeUnsafe(values)}\n`, ...members.map(({ name }) => `  ${escapeUnsafe(name)}\n`)].join(''),

@@ -3,7 +3,7 @@ import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from '../cli/process.ts';
 
-/** Checks the file of `--output` before anything is read. Throws a UsageError where it cannot be written or replaced. */
+/** Checks the file of `--output`. Throws a UsageError if the command cannot write or replace it. */
 export function checkOutput(file: string, force: boolean): void {
   const refuse = (problem: string, remedy = ''): never => {
     throw new UsageError(`--output: ${problem}: ${remedy}choose another name`);
@@ -11,14 +11,14 @@ export function checkOutput(file: string, force: boolean): void {
   const folder = dirname(file);
   if (!isFolder(folder)) refuse(`there is no folder ${folder}`, 'make it, or ');
   if (/(?:^|[/\\])$/.test(file) || isFolder(file)) refuse(`${file} is a folder, not a file`);
-  // A link to nowhere exists, too: it would be replaced, or lead somewhere else.
+  // A dangling link counts as existing: writing would replace it, or follow it.
   const exists = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
   if (exists && !force) refuse(`${file} would be replaced`, 'give --force, or ');
   const refusing = [folder, ...(exists ? [file] : [])].find((path) => !isWritable(path));
   if (refusing !== undefined) refuse(`${refusing} cannot be written`, 'change its permissions, or ');
 }
 
-/** Says on standard error what was written, and what to do with it. */
+/** Prints on standard error what the command wrote, and the next step. */
 export function noteWritten(file: string, content: string, next: string): void {
   process.stderr.write(`${file} is written: ${content}. Next: ${next}\n`);
 }

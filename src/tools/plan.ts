@@ -20,7 +20,7 @@ import { pairAccounts, reportUnread, withLists } from './upstream/session.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { renderJson, paint, renderTable, wrapText } from './terminal.ts';
 
-/** The command `plan`. An account or a type of entities whose list cannot be read is left out, and gives status 1. */
+/** Runs the command `plan`. Skips an account or type of entities whose list cannot be read, and ends with status 1. */
 export async function runPlan(options: CommonOptions & { readonly format: 'table' | 'json' }): Promise<void> {
   await withLists(options, ({ config, collector, print, reportError }) => {
     const unread = reportUnread(collector.status(), reportError);
@@ -48,7 +48,7 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
   });
 }
 
-/** The cost of one account's steady state, in the form of the JSON output. */
+/** Returns the cost of an account's steady state, in the form of the JSON output. */
 function buildPlan(
   { name, plan, tasks, warnings }: AccountStatus,
   collector: AccountCollector,
@@ -60,18 +60,18 @@ function buildPlan(
     account: name,
     callsPerMinute: plan.callsPerMinute,
     budget: plan.budget,
-    /** Calls per minute as a share of the budget; above 1 it does not fit. */
+    /** Calls per minute as a share of the budget. Above 1, the plan does not fit. */
     share: plan.callsPerMinute / plan.budget,
-    /** 1 when it fits, else the factor by which every interval is stretched. */
+    /** The slowdown: 1 if the plan fits, else the factor by which all intervals grow. */
     stretch: plan.slowdown,
-    /** The number of entities whose metric data the calls read. */
+    /** Number of subjects whose metric data the calls read. */
     counted: {
       applications: countOf('application_metrics'),
       hosts: countOf('host_metrics'),
       entities: countOf('golden_metrics'),
     },
     series: expectedSeries(collector),
-    /** Minutes of data that queries read per minute, by group, query and type of entities; price plans by compute charge for them. */
+    /** Minutes of data per minute, by group, query and type of entities. Price plans by compute charge for them. */
     scannedMinutes: calculateScannedMinutes(account, collection, plan),
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -80,12 +80,12 @@ function buildPlan(
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    /** The warnings of the status page: what to change where it does not fit, and others. */
+    /** The warnings of the status page, such as advice for a plan that does not fit. */
     advice: warnings,
   };
 }
 
-/** What all accounts cost together; each has a budget of its own. */
+/** Sums the cost of all accounts. Each account has its own budget. */
 function sumPlans(plans: readonly ReturnType<typeof buildPlan>[]) {
   const sumCounted = (subject: keyof (typeof plans)[number]['counted']): number =>
     sumBy(plans, (plan) => plan.counted[subject]);
@@ -145,12 +145,12 @@ const LISTS = new Set(GROUPS.filter((group) => FIRST_OF[group].gives === 'list')
 /** Apdex has three zones. */
 const ZONES = 3;
 
-/** Components beside the database: Memcache and External. */
+/** Components except databases: Memcache and External. */
 const OTHER_COMPONENTS = 2;
 
 /**
- * The number of series of an account once all of it has been read: exact for lists, the maximum for metric data, because only the
- * data show which values an application or an entity has. Queries are not counted.
+ * Counts the series of an account in a steady state: exact for lists, the maximum for metric data. Only the data show
+ * which values an application or entity has. Does not count queries.
  */
 export function expectedSeries(account: AccountCollector): number {
   const { context, inventory } = account;
@@ -170,7 +170,7 @@ export function expectedSeries(account: AccountCollector): number {
   return listSeries + entitySeries + applicationSeries;
 }
 
-/** The number of series of the metric data of an application and all its hosts. */
+/** Counts the series of metric data of an application and its hosts. */
 function countDataSeries({ selections }: AccountContext, data: ApplicationData): number {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const countSeries = (scope: FamilyScope, count: number): number =>
@@ -180,7 +180,7 @@ function countDataSeries({ selections }: AccountContext, data: ApplicationData):
   return countSeries('application', 1) + counters + countSeries('host', data.hosts.size);
 }
 
-/** The number of series of the window metrics of one application or host. */
+/** Counts the series of window metrics of an application or host. */
 function countBuiltIn(scope: FamilyScope, components: number): number {
   return sumBy(WINDOW_FAMILIES[scope], ({ labelNames }) => {
     if (labelNames.includes('component')) return components;

@@ -5,20 +5,20 @@ import { describeGroup, type Group } from '../reads/reads.ts';
 import { percent, withCommas } from '../text/wording.ts';
 import { groupBy, sumBy } from './grouping.ts';
 
-/** The minutes of data that a refresh of a group reads, by the window and the interval in minutes (docs/nerdgraph.md). */
+/** Minutes of data that one refresh of a group reads, by window and interval in minutes (docs/nerdgraph.md). */
 const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: number) => number>>> = {
   applications: () => 4,
   key_transactions: () => 10,
   application_metrics: (window) => window,
-  // The list reads an hour, the rolling values 4 minutes.
+  // An hour for the list, 4 minutes for the rolling values.
   hosts: () => 64,
   host_metrics: (window) => window,
   custom_metrics: () => 1_440,
-  // The time since the last refresh, and again the minutes before it, for data that arrived late.
+  // The time since the last refresh, and 10 minutes before it for late data.
   counters: (_, interval) => interval + 10,
 };
 
-/** The minutes of data that a group, or one query or type of entities of it, reads per minute. */
+/** Minutes of data per minute that a group reads, or a query or type of entities of the group. */
 interface ScannedMinutes {
   readonly group: Group;
   readonly name?: string;
@@ -26,8 +26,9 @@ interface ScannedMinutes {
 }
 
 /**
- * The minutes of data that an account's queries read per minute, by group, query and type of entities. Price plans by compute charge
- * for each. Over REST only golden metrics and queries read data this way. Effective intervals of the plan are milliseconds.
+ * Calculates the minutes of data per minute that an account reads, by group, query and type of entities. Price plans
+ * by compute charge for these minutes. Over REST, only golden metrics and queries read data this way. Intervals are
+ * in milliseconds.
  */
 export function calculateScannedMinutes(
   { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
@@ -48,7 +49,9 @@ export function calculateScannedMinutes(
   });
 }
 
-/** What the minutes cost, as sentences: the sum by group, and the most expensive one. None where nothing is read this way. */
+/**
+ * Describes the minutes in sentences: the sum by group, and the most expensive read. Returns nothing without minutes.
+ */
 export function describeScanned(scanned: readonly ScannedMinutes[]): readonly string[] {
   const [most] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (most === undefined) return [];
@@ -67,7 +70,7 @@ function sumMinutes(scanned: readonly ScannedMinutes[]): number {
   return sumBy(scanned, ({ minutes }) => minutes);
 }
 
-/** `8,640` or `12.8`. */
+/** Formats minutes as `8,640` or `12.8`. */
 function formatAmount(minutes: number): string {
   return minutes < 1000 ? minutes.toFixed(1) : withCommas(Math.round(minutes));
 }

@@ -5,7 +5,7 @@ import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
-/** Starts the simulator. On failure prints the reason and throws an ExitStatus. */
+/** Starts the simulator. Prints a failure and rejects with an ExitStatus. */
 export async function startOrExit(
   flags: SimulatorFlags,
   more: Pick<SimulatorOptions, 'hourlyIncident' | 'chanceIncidents' | 'loggedRequests'> = {},
@@ -45,7 +45,7 @@ function introduce(simulator: Simulator, flags: SimulatorFlags): string {
   return lines.join('\n');
 }
 
-/** Runs the simulator until a signal stops it. Throws an ExitStatus when it cannot listen. */
+/** Runs the simulator until a signal stops it. Rejects with an ExitStatus when it cannot listen. */
 export async function simulate(flags: SimulatorFlags): Promise<void> {
   const { logger } = openLog({ 'log.level': 'warn', 'log.format': 'logfmt' });
   await runService(

@@ -7,17 +7,17 @@ import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../../simulator/f
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../../simulator/simulator.ts';
 
-/** Reads a ratio from 0 to 1. Throws an Error whose message is a sentence. */
+/** Parses a ratio from 0 to 1. Throws an Error with a sentence. */
 export function parseRatio(text: string): number {
   const ratio = /^(?:\d*\.)?\d+$/.test(text) ? Number(text) : NaN;
   if (!(ratio <= 1)) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
   return ratio;
 }
 
-/** The default address of `simulate`; the text is for the help. */
+/** Default address of `simulate`. `text` is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
-/** The simulator's flags as commander parses them; most are named as in SimulatorOptions. */
+/** The flags of the simulator as commander parses them. Most have the names of SimulatorOptions. */
 export type SimulatorFlags = Omit<
   SimulatorOptions,
   | 'host'
@@ -41,7 +41,7 @@ export type SimulatorFlags = Omit<
     readonly fault?: readonly FaultRuleInput[];
   };
 
-/** A day is the longest latency, because the timers of Node.js overflow after 24.8 days. */
+/** Accepts at most a day, because timers of Node.js overflow after 24.8 days. */
 const parseLatency = parseValidDuration(
   'such as 200ms or 2s, at most 1d',
   (milliseconds) => milliseconds <= 86_400_000,
@@ -52,7 +52,7 @@ function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   return { host, port };
 }
 
-/** Adds the flags of the simulator to a command; `demo` has them too, with another default address. */
+/** Adds the flags of the simulator to a command. `demo` has another default address than `simulate`. */
 export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
     .argParser(parseWith(parseAddress))
@@ -123,7 +123,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);
 }
 
-/** The options of `startSimulator` from the flags. Throws a UsageError when a TLS file is missing or cannot be read. */
+/** Returns the options of `startSimulator`. Throws a UsageError if a TLS file is missing or cannot be read. */
 export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
   const { listenAddress, latency, accounts, apiKey, fault, tlsCertFile, tlsKeyFile, ...others } = flags;
   if ((tlsCertFile === undefined) !== (tlsKeyFile === undefined)) {

@@ -4,15 +4,15 @@ import { SingleBar } from 'cli-progress';
 import stringWidth from 'string-width';
 import { escapeLines, escapeUnsafe } from '../text/escaping.ts';
 
-/** A whole minute as text: `2026-11-20T08:00Z`. */
+/** Formats a whole minute: `2026-11-20T08:00Z`. */
 export function formatMinute(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16)}Z`;
 }
 
-/** Work that takes less time shows no progress, in milliseconds. */
+/** Shorter work shows no progress, in milliseconds. */
 const QUIET_MS = 2_000;
 
-/** Shows the progress of a command as a bar on standard error, where that is a terminal; the total may grow. */
+/** Shows progress as a bar on standard error, if it is a terminal. The total may grow. */
 export function showProgress(what: string) {
   const bar = new SingleBar({
     format: `${what} [{bar}] {value}/{total}`,
@@ -36,24 +36,24 @@ export function showProgress(what: string) {
   };
 }
 
-/** A text in a style, where standard output shows colours. */
+/** Styles a text if standard output shows colours. */
 export function paint(style: Parameters<typeof styleText>[0], shown: string): string {
   return styleText(style, shown, { stream: process.stdout });
 }
 
-/** The characters of a line: as COLUMNS says, else of the terminal; without limit where the output is no terminal. */
+/** Returns the characters per line: COLUMNS, else the width of the terminal, else no limit. */
 export function readLineLength(): number {
   const columns = Number(process.env['COLUMNS']);
   if (Number.isInteger(columns) && columns > 0) return columns;
-  // A terminal that does not know its width says 0.
+  // 0 in a terminal that does not know its width.
   return (process.stdout.isTTY && process.stdout.columns) || Infinity;
 }
 
 export type Cell = string | number;
 
-/** Rows as columns of text, numbers to the right, a heading first. The widest cells lose their middle to fit the width. */
+/** Renders rows as columns. The first row is the heading. Shortens the widest cells to fit the width. */
 export function renderTable(rows: readonly (readonly Cell[])[], maxWidth = readLineLength()): string {
-  // Not Math.max(...rows), because a list of names can exceed the number of arguments of a call.
+  // Not Math.max(...rows): the rows may exceed the arguments that a call can take.
   const widths = (rows[0] ?? []).map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, measureWidth(escapeCell(row[column]))), 0),
   );
@@ -76,7 +76,7 @@ export function renderTable(rows: readonly (readonly Cell[])[], maxWidth = readL
     .join('\n');
 }
 
-/** A sentence on lines that end between its words. */
+/** Wraps a sentence between words. */
 export function wrapText(sentence: string, maxWidth = readLineLength()): string {
   const lines: string[] = [];
   for (const word of escapeCell(sentence).split(' ')) {
@@ -88,30 +88,30 @@ export function wrapText(sentence: string, maxWidth = readLineLength()): string 
   return lines.join('\n');
 }
 
-/** The text, without its middle where it is too wide. */
+/** Replaces the middle of a text by an ellipsis if it is too wide. */
 function shorten(long: string, width: number): string {
   let over = measureWidth(long) - width;
   if (over <= 0) return long;
   const characters = Array.from(new Intl.Segmenter().segment(long), ({ segment }) => segment);
   const begin = characters.splice(0, Math.ceil(characters.length / 2));
-  // One more, for the ellipsis.
+  // One more cell for the ellipsis.
   for (over += 1; over > 0;) {
     over -= measureWidth((begin.length > characters.length ? begin.pop() : characters.shift()) ?? '…');
   }
   return [...begin, '…', ...characters].join('');
 }
 
-/** The cells of a terminal that the text takes: 2 for a character of Chinese, Japanese or Korean, none for an accent. */
+/** Measures a text in cells of a terminal: 2 for a Chinese, Japanese or Korean character, 0 for an accent. */
 function measureWidth(shown: string): number {
   return /^[\x20-\x7e]*$/.test(shown) ? shown.length : stringWidth(shown.replace(/(?!\uFE0F)[\p{Mn}\p{Me}]/gu, ''));
 }
 
-/** Shows control and invisible characters as text, because foreign names must not move the cursor or hide text. */
+/** Escapes control and invisible characters: a name must not move the cursor or hide text. */
 function escapeCell(cell: Cell | undefined): string {
   return escapeUnsafe(String(cell ?? ''));
 }
 
-/** A JSON document as text that ends in a line feed. Unsafe characters are escaped as JSON does, so no value changes. */
+/** Renders a JSON document that ends in a line feed. Escapes unsafe characters as JSON does, so no value changes. */
 export function renderJson(document: object): string {
   return `${escapeLines(JSON.stringify(document, undefined, 2))}\n`;
 }

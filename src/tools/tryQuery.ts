@@ -34,7 +34,7 @@ interface QueryOptions extends CommonOptions {
   readonly format: 'table' | 'json' | 'yaml' | 'metrics';
 }
 
-/** The command `query`: runs one query, from the command line or from the configuration. */
+/** Runs the command `query`: one query from the command line or from the configuration. */
 export async function tryQuery(nrql: string | undefined, options: QueryOptions): Promise<void> {
   await withAccounts(
     options,
@@ -79,7 +79,7 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
   );
 }
 
-/** The configuration reduced to the chosen account and query. Throws a UsageError. */
+/** Reduces the configuration to the chosen account and query. Throws a UsageError. */
 function selectQuery(config: Config, nrql: string | undefined, { name, window, delay }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const withQuery = config.accounts.flatMap((account) => {
@@ -104,7 +104,7 @@ function selectQuery(config: Config, nrql: string | undefined, { name, window, d
   return { ...config, accounts: [account] };
 }
 
-/** What to say of a name that no query has: it may be one of a pack that no account has. */
+/** Describes an unknown name of a query. It may be in a pack that no account uses. */
 function describeUnknownQuery(name: string, { accounts }: Config): string {
   const known = accounts.flatMap(({ queries }) => queries.map((each) => each.name));
   const { further } = readQueries({ accounts: [{ query_packs: PACKS }] }, '', new Secrets());
@@ -133,7 +133,7 @@ function renderRows(definition: QueryDefinition, result: QueryResult): string {
   const facets = new Facets(result.facets, names);
   const rows = result.rows.filter(isRecord);
   const columns = findColumns(definition, result).flatMap((column) => {
-    // A row is a parsed object, so it inherits members that are no columns.
+    // A parsed row inherits members that are no columns.
     const values = rows.map((row) => (Object.hasOwn(row, column) ? row[column] : null));
     const percentiles = values.find(
       (value) => isRecord(value) && Object.values(value).every((each) => each === null || typeof each === 'number'),
@@ -156,19 +156,19 @@ function renderRows(definition: QueryDefinition, result: QueryResult): string {
 
 function formatCell(value: unknown): string | number {
   if (value === null || value === undefined) return '';
-  // Four digits, and all of a whole number.
+  // Four digits, but all digits of a whole number.
   if (typeof value === 'number') return Math.abs(value) < 1_000 ? Number(value.toPrecision(4)) : Math.round(value);
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The columns of the rows; without rows, the columns that the text of the query names. */
+/** Returns the columns of the rows. Without rows, returns the columns in the text of the query. */
 function findColumns({ nrql }: QueryDefinition, { reading }: QueryResult): readonly string[] {
   const named = reading.columns.filter((column) => column !== '');
   if (named.length > 0) return named;
   return readStatement(nrql).columns.map(({ key }, index) => key ?? `column ${String(index + 1)}`);
 }
 
-/** The query in the form of the configuration, with a metric for each column. The result always passes `check`. */
+/** Renders the query as configuration, with a metric for each column. The result always passes `check`. */
 export function renderQueryYaml(
   definition: QueryDefinition,
   columns: readonly string[],
@@ -204,7 +204,7 @@ function deriveMetrics(query: string, columns: readonly string[]): { name: strin
   });
 }
 
-/** A label for each facet of a query: its name, with `facet_` before a reserved one; `facet_<position>` where it is taken. */
+/** Derives a label from each facet of a query: its name, `facet_<name>` if reserved, or `facet_<position>` if taken. */
 function deriveLabels(nrql: string, staticLabels: readonly string[]): readonly string[] | undefined {
   const { facets } = readStatement(nrql);
   if (facets.length === 0) return undefined;
@@ -218,7 +218,7 @@ function deriveLabels(nrql: string, staticLabels: readonly string[]): readonly s
   });
 }
 
-/** The name, with `_` appended until it is not taken; adds the result to `taken`. */
+/** Appends `_` to a name until it is free. Adds the result to `taken`. */
 function claimName(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;
@@ -226,7 +226,7 @@ function claimName(name: string, taken: Set<string>): string {
   return free;
 }
 
-/** The query as it would be published, and what its rows give: all columns of one that has no metrics. */
+/** Prepares the query and reads its rows as the exporter would. A query without metrics publishes all columns. */
 function readPublished(account: AccountConfig, definition: QueryDefinition, result: QueryResult) {
   const { rows, facets } = result;
   const metrics = deriveMetrics(definition.name, findColumns(definition, result)).map((metric) => ({
@@ -242,7 +242,7 @@ function readPublished(account: AccountConfig, definition: QueryDefinition, resu
   return { query, reading: readRows({ rows, facets, otherResult: null }, query.rules) };
 }
 
-/** The series that `/metrics` would show for the query. */
+/** Renders the series that `/metrics` would show for the query. */
 async function renderExposition(
   account: AccountConfig,
   { query, reading }: ReturnType<typeof readPublished>,
@@ -250,7 +250,7 @@ async function renderExposition(
   const labels = writeLabels({ account: account.name, ...account.labels });
   const samples = packSamples('queries', querySamples(query, reading));
   const block = { ...labels, group: 'queries', samples } as const;
-  // The command masks all that it prints.
+  // `print` masks keys.
   const mask = new SeriesMask(String, () => 0);
   const { families } = await findFamilies([block], Infinity, mask);
   return Buffer.concat(await writeExposition(families, [], { format: 'text', gzip: false }, mask)).toString('utf8');

@@ -17,7 +17,7 @@ import type { BackfillOptions } from './backfillFlags.ts';
 import { loadState, planBackfill, STATE_FILE, type State } from './planBackfill.ts';
 import { type Checkpoint, chooseTarget } from './checkpoint.ts';
 
-/** The OpenMetrics document in pieces, in the order that the format requires: by family, by series, by time. */
+/** Renders the OpenMetrics document in pieces. The format requires this order: by family, by series, by time. */
 async function* renderDocument(state: State, checkpoint: Checkpoint): AsyncGenerator<string, void, undefined> {
   for (const family of [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host]) {
     const files = state.subjects
@@ -29,28 +29,28 @@ async function* renderDocument(state: State, checkpoint: Checkpoint): AsyncGener
   yield END_OF_EXPOSITION;
 }
 
-/** A run's access to the outside: the time, its output, and waits. */
+/** The I/O of a run. */
 interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
   readonly stdout: NodeJS.WritableStream;
-  /** Writes a sentence for the user. */
+  /** Prints a sentence for the user. */
   readonly note: (sentence: string) => void;
-  /** Hides keys in a text. */
+  /** Masks keys in a text. */
   readonly mask: (text: string) => string;
   readonly progress: ReturnType<typeof showProgress>;
-  /** Rejects when the signal is aborted. */
+  /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** The command `backfill`. Throws an ExitStatus when it fails; the message is already printed. */
+/** Runs the command `backfill`. Rejects with an ExitStatus after it has printed a failure. */
 export async function runBackfill(
   flags: CommonOptions & Omit<BackfillOptions, 'from'> & { from?: string },
 ): Promise<void> {
   const { from } = flags;
   if (from === undefined) throw new UsageError('give --from, the begin of the range');
   const options = { ...flags, from };
-  // A run of hours outlives the terminal that started it, as with nohup.
+  // A run of hours should survive its terminal, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
   await withAccounts(options, async (session) => {
     await backfill(session, options, {
@@ -65,8 +65,8 @@ export async function runBackfill(
 }
 
 /**
- * Reads the range, calculates its samples, and writes the document. Rejects with a UsageError, an Error of one sentence, or the
- * reason of the session's signal; with an output file, the data read by then is kept for `--resume`.
+ * Reads the range, calculates its samples, and writes the document. Rejects with a UsageError, an Error with a
+ * sentence, or the reason of the session's signal. With an output file, a failed run keeps its data for `--resume`.
  */
 export async function backfill(session: LiveSession, request: BackfillOptions, io: RunIo): Promise<void> {
   const target = chooseTarget(request, io.stdout);
@@ -100,14 +100,14 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await checkpoint.remove();
 }
 
-/** Limit for the applications of an account that are worked on at the same time. */
+/** Limit for the applications of an account in progress. */
 const AT_ONCE = 4;
 
-/** Reads and calculates every application; all accounts at the same time, each within its own limits. Gives what it wrote. */
+/** Reads and calculates all applications, all accounts in parallel. Returns the numbers of series and samples. */
 async function readAll(session: LiveSession, state: State, checkpoint: Checkpoint, io: RunIo) {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);
-  // Every waiting call listens; Node takes more than ten listeners for a leak and warns.
+  // Every waiting call adds a listener. Node would warn about a leak.
   setMaxListeners(0, signal);
   const chunksOf = (accountIndex: number): State['chunks'][number] => state.chunks[accountIndex] ?? [];
   const expected = sumBy(state.subjects, ({ account }) => chunksOf(account).length);
@@ -130,13 +130,13 @@ async function readAll(session: LiveSession, state: State, checkpoint: Checkpoin
         written.series += series;
         written.samples += samples;
       } catch (cause) {
-        // The first failure ends the run, because a document that lacks a part would look complete.
+        // The first failure ends the run, because an incomplete document would look complete.
         const { name, id } = subject;
         failed.abort(new Error(`account ${account.config.name}: application ${name} (${id})`, { cause }));
       }
     });
   };
-  // Even after a failure all started work is awaited, so that none continues after this call.
+  // Waits for all work even after a failure, so that no work continues after this call.
   await Promise.all(session.accounts.map(readAccount)).finally(() => io.progress.stop());
   failed.signal.throwIfAborted();
   return written;

@@ -16,7 +16,7 @@ import { type ReadChunk, addCalls, RollingWindows } from './rollingWindows.ts';
 
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
 
-/** The key of the application itself among its entities. */
+/** The key of the application among its entities. */
 const APPLICATION = 'application';
 
 const FIRST_WAIT_MS = 5_000;
@@ -24,8 +24,8 @@ const LONGEST_WAIT_MS = 60_000;
 const MAX_ATTEMPTS = 6;
 
 /**
- * Reads, and repeats the read after a transient failure, at most six times in all, so that a minute of trouble does not end a run of
- * hours. `sleep` waits milliseconds, and rejects when the run is stopped.
+ * Retries a read after a transient failure, with at most six attempts. A minute of trouble must not end a run of hours.
+ * `sleep` waits milliseconds. It rejects when the user stops the run.
  */
 export async function retryTransient<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -40,7 +40,7 @@ export async function retryTransient<T>(read: () => Promise<T>, sleep: (ms: numb
 }
 
 interface BackfillEntity {
-  /** The part of its file names that is unique in its application. */
+  /** Part of its file names. Unique in its application. */
   readonly key: string;
   readonly scope: FamilyScope;
   readonly hostKey?: string;
@@ -48,7 +48,10 @@ interface BackfillEntity {
   readonly labels: Labels;
 }
 
-/** The application and its hosts, with the metric names to request; from disk when an earlier run has read them. */
+/**
+ * Reads the application and its hosts, with the metric names to request. Loads them from disk if an earlier run has
+ * them.
+ */
 async function readEntities(subject: BackfillSubject, context: ApplicationContext): Promise<readonly BackfillEntity[]> {
   const { state, account, call, checkpoint } = context;
   const [{ range }, { reader }] = [state, account];
@@ -61,13 +64,13 @@ async function readEntities(subject: BackfillSubject, context: ApplicationContex
   const namesOf = (scope: FamilyScope): string[] => queryNames(datastores ?? [], scope, reader.api);
   const entities: BackfillEntity[] = [
     { key: APPLICATION, scope: 'application', names: namesOf('application'), labels: subject.labels },
-    // By index: a host's name may contain characters that a file name may not.
+    // By index, because the name of a host may contain characters that a file name may not.
     ...hosts.map(({ key, host }, position) => ({
       key: `host-${position}`,
       scope: 'host' as const,
       hostKey: key,
       names: namesOf('host'),
-      // In the order of the daemon.
+      // Labels in the order of the daemon.
       labels: { account: '', app: '', app_id: '', host, host_id: key, ...subject.labels },
     })),
   ];
@@ -75,7 +78,7 @@ async function readEntities(subject: BackfillSubject, context: ApplicationContex
   return entities;
 }
 
-/** The folder of an application inside the checkpoint; ids are unique only within an account. */
+/** Folder of an application in the checkpoint. Ids are unique only within an account. */
 function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
 }
@@ -87,17 +90,17 @@ export interface ApplicationContext {
   readonly call: CallOptions;
   /** The chunks of the account, oldest first. */
   readonly chunks: readonly SeriesChunk[];
-  /** Waits the given milliseconds; rejects when the run is stopped. */
+  /** Waits milliseconds. Rejects when the user stops the run. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Hides keys in labels. */
+  /** Masks keys in labels. */
   readonly mask: (text: string) => string;
-  /** Shared by all applications, because tables take memory. */
+  /** Lets one application at a time calculate, because tables take memory. */
   readonly calculating: LimitFunction;
   /** Counts chunks of the application as done. */
   readonly count: (chunks: number) => void;
 }
 
-/** Reads an application chunk by chunk, and writes its samples to disk. Finished work is not repeated. */
+/** Reads an application chunk by chunk, and writes its samples to disk. Skips finished work. */
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<Written> {
   const { checkpoint, call, chunks, sleep } = context;
   call.signal.throwIfAborted();
@@ -113,7 +116,7 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   }
   const written = await context.calculating(async () => {
     const database = await chooseDatabase(subject, context);
-    // An interrupted run may have written a part.
+    // Removes the files of an interrupted run, which may be incomplete.
     await checkpoint.remove(`${folderOf(subject)}/families`);
     const perEntity: Written[] = [];
     for (const entity of entities) perEntity.push(await writeSeries(subject, entity, database, context));
@@ -124,13 +127,13 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   return written;
 }
 
-/** What the document has of an application. */
+/** Numbers of series and samples in the document. */
 interface Written {
   readonly series: number;
   readonly samples: number;
 }
 
-/** The file with the samples of a family of an application and its hosts, as OpenMetrics has them. */
+/** Name of the file with the samples of a family, for an application and its hosts, in OpenMetrics format. */
 export function familyFile(subject: BackfillSubject, family: string): string {
   return `${folderOf(subject)}/families/${family}.om`;
 }
@@ -143,7 +146,7 @@ function chunkFile(subject: BackfillSubject, key: string, index: number): string
   return `${folderOf(subject)}/read/${key}/${index}.json`;
 }
 
-/** Reads a chunk of those of the entities whose data are not on disk. Rejects with the first failure when all calls have ended. */
+/** Reads a chunk for all entities whose data is not on disk. After all calls, rejects with the first failure. */
 async function readChunk(
   subject: BackfillSubject,
   entities: readonly BackfillEntity[],
@@ -184,16 +187,16 @@ async function chooseDatabase(
   return databaseKind({ seconds: Infinity, metrics: calls }, subject.language, subject.database);
 }
 
-/** A series of an entity: as many times (Unix seconds) as values. */
+/** A series of an entity. `times` (Unix seconds) and `values` have the same length. */
 interface EntitySeries {
   readonly family: string;
-  /** Labels beyond those of the application or host. */
+  /** Labels beyond the labels of the application or host. */
   readonly labels: Labels;
   readonly times: number[];
   readonly values: number[];
 }
 
-/** Appends the series of an entity to the files of their families, in the order of their first samples. */
+/** Appends the series of an entity to the files of their families, ordered by first sample. */
 async function writeSeries(
   subject: BackfillSubject,
   entity: BackfillEntity,

@@ -9,7 +9,7 @@ import { UsageError } from '../../cli/process.ts';
 import { formatMinute } from '../terminal.ts';
 import { MINUTE_S } from '../../formulas/units.ts';
 
-/** The flags of the command, each validated; their combination is not. */
+/** The flags of the command. Each flag is valid; their combination may be invalid. */
 export interface BackfillOptions {
   readonly from: string;
   readonly to?: string;
@@ -20,7 +20,7 @@ export interface BackfillOptions {
   /** Undefined: all accounts. */
   readonly account?: string;
   readonly hosts: boolean;
-  /** Labels that every series gets. */
+  /** Labels for every series. */
   readonly label: Labels;
   /** Undefined: standard output. */
   readonly output?: string;
@@ -28,10 +28,10 @@ export interface BackfillOptions {
   readonly resume: boolean;
 }
 
-/** Labels that Prometheus adds to scraped series: a backfilled series needs them to continue a scraped one. */
+/** Labels that Prometheus adds to scraped series. A backfilled series needs them to continue a scraped series. */
 const TARGET_LABELS = new Set(['job', 'instance']);
 
-/** Adds a `name=value` of `--label` to the earlier ones. Throws an Error whose message is a sentence. */
+/** Adds the `name=value` of a `--label` to the labels `before`. Throws an Error with a sentence. */
 export function addLabel(text: string, before: Labels): Labels {
   const index = text.indexOf('=');
   const name = text.slice(0, Math.max(0, index));
@@ -39,18 +39,22 @@ export function addLabel(text: string, before: Labels): Labels {
   if (!LABEL_NAME.test(name) || name.startsWith('__') || value === '') {
     throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
   }
-  if (RESERVED_LABEL_NAMES.has(name) && !TARGET_LABELS.has(name)) throw new Error(`"${name}" is a label of our own.`);
+  if (RESERVED_LABEL_NAMES.has(name) && !TARGET_LABELS.has(name))
+    throw new Error(`"${name}" is a label of our own.`);
   if (Object.hasOwn(before, name)) throw new Error(`"${name}" is given twice.`);
   return { ...before, [name]: value };
 }
 
-/** Unix seconds of an ISO 8601 time with zone, `now`, or a span before now (`7d`, `-7d`). Throws an Error with a sentence. */
+/**
+ * Parses an ISO 8601 time with zone, `now`, or a span before now (`7d`, `-7d`) to Unix seconds. Throws an Error with
+ * a sentence.
+ */
 export function parseMoment(text: string, now: number): number {
   if (text === 'now') return now;
   const ago = parseDuration(text.replace(/^-/, ''));
   if (ago !== undefined) return now - ago / 1000;
   const time = parseTime(text);
-  // A date such as 31 February would be read as one in March.
+  // parseTime would read 31 February as a day in March.
   if (time === undefined || !z.iso.date().safeParse(text.slice(0, 10)).success) {
     throw new Error('It must be a time with its zone such as 2026-11-20T08:00:00Z, how long ago such as 7d, or now.');
   }
@@ -58,8 +62,9 @@ export function parseMoment(text: string, now: number): number {
 }
 
 /**
- * The range of the samples in whole minutes, `from` excluded. It ends no later than the newest window of a scrape at `now`, because
- * later minutes are incomplete (both in milliseconds). Throws a UsageError for an empty range and for one in the future.
+ * Returns the range of the samples in whole minutes, without `from`. It ends no later than the newest window of a
+ * scrape, because later minutes are incomplete. `now` and `delay` are in milliseconds. Throws a UsageError for an
+ * empty or future range.
  */
 export function resolveRange(
   flags: { readonly from: string; readonly to?: string | undefined },

@@ -8,7 +8,7 @@ import { checkOutput } from '../outputFiles.ts';
 import { UsageError } from '../../cli/process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
-/** The folder with what a run has read and calculated. A JSON file in it is complete or absent, so a resumed run can trust it. */
+/** The folder with the data of a run. A JSON file in it is complete or absent, so a resumed run can trust it. */
 export class Checkpoint {
   readonly path: string;
 
@@ -24,7 +24,7 @@ export class Checkpoint {
     return existsSync(this.file(name));
   }
 
-  /** Throws a UsageError where the file is damaged, as after a full disk or by an editor. */
+  /** Rejects with a UsageError if the file is damaged, as after a full disk. */
   async read(name: string): Promise<unknown> {
     const text = await readFile(this.file(name), 'utf8');
     try {
@@ -47,15 +47,15 @@ export class Checkpoint {
     await appendFile(file, text);
   }
 
-  /** Removes a file or a folder in it, or all of it. */
+  /** Removes a file or folder, or the whole checkpoint. */
   async remove(name = '.'): Promise<void> {
     await rm(this.file(name), { recursive: true, force: true });
   }
 }
 
 /**
- * The folder that a run works in, and where its document goes (standard output without a file). Throws a UsageError when the output
- * cannot be written, would replace something without `--force`, or has no run to resume.
+ * Chooses the checkpoint and the output of a run (default: standard output). Throws a UsageError if it cannot write
+ * the output, would replace a file, or has no run to resume.
  */
 export function chooseTarget(
   { output, force, resume }: Pick<BackfillOptions, 'output' | 'force' | 'resume'>,
@@ -80,16 +80,16 @@ export function chooseTarget(
   }
   return {
     checkpoint,
-    /** Makes the folder, empty unless a run is resumed. */
+    /** Creates the folder. Empties it unless the run resumes. */
     open: async (): Promise<void> => {
       if (!resume) await checkpoint.remove();
       await mkdir(checkpoint.path, { recursive: resume, mode: 0o700 });
     },
-    /** Writes the document; a file gets its name only once it is complete. */
+    /** Writes the document. An output file appears only once it is complete. */
     write: async (pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void> => {
       if (output === undefined) return pipeline(pieces, stdout, { end: false, signal });
       const unfinished = checkpoint.file('document');
-      // Flushed, so that after a power cut the name belongs to the whole document.
+      // Flushes before the rename, so that the file is complete even after a power cut.
       await pipeline(pieces, createWriteStream(unfinished, { flush: true }), { signal });
       checkOutput(output, force);
       await rename(unfinished, output);
@@ -97,7 +97,7 @@ export function chooseTarget(
   };
 }
 
-/** A symbolic link in place of the folder or in it, which a resumed run would write through. */
+/** Finds a symbolic link at the path of the folder or in it. A resumed run would write through the link. */
 function findLink(folder: string): string | undefined {
   if (lstatSync(folder).isSymbolicLink()) return folder;
   const found = readdirSync(folder, { recursive: true, withFileTypes: true }).find((entry) => entry.isSymbolicLink());

@@ -8,13 +8,15 @@ import type { Checkpoint } from './checkpoint.ts';
 import { UsageError } from '../../cli/process.ts';
 import { VERSION } from '../../cli/version.ts';
 import { formatDuration } from '../../config/duration.ts';
-import { counted } from '../../text/wording.ts';
 import { formatMinute } from '../terminal.ts';
 import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 import type { SeriesChunk, SeriesLimits, TimeRange } from '../../api/upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
-/** The applications to backfill, in the order of the accounts and their lists. Throws when an `--app` matches not one. */
+/**
+ * Finds the applications to backfill, in the order of accounts and lists. Rejects if an `--app` matches no
+ * application.
+ */
 async function findSubjects(
   accounts: readonly LiveAccount[],
   options: BackfillOptions,
@@ -29,7 +31,7 @@ async function findSubjects(
   for (const [index, account] of accounts.entries()) {
     const candidates = named === undefined ? await readIncluded(account) : selectFound(account, named);
     for (const application of candidates) {
-      // A user who names an application wants its history, whether or not it reports now.
+      // A user who names an application wants its history, even if it does not report now.
       if (named === undefined && !readsMetricData(account.config, application)) notReporting += 1;
       else subjects.push(toSubject(account, index, application, options));
     }
@@ -44,7 +46,7 @@ async function readIncluded(account: LiveAccount): Promise<Application[]> {
   return list.filter((application) => selects(applications, application));
 }
 
-/** An application to backfill, with the inputs of its calculation. */
+/** An application to backfill, with the inputs for its samples. */
 export type BackfillSubject = ReturnType<typeof toSubject>;
 
 function toSubject({ config }: LiveAccount, account: number, application: Application, options: BackfillOptions) {
@@ -61,7 +63,7 @@ function toSubject({ config }: LiveAccount, account: number, application: Applic
   };
 }
 
-/** The flags, and the settings that change the output: a resumed run must have the same ones as the interrupted run. */
+/** Returns the flags and settings that change the output. They must be the same in a resumed run. */
 function buildResumeKey(
   { accounts, config }: LiveSession,
   request: BackfillOptions,
@@ -78,20 +80,19 @@ function buildResumeKey(
   };
 }
 
-/** What a run has decided at its start. */
 export const STATE_FILE = 'state.json';
 
-/** The decisions that a run made at its start; a resumed run keeps them. */
+/** The decisions at the start of a run. A resumed run keeps them. */
 export type State = Awaited<ReturnType<typeof planBackfill>>;
 
-/** The decisions of an interrupted run, if it saved any. Throws a UsageError for another request or version. */
+/** Loads the decisions of an interrupted run, if any. Rejects with a UsageError for another request or version. */
 export async function loadState(
   checkpoint: Checkpoint,
   session: LiveSession,
   request: BackfillOptions,
 ): Promise<State | undefined> {
   if (!checkpoint.has(STATE_FILE)) return undefined;
-  // Only a run writes the file, so the version says its form.
+  // Only a run writes the file, so the version tells its form.
   const state = (await checkpoint.read(STATE_FILE)) as State;
   if (state.version !== VERSION) {
     throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
@@ -107,7 +108,7 @@ export async function loadState(
   return state;
 }
 
-/** Decides what a run reads from `now` (Unix milliseconds). Throws a UsageError, or an Error with a sentence. */
+/** Plans a run. `now` is in Unix milliseconds. Rejects with a UsageError, or an Error with a sentence. */
 export async function planBackfill(
   session: LiveSession,
   request: BackfillOptions,
@@ -121,8 +122,7 @@ export async function planBackfill(
     throw new UsageError('New Relic keeps only hours from that time, and no whole hour ends between --from and --to');
   }
   const { subjects, notReporting } = await findSubjects(accounts, request);
-  if (notReporting > 0)
-    note(`Left out because they do not report now: ${counted(notReporting, 'application')}; --app reads them anyway.`);
+  if (notReporting > 0) note(`Skipping applications that do not report now: ${notReporting}; --app reads them anyway.`);
   if (subjects.length === 0) throw new Error('there is no application to backfill: the command discover lists them');
   if (request.hosts && !subjects.some(({ hosts }) => hosts)) {
     note('The configuration switches the hosts of these applications off: there are no host series.');
@@ -140,18 +140,18 @@ export async function planBackfill(
     range,
     /** Seconds. */
     window,
-    /** The chunks in which each account is read, in the order of the configuration. */
+    /** The chunks of each account, in the order of the configuration. */
     chunks,
     subjects,
   };
 }
 
-/** The window in seconds, as whole minutes; `configured` is in milliseconds. */
+/** Returns the window in seconds, rounded to whole minutes. `configured` is in milliseconds. */
 function chooseWindow(configured: number, { window = configured }: BackfillOptions): number {
   return Math.max(MINUTE_S, Math.floor(window / MINUTE_MS) * MINUTE_S);
 }
 
-/** The resolution that New Relic keeps, in words; `lastHour` is the end of the hourly part, if there is one. */
+/** Describes the resolution of the data. `lastHour` is the end of the hourly part, if any. */
 function describeResolution(lastHour: number | undefined, to: number): string {
   if (lastHour === undefined) return 'a sample per minute';
   const hourly = 'a sample per hour, because New Relic keeps no minutes for longer than 8 days';
@@ -159,16 +159,17 @@ function describeResolution(lastHour: number | undefined, to: number): string {
 }
 
 /**
- * Age up to which New Relic keeps minutes; older data are kept by the hour (New Relic's page "Extract metric timeslice data").
+ * Age up to which New Relic keeps minutes. It keeps older data by the hour (New Relic's page "Extract metric
+ * timeslice data").
  */
 const BY_MINUTE_UP_TO = 8 * DAY_S;
-/** Margin for a long backfill: the oldest minutes at its start may be gone before they are read. */
+/** Margin for a long backfill: New Relic may drop the oldest minutes before the run reads them. */
 const MARGIN = HOUR_S;
 
 /**
- * Plans the calls that a range of samples needs, oldest first. Each sample is calculated from the window that ends at its
- * time, so they begin before the range. They read minutes as far back as New Relic keeps them, and hours before that; the
- * minutes begin one window early, because no sample may mix the two.
+ * Plans the chunks for a range of samples, oldest first. A sample covers the window that ends at its time, so the
+ * chunks begin before the range. Chunks have minutes as far back as New Relic keeps minutes, and hours before. No
+ * sample may mix minutes and hours, so the minutes begin one window early.
  *
  * @param window seconds, whole minutes
  * @param now Unix seconds
@@ -183,7 +184,7 @@ export function planChunks(range: TimeRange, window: number, now: number, limits
   return change < range.to ? [...hours, ...planMinutes(change - window, range.to, limits)] : hours;
 }
 
-/** Long chunks are aligned to New Relic's steps; the rest at the end is short enough to need no alignment. */
+/** Plans chunks of minutes. Aligns long chunks to New Relic's steps. The last chunk is short and needs no alignment. */
 function planMinutes(from: number, to: number, { longestByMinute, stepOf }: SeriesLimits): SeriesChunk[] {
   const chunks: SeriesChunk[] = [];
   for (let start = from; start < to; start = chunks.at(-1)?.to ?? to) {

@@ -2,10 +2,10 @@ import type { MetricSeries, TimeRange, SeriesRead } from '../../api/upstreamRead
 import type { Columns, WindowValues } from '../../formulas/metricInputs.ts';
 import { endOf, type Timeslice } from '../../api/types.ts';
 
-/** The data of one application or host over one chunk; also their form on disk. */
+/** The data of an application or host over one chunk, in memory and on disk. */
 export interface ReadChunk extends MetricSeries, TimeRange {}
 
-/** Adds the calls of the metrics of a window to `calls`. They stay undefined while they could never be read. */
+/** Adds the calls of each metric of a window to `calls`. A metric without a readable count stays undefined. */
 export function addCalls(calls: Map<string, Pick<Columns, 'count'>>, { metrics }: WindowValues): void {
   for (const [name, { count }] of metrics) {
     const before = calls.get(name)?.count;
@@ -14,8 +14,9 @@ export function addCalls(calls: Map<string, Pick<Columns, 'count'>>, { metrics }
 }
 
 /**
- * Makes windows from the timeslices of an application or host. Windows of several whole granules end at every granule and keep their
- * length where timeslices are missing, as New Relic's summaries do; else each timeslice is a window. None mixes granules.
+ * Builds windows from the timeslices of an application or host. A window of several whole granules ends at every
+ * granule. It keeps its length if timeslices are missing, as New Relic's summaries do. Otherwise each timeslice is a
+ * window. No window mixes granules.
  */
 export class RollingWindows {
   readonly #window: number;
@@ -26,14 +27,14 @@ export class RollingWindows {
   #start = 0;
   #end: number | undefined;
 
-  /** Windows of `window` seconds that end after `after` (Unix seconds); `series` is the `metricSeries` of the reader. */
+  /** `window` is in seconds. Windows end after `after`, in Unix seconds. `series` is `metricSeries` of the reader. */
   constructor(window: number, after: number, series: Pick<SeriesRead, 'summarize'>) {
     this.#window = window;
     this.#latest = after;
     this.#series = series;
   }
 
-  /** Takes the next chunk, and gives the windows that end in it, oldest first, with their end in Unix seconds. */
+  /** Adds the next chunk. Yields the windows that end in it, oldest first. `time` is the end in Unix seconds. */
   *add(chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }, void, undefined> {
     if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#restart(chunk);
     this.#end = chunk.to;

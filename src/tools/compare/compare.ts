@@ -22,26 +22,26 @@ import { compareSides, type Difference, pickIdentity } from './compareSides.ts';
 import { readSides } from './sides.ts';
 
 export interface CompareOptions extends CommonOptions {
-  /** Undefined: the only one of the configuration. */
+  /** Undefined: the only account of the configuration. */
   readonly account?: string | undefined;
-  /** New Relic's number of the account; undefined: as configured. */
+  /** Number of the account at New Relic. Undefined: as configured. */
   readonly accountId?: number | undefined;
   /** Ids or exact names; empty: the applications that the account exports. */
   readonly app: readonly string[];
   readonly hosts: boolean;
-  /** True to print what is equal, too. */
+  /** True: print families without differences, too. */
   readonly all: boolean;
-  /** The relative difference up to which two values count as the same. */
+  /** Relative difference up to which two values count as equal. */
   readonly tolerance: number;
   readonly format: 'table' | 'json';
 }
 
-/** The command `compare`: status 1 when a difference is not expected in two readings, else 0. */
+/** Runs the command `compare`. Status 1 if both of two readings have an unexpected difference, else 0. */
 export async function runCompare(options: CompareOptions): Promise<void> {
   const run = async (session: LiveSession & CommandContext): Promise<void> => {
     const now = Date.now();
     const first = await compare(session, options, now);
-    // A status or a late minute can change between the readings of both interfaces: the second time, both have it.
+    // A status or a late minute can change between REST and NerdGraph. A second reading finds it in both.
     const comparison = first.unexpected === 0 ? first : await compare(session, options, now);
     session.print(options.format === 'json' ? renderJson(comparison) : renderComparison(comparison, options.all));
     if (comparison.unexpected > 0) throw new ExitStatus(1);
@@ -49,7 +49,9 @@ export async function runCompare(options: CompareOptions): Promise<void> {
   await withAccounts(options, run, (config) => configureBothInterfaces(config, options.accountId));
 }
 
-/** One account over REST, then over NerdGraph, with exact values. Throws a UsageError when there are several accounts. */
+/**
+ * Configures one account over REST, then over NerdGraph, with exact values. Throws a UsageError for several accounts.
+ */
 export function configureBothInterfaces(config: Config, accountId: number | undefined): Config {
   const account = requireSingleAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
@@ -60,8 +62,8 @@ export function configureBothInterfaces(config: Config, accountId: number | unde
 }
 
 /**
- * Compares the chosen applications over the newest window at `now` (milliseconds) through both interfaces. Rejects with an Error of
- * one sentence when a side cannot be read, or both have no application in common.
+ * Compares the chosen applications over the newest window at `now` (milliseconds) through both interfaces. Rejects
+ * with an Error with a sentence if a read fails, or if the interfaces have no application in common.
  */
 export async function compare(
   { accounts, config, signal, openReader }: LiveSession & Pick<CommandContext, 'openReader'>,
@@ -75,7 +77,7 @@ export async function compare(
   const keyTransactions = [...restLists.keyTransactions, ...nerdgraphLists.keyTransactions].filter((each) =>
     isChosen(rest.config, ids, each),
   );
-  // Key transactions with unread details would be reported as differences.
+  // Key transactions with unread details would look like differences.
   for (const { unread: cause } of keyTransactions) {
     if (cause !== undefined) throw new Error('the data cannot be read over NerdGraph', { cause });
   }
@@ -84,7 +86,7 @@ export async function compare(
   const [overRest = [], overNerdGraph = []] = chosen;
   const listed = new Set(overNerdGraph.map(({ id }) => id));
   if (!overRest.some(({ id }) => listed.has(id))) throw new Error(describeNothingInCommon(overRest, overNerdGraph));
-  // NerdGraph answers long ranges only from step to step, so a long window ends on a step. REST takes any range.
+  // A long window ends on a step, because NerdGraph cuts long ranges to steps. REST accepts any range.
   const window = alignRange(windowAt(now, config.collection));
   const configureSide = ({ config: account }: LiveAccount, name: string): AccountConfig => ({
     ...account,
@@ -94,7 +96,7 @@ export async function compare(
     applications: {
       ...account.applications,
       ...{ include: matchIds(ids), exclude: [], tags: [], reporting_only: false },
-      // By id, because only NerdGraph lists the tags that a setting may be for.
+      // By id: a setting may match tags, and only NerdGraph lists tags.
       settings: overNerdGraph.map((each) => {
         return { match: { id: each.id }, database_component: effectiveSettings(account, each).database };
       }),
@@ -111,7 +113,7 @@ export async function compare(
     account: rest.config.name,
     window,
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
-    /** Changes that are no differences of values, such as a name. */
+    /** Changes other than values, such as names. */
     notes: [
       ...noteOtherNames('application', ids, restLists.applications, nerdgraphLists.applications),
       ...noteOtherNames(
@@ -125,10 +127,10 @@ export async function compare(
   };
 }
 
-/** The result of a comparison, in the words of its JSON form. */
+/** The result of a comparison, as in the JSON output. */
 export type Comparison = Awaited<ReturnType<typeof compare>>;
 
-/** All applications of an account, and its key transactions. Failures name the interface. */
+/** Reads the applications and key transactions of an account. Failures name the interface. */
 async function readLists({ config, reader, call }: LiveAccount, api: string) {
   try {
     const [applications, keyTransactions] = await Promise.all([
@@ -142,8 +144,8 @@ async function readLists({ config, reader, call }: LiveAccount, api: string) {
 }
 
 /**
- * The ids of the chosen applications: it is enough that one interface lists it as reporting, and under a chosen name, because names
- * may differ. Throws a UsageError for a name or id that matches nothing.
+ * Returns the ids of the chosen applications. One interface must list the application as reporting, and one under a
+ * chosen name: names may differ. Throws a UsageError for a name or id without a match.
  */
 function chooseIds(
   { applications: filter }: AccountConfig,
@@ -186,7 +188,7 @@ function describeNothingInCommon(onRest: readonly Application[], onNerdGraph: re
   );
 }
 
-/** True for a key transaction of a chosen application. */
+/** Returns true for a key transaction of a chosen application. */
 function isChosen(
   { key_transactions: filter }: AccountConfig,
   applications: ReadonlySet<number>,
@@ -198,7 +200,7 @@ function isChosen(
 
 const matchIds = (ids: ReadonlySet<number>) => Array.from(ids, (id) => ({ id }));
 
-/** A note for each chosen id with two names: its labels will change, but its series are compared by id. */
+/** Returns a note for each chosen id with two names. Its series have the same id, but other labels. */
 function noteOtherNames(
   what: string,
   ids: ReadonlySet<number>,
@@ -213,7 +215,7 @@ function noteOtherNames(
   });
 }
 
-/** The result for a person: what differs, and what it means; with `all` every family, too. Ends in a line feed. */
+/** Renders the result as text: differences and verdict, with `all` every family, too. Ends in a line feed. */
 export function renderComparison(comparison: Comparison, all: boolean, maxWidth = readLineLength()): string {
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
   const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percent(tolerance)}`;
@@ -221,7 +223,7 @@ export function renderComparison(comparison: Comparison, all: boolean, maxWidth 
     removePrefix(each.family),
     each.compared,
     each.differing,
-    // What only the last digits of two sums make is none.
+    // Ignores rounding of sums.
     each.compared === 0 ? '-' : percent(each.max_difference < 1e-9 ? 0 : each.max_difference),
   ]);
   const sections = [
@@ -241,7 +243,10 @@ export function renderComparison(comparison: Comparison, all: boolean, maxWidth 
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 
-/** Differences of numbers one by one, then absences, two lines each; all series of an entity that only one side lists share them. */
+/**
+ * Renders unexpected differences, two lines each: numbers first, then absences. All series of an entity that only one
+ * side lists share two lines.
+ */
 function renderUnexplained(differences: readonly Difference[]): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = groupBy([...open.entries()], ([index, each]) =>
@@ -265,7 +270,7 @@ function renderUnexplained(differences: readonly Difference[]): string {
   return lines.map(escapeUnsafe).join('\n');
 }
 
-/** One line for each reason; with `all` the families of each below it. */
+/** Renders expected differences, a line for each reason. With `all`, the families of the reason follow. */
 function renderExplained(differences: readonly Difference[], all: boolean, maxWidth: number): string {
   const reasons = groupBy(
     differences.filter(({ expected }) => expected),
@@ -279,10 +284,10 @@ function renderExplained(differences: readonly Difference[], all: boolean, maxWi
   return rows.length === 0 ? '' : renderTable([['SERIES', 'FAMILIES', 'REASON'], ...rows.flat()], maxWidth);
 }
 
-/** A family without what the names of nearly all begin with. */
+/** Removes the prefix that nearly all families have. */
 const removePrefix = (family: string): string => family.replace(/^newrelic_/, '');
 
-/** Two sentences on lines of their own: whether the interfaces agree, and what that leaves open. */
+/** Returns two sentences: whether the interfaces agree, and what the comparison did not judge. */
 function describeVerdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
   const compared = sumBy(families, (family) => family.compared);
   return [
@@ -298,7 +303,7 @@ function pickEntityLabels(labels: Difference['labels']): Difference['labels'] {
   return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
 }
 
-/** The label matchers of a selector. */
+/** Formats labels as the matchers of a selector. */
 function formatMatchers(labels: Labels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${parts.join(',')}}`;

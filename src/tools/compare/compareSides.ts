@@ -4,20 +4,22 @@ import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { groupBy } from '../grouping.ts';
 import { entityKey, type Side } from './sides.ts';
 
-/** A series that differs by more than the tolerance, or that one interface does not have (null). */
+/** A series that differs by more than the tolerance, or that only one interface has. */
 export interface Difference {
   readonly family: string;
   readonly labels: Labels;
   readonly rest: number | null;
   readonly nerdgraph: number | null;
-  /** |a - b| / max(|a|, |b|), for total_time divided by web_transaction_time; null where one interface has no series. */
+  /**
+   * |a - b| / max(|a|, |b|); for total_time, |a - b| / web_transaction_time. Null if one interface lacks the series.
+   */
   readonly difference: number | null;
   readonly expected: boolean;
-  /** Why it is expected, or which list lacks the entity; null where no reason is known. */
+  /** Why it is expected, or which list lacks the entity. Null: unknown. */
   readonly reason: string | null;
 }
 
-/** One series as both interfaces have it; undefined where one does not. */
+/** The values of a series in both interfaces. Undefined: the interface lacks the series. */
 interface Pair {
   readonly family: CatalogueFamily;
   readonly entity: string;
@@ -26,22 +28,22 @@ interface Pair {
   readonly nerdgraph: number | undefined;
 }
 
-/** Families over the window: REST may keep zeros for them, or have no data of them for hosts. */
+/** Families over the window. REST may keep zeros for them, or have no data of them for hosts. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
   [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
 );
 
-/** Families that are 0 over NerdGraph for an entity that reports but has no row. */
+/** Families that are 0 over NerdGraph for a reporting entity without a row. */
 const ZERO_RULE = /_(?:non_)?web_requests_per_second$|_errors_per_second$|_error_ratio$/;
 const OTHER_TIME_BASE = /_rolling_|^newrelic_application_(?:hosts|instances)$/;
 const REPORTING = /_reporting$/;
 const OF_HOST = /^newrelic_host_/;
 const APDEX_THRESHOLD = /_apdex_threshold_seconds$/;
 
-/** Calculated by subtracting rounded numbers, so deviations are measured against `web_transaction_time` of its scope. */
+/** A difference of rounded numbers, so its deviation is relative to `web_transaction_time` of the same scope. */
 const TOTAL_TIME = /^(newrelic_(?:application|host))_total_time_seconds$/;
 
-/** Families of hosts that are calculated from parts, and the family that shows whether an interface has those parts. */
+/** Families of hosts that need several metrics, and the family that shows whether an interface has these metrics. */
 const PARTS: Readonly<Record<string, string>> = {
   newrelic_host_response_time_seconds: 'newrelic_host_queue_time_seconds',
   newrelic_host_total_time_seconds: 'newrelic_host_component_time_seconds',
@@ -50,11 +52,11 @@ const PARTS: Readonly<Record<string, string>> = {
 const NO_HOST_DATA = 'REST has no data of this metric for this host';
 const KEPT_ZEROS = 'REST keeps zeros of metrics that were collected once';
 
-/** Compares what the two interfaces say: families in the order of the catalogue, differences worst first. */
+/** Compares both interfaces. Returns families in the order of the catalogue, differences worst first. */
 export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
   const pairs = pairUp({ rest, nerdgraph });
   const pairsByEntity = groupBy(pairs, ({ entity }) => entity);
-  // A key that two hosts share is there twice.
+  // Two hosts with one name have the same key twice.
   const listed = [groupBy(rest.entities, String), groupBy(nerdgraph.entities, String)];
   const differs = (difference: number | null): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
@@ -83,9 +85,9 @@ export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
       return all.length === 0 ? [] : [result];
     }),
     differences,
-    /** The number of differences that nothing explains. */
+    /** Number of differences that nothing explains. */
     unexpected: differences.filter(({ expected }) => !expected).length,
-    /** Series whose values say nothing about the interfaces, whether they differ or not. */
+    /** Number of series whose difference would be expected. */
     not_judged: judged.filter(({ expected }) => expected).length,
   };
 }
@@ -102,14 +104,16 @@ function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
   return [...pairs.values()];
 }
 
-/** The labels without names of applications and key transactions, which may differ between the interfaces. */
+/**
+ * Returns the labels without the names of applications and key transactions, which may differ between the interfaces.
+ */
 export function pickIdentity(labels: Labels): [name: string, value: string][] {
   return Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
 }
 
 /**
- * Whether a difference of the pair is expected (docs/migrating.md, "From REST to NerdGraph"), with the reason if known. `counts`: how
- * often REST and NerdGraph list the entity; `others`: its series in another family.
+ * Judges whether a difference is expected (docs/migrating.md, "From REST to NerdGraph"). `counts` says how often REST
+ * and NerdGraph list the entity. `others` returns the series of the entity in another family.
  */
 function judgePair(
   pair: Pair,
@@ -137,7 +141,7 @@ function judgePair(
   return reason === undefined ? { expected: false, reason: null } : expect(reason);
 }
 
-/** Why two window values may differ although both interfaces work; undefined: no known reason. */
+/** Returns why two window values differ although both interfaces work. Undefined: no known reason. */
 function findWindowReason(
   { family: { name }, rest, nerdgraph }: Pair,
   others: (family: string) => readonly Pair[],
@@ -153,7 +157,7 @@ function findWindowReason(
   return lacksParts ? NO_HOST_DATA : undefined;
 }
 
-/** True for the threshold of an Apdex that has no requests over REST. */
+/** Returns true for an Apdex threshold without requests over REST. */
 function isThresholdOfNothing(name: string, others: (family: string) => readonly Pair[]): boolean {
   if (!APDEX_THRESHOLD.test(name)) return false;
   const requests = others(name.replace(APDEX_THRESHOLD, '_apdex_requests'));
@@ -184,7 +188,7 @@ function calculateDifference(
   return size === 0 ? 1 : Math.abs(rest - nerdgraph) / size;
 }
 
-/** Unexplained differences come first, numbers before absences, the worst first. */
+/** Ranks unexpected differences first, then numbers before absences, then the worst first. */
 function rank({ expected, difference }: Difference): number {
   return (expected ? 0 : 1e9) + (difference === null ? -1 : Math.min(difference, 1e5));
 }

@@ -8,28 +8,31 @@ import type { Block } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CommandContext, LiveSession } from '../upstream/session.ts';
 
-/** One series as one interface has it. */
+/** A series of one interface. */
 export interface SideSeries {
   readonly family: CatalogueFamily;
-  /** The labels that identify it within its family, with readable names; the host by its name. */
+  /** The labels that both interfaces share, such as the name of a host. */
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** The data of one interface about the chosen applications over one window. */
+/** The data of one interface for the chosen applications over one window. */
 export type Side = ReturnType<typeof buildSide>;
 
 const GROUPS: ReadonlySet<Group> = new Set<Group>([
   ...(['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const),
 ]);
 
-/** Reads what the daemon would serve of each account over one window that ends at `to` (Unix seconds). Rejects with an Error. */
+/**
+ * Reads the series that the daemon would serve for each account. The window ends at `to` (Unix seconds). Rejects with
+ * an Error.
+ */
 export async function readSides(
   { accounts, config, signal, openReader }: LiveSession & Pick<CommandContext, 'openReader'>,
   to: number,
 ): Promise<readonly Side[]> {
   const collector = new Collector(config, {
-    // The wall clock stands still, so that both are read over the same window.
+    // Stops the wall clock, so that both interfaces read the same window.
     clock: { ...systemClock, now: () => 1000 * to + config.collection.delay },
     log: pino({ enabled: false }),
     openReader: (account, from, limiter) =>
@@ -62,22 +65,22 @@ function buildSide(blocks: readonly Block[]) {
     }),
   );
   const listed = series.filter(({ family: { name } }) => name.endsWith('_info'));
-  /** The keys of the listed entities. Two hosts with one name give the same key twice. */
+  /** The keys of the listed entities. Two hosts with one name have the same key twice. */
   const entities: readonly string[] = listed.map(({ labels }) => entityKey(labels));
   return { series, entities };
 }
 
-/** The labels that both interfaces know. */
+/** Returns the labels that both interfaces share. */
 function pickSharedLabels(family: string, labels: Labels): Labels {
   const dropped = ['account', 'host_id', 'alert_policy_id'];
-  // Only its info is compared with the application, so that another owner is one difference and not one for each series.
+  // Only the info series keeps the application: another application is one difference, not a difference of each series.
   const isOfKeyTransaction = labels['key_transaction_id'] !== undefined;
   if (isOfKeyTransaction) dropped.push('app');
   if (isOfKeyTransaction && family !== 'newrelic_key_transaction_info') dropped.push('app_id');
   return Object.fromEntries(Object.entries(labels).filter(([name]) => !dropped.includes(name)));
 }
 
-/** The key of an entity. A host stands in it with its name, because the two interfaces do not share the ids of hosts. */
+/** Returns the key of an entity. A host has its name in the key, because the interfaces do not share ids of hosts. */
 export function entityKey({ app_id, host, key_transaction_id }: Labels): string {
   if (key_transaction_id !== undefined) return JSON.stringify(['key transaction', key_transaction_id]);
   return JSON.stringify(host === undefined ? ['application', app_id] : ['host', app_id, host]);

@@ -12,7 +12,7 @@ import { objectsIn } from './judges.ts';
 
 export type Connection = ReturnType<typeof connect>;
 
-/** Connects an account for requests outside its reader, each made once. Its reads reject with an UpstreamError. */
+/** Connects an account for requests outside its reader, without retries. Reads reject with an UpstreamError. */
 export function connect(live: LiveAccount, options: RestReaderOptions) {
   const call = { ...live.call, patient: false };
   const requestsPerMinute = live.config.limits.requests_per_minute;
@@ -31,17 +31,17 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
     live,
     accountId: () => account.resolveId(call),
     types: async () => (await live.reader.entities?.types(call)) ?? [],
-    /** Reads entities, or the user. */
+    /** Reads a document about entities or the user. */
     read: async (document: Document, variables: Json): Promise<Json> =>
       (await transport.read('entities', document, variables, call, { retries: 'none' })).found,
-    /** The result of a query that should succeed; it has no rows where no application has data. */
+    /** Runs a query that should succeed. The result has no rows if no application has data. */
     result: async (nrql: string): Promise<Json & { readonly results: readonly Json[] }> => {
       const result = await transport.runWhole({ ...policy, account: await account.resolveId(call), query: nrql }, call);
       return { ...result, results: objectsIn(result?.['results']) };
     },
-    /** Runs a query that New Relic may refuse, with a timeout in seconds. Rejects for any other failure. */
+    /** Runs a query that New Relic may refuse. `timeout` is in seconds. Rejects for other failures. */
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
-      // The transport sends New Relic a timeout one second shorter than that of its own request.
+      // The transport subtracts one second from its timeout before it sends the timeout to New Relic.
       const timed = new Transport(http, { ...transportOptions, requestTimeoutMs: 1000 * (timeout + 1) });
       const end = await timed.runNrql(
         { ...policy, account: other ?? (await account.resolveId(call)), query: nrql },
@@ -49,20 +49,20 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
       );
       if (!(end instanceof UpstreamError)) return end;
       const { reason, status, code } = end.failure;
-      // Without a class, an error of the server is one that passes.
-      const isPassing = reason === 'server' && code === undefined;
-      if (status !== 200 || isPassing || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end;
+      // A server error without a class is transient.
+      const isTransient = reason === 'server' && code === undefined;
+      if (status !== 200 || isTransient || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end;
       return end;
     },
     close: () => http.connections.close(),
   };
 }
 
-/** The account whose facts are checked, and the contents of its lists. */
+/** The account to check, with the contents of its lists. */
 export interface AskedAccount extends Connection {
-  /** The applications that report, those with the most hosts first. */
+  /** The reporting applications, most hosts first. */
   readonly reporting: readonly Application[];
-  /** Those whose values are read, at least one. */
+  /** The applications whose values the facts read; at least one. */
   readonly largest: readonly Application[];
   /** The end of the newest minute with complete data, in Unix seconds. */
   readonly to: number;
@@ -70,11 +70,10 @@ export interface AskedAccount extends Connection {
   readonly now: () => number;
   /** Rejects with the reason of the signal. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Time for which the arriving data of one new minute is watched, in milliseconds; 0: it is not. */
+  /** Time to watch the data of a new minute arrive, in milliseconds; 0: no watch. */
   readonly waitMs: number;
   /** `collection.delay`, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** The clock and the waiting times of the command. */
 export type Timing = Pick<AskedAccount, 'now' | 'sleep' | 'waitMs' | 'delayMs'>;

@@ -7,18 +7,18 @@ import type { Fact } from './queries.ts';
 
 export type CheckedRow = Fact & { readonly judged: Judged };
 
-/** The verdicts of an account, by fact in the order of the table. */
+/** The verdicts of an account, in the order of `FACTS`. */
 export interface AccountFacts {
   readonly account: string;
   readonly rows: readonly CheckedRow[];
-  /** The reason why the account cannot be read, with a hint; then every row gives the reason. */
+  /** Why the account cannot be read, with a hint. Every row then has this reason. */
   readonly problem?: string;
 }
 
-/** The most applications whose values are read. */
+/** Maximum number of applications whose values the facts read. */
 const LARGEST = 5;
 
-/** Checks all facts on an account; `done` hears of each. Rejects only with the reason of the signal. */
+/** Checks all facts on an account, and calls `done` after each. Rejects only with the reason of the signal. */
 export async function checkAccount(connection: Connection, timing: Timing, done?: () => void): Promise<AccountFacts> {
   const { live } = connection;
   const account = live.config.name;
@@ -48,7 +48,7 @@ export async function checkAccount(connection: Connection, timing: Timing, done?
   }
 }
 
-/** The verdict where a call failed, which affects only its own fact. Throws any other error. */
+/** Returns the verdict for a failed call, which affects only its fact. Throws any other error. */
 function judgeFailure(error: unknown): Judged {
   if (error instanceof UpstreamError)
     return leaveUndecided('the call failed', observeWord('failure', error.failure.reason));

@@ -10,7 +10,7 @@ import type { AskedAccount } from './askedAccount.ts';
 import { observeCount, decide, observeRatio, leaveUndecided, observeWord, type Judged } from './evidence.ts';
 import { judgeAcceptance, numberAt, objectsIn } from './judges.ts';
 
-/** Reads a page of an entity search with a document of the exporter, so that facts see what the exporter sees. */
+/** Reads a page of an entity search. Uses a document of the exporter, so that facts see the same data. */
 async function readPage(account: AskedAccount, document: documents.Document, what: string, more: Json = {}) {
   const search = `${what}${what === '' ? '' : ' AND '}accountId = ${await account.accountId()}`;
   const found = await account.read(document, { search, cursor: null, ...more });
@@ -35,7 +35,9 @@ const hasNumber = ({ tags }: Json): boolean => {
 };
 const hasId = ({ guid }: Json): boolean => typeof guid === 'string' && applicationIdOf(guid) !== undefined;
 
-/** Decides whether all key transactions of a page have their number in a tag, or their owners an id in the guid. */
+/**
+ * Checks a page of key transactions: a number in the tags of each, or an id in the guid of each owner.
+ */
 export const checkKeyTransactions =
   (judged: 'tags' | 'owners') =>
   async (account: AskedAccount): Promise<Judged> => {
@@ -56,14 +58,17 @@ export async function checkUserId(account: AskedAccount): Promise<Judged> {
   return decide(typeof id === 'number', observeWord('shape', id === null ? 'null' : typeof id));
 }
 
-/** Types whose golden metrics read timeslices: they are asked first. */
-const OF_TIMESLICES = ['APM-APPLICATION', 'EXT-KEY_TRANSACTION', 'EXT-SERVICE', 'MOBILE-APPLICATION'];
-/** The most types that are listed, many without golden metrics, and whose values are read; the entities of each. */
+/** Types whose golden metrics read timeslices. These types come first. */
+const TIMESLICE_TYPES = ['APM-APPLICATION', 'EXT-KEY_TRANSACTION', 'EXT-SERVICE', 'MOBILE-APPLICATION'];
+/** Limits: types to list (many have no golden metrics), types to read, entities of each type. */
 const MAX = { listed: 8, read: 5, entities: 3 };
 
-/** Runs one query for each type. No definition should lack a member, all should be accepted, and one have values. */
+/**
+ * Runs one query for each type. No definition may lack a member. New Relic must accept all queries; one must have
+ * values.
+ */
 export async function checkGoldenValues(account: AskedAccount): Promise<Judged> {
-  const rankOf = (type: string): number => (OF_TIMESLICES.includes(type) ? 0 : 1);
+  const rankOf = (type: string): number => (TIMESLICE_TYPES.includes(type) ? 0 : 1);
   const types = (await account.types()).toSorted((a, b) => rankOf(a.type) - rankOf(b.type) || b.count - a.count);
   const missing = new Set<string>();
   const ends: NrqlEnd[] = [];
@@ -90,7 +95,7 @@ export async function checkGoldenValues(account: AskedAccount): Promise<Judged> 
   return decide(valued.length > 0, observeRatio('seen by expected', valued.length / ends.length));
 }
 
-/** The golden metrics of an entity, with its id in records; members that definitions lack are added to `missing`. */
+/** Returns the golden metrics of an entity, with its record id. Adds the members that definitions lack to `missing`. */
 function readColumns({ guid, goldenMetrics }: Json, missing: Set<string>) {
   const metrics = isObject(goldenMetrics) ? objectsIn(goldenMetrics['metrics']) : [];
   return metrics.flatMap((metric) => {

@@ -1,11 +1,11 @@
 import { FAILURE_REASONS } from '../../api/upstreamError.ts';
 
-/** The minutes after its end at which a minute is read again. */
+/** Ages at which to read a minute again, in minutes after its end. */
 export const AGES = [2, 3, 5, 10] as const;
 
 type Subject = 'shape' | 'failure' | 'error class' | 'language' | 'field' | 'delay';
 
-/** The words that evidence may hold, by subject; of fields, also what a pack reads. */
+/** The words that evidence may contain, by subject. The fields of packs are allowed, too. */
 export const WORDS: Readonly<Record<Subject, readonly string[]>> = {
   shape: `absent, number, string, list of texts, list, object, null, undefined, key "75", key "75.0", unordered, by sum,
     by records, without quotes, in quotes, sum of counts, number of points`.split(/,\s+/),
@@ -17,7 +17,7 @@ export const WORDS: Readonly<Record<Subject, readonly string[]>> = {
   delay: [...AGES.map((age) => `${age}m`), 'more than 10m'],
 };
 
-/** One observation, which is safe to share: a count of two digits, a ratio of three, or a word of a fixed list. */
+/** An observation that is safe to share: a count of two digits, a ratio of three digits, or a word of a fixed list. */
 export type Seen = { readonly of: string } & (
   { readonly count: number } | { readonly ratio: number } | { readonly word: string }
 );
@@ -32,7 +32,7 @@ export const observeCount = (subject: 'rows' | 'hosts', value: number): Seen => 
   count: roundDigits(value, 2),
 });
 export const observeRatio = (subject: Ratio, value: number): Seen => ({ of: subject, ratio: roundDigits(value, 3) });
-/** A word of the list becomes evidence; any other becomes `other`, so that no name of the account can appear. */
+/** Replaces a word that is not in the list by `other`, so that no name of the account can appear. */
 export function observeWord(subject: Subject, text: string, known = WORDS[subject]): Seen {
   return { of: subject, word: known.includes(text) ? text : 'other' };
 }
@@ -45,12 +45,12 @@ export const REASONS = [
 ];
 type Reason = (typeof REASONS)[number];
 
-/** The verdict of an account on one fact, and what was observed. */
+/** The verdict on a fact, with observations. */
 export interface Judged {
   readonly verdict: 'as assumed' | 'differs' | 'not decidable here';
-  /** Why it is not decidable. */
+  /** The reason for `not decidable here`. */
   readonly why?: Reason;
-  /** The fact that this one depends on, and that is not as assumed. */
+  /** A fact that this fact depends on, and that is not as assumed. */
   readonly needs?: string;
   readonly seen: readonly Seen[];
 }
@@ -59,7 +59,7 @@ export function leaveUndecided(why: Reason, ...seen: readonly Seen[]): Judged {
   return { verdict: 'not decidable here', why, seen };
 }
 
-/** The verdict `as assumed` when the fact holds, else `differs`. */
+/** Returns the verdict `as assumed` if the fact holds, else `differs`. */
 export function decide(isSo: boolean, ...seen: readonly Seen[]): Judged {
   return { verdict: isSo ? 'as assumed' : 'differs', seen };
 }

@@ -19,7 +19,7 @@ import {
   type Row,
 } from './queries.ts';
 
-/** An account that cannot exist: the largest number that NerdGraph accepts. */
+/** The largest number that NerdGraph accepts. No account has it. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
 const WINDOW = ['newrelic_application_*', 'newrelic_host_*'];
 const REFERENCE = "New Relic's NRQL reference";
@@ -27,35 +27,35 @@ const ENTITIES = ['newrelic_<domain>_<type>_<metric> (entities)'];
 const TIME_RANGES = "New Relic's page on time ranges has no figure";
 const FAILURES = 'newrelic_exporter_api_failures_total';
 
-/** The calls of metrics, as the column `c`. */
+/** Begin of a query for the calls of metrics, as column `c`. */
 export const COUNT = 'SELECT count(newrelic.timeslice.value) AS c FROM Metric WHERE';
-const OF_LARGEST = `${COUNT} appId = {app} AND`;
+const LARGEST = `${COUNT} appId = {app} AND`;
 const ALIVE = `metricTimesliceName = '${SIGN_OF_LIFE}'`;
-const ALIVE_OF_LARGEST = `${OF_LARGEST} ${ALIVE} {time}`;
+const LARGEST_ALIVE = `${LARGEST} ${ALIVE} {time}`;
 const ALL_METRICS = `${COUNT} appId IN ({apps}) FACET appId, host, metricTimesliceName {time} LIMIT MAX`;
 const HAS_VALUE = 'appId = {app} AND newrelic.timeslice.value IS NOT NULL';
 const FIVE_METRICS = `${COUNT} ${HAS_VALUE} FACET metricTimesliceName {time} LIMIT 5`;
 const SUM = 'sum(newrelic.timeslice.value)';
 const SUMS = `SELECT ${SUM} AS s FROM Metric WHERE ${HAS_VALUE} FACET metricTimesliceName`;
 const BY_NAME = 'SELECT sum(duration) AS s, count(*) AS n FROM Transaction WHERE appId = {app} FACET name {time}';
-/** About a metric of OpenTelemetry, which has a count of its own. */
+/** Queries a metric of OpenTelemetry, whose points have counts. */
 const COUNTS = 'SELECT count(*) AS c, datapointCount() AS n, count(http.server.requests) AS k';
 const POINTS = `${COUNTS} FROM Metric WHERE http.server.requests IS NOT NULL {time}`;
 const LIKES = [SIGN_OF_LIFE, METRIC.web].map((name) => `metricTimesliceName LIKE '${name.toLowerCase()}'`);
-const LOWER_CASE = `${OF_LARGEST} (${LIKES.join(' OR ')}) {time}`;
+const LOWER_CASE = `${LARGEST} (${LIKES.join(' OR ')}) {time}`;
 const BY_HOST = `${COUNT} appId IN ({apps}) AND host IS NOT NULL FACET appId, host {time} LIMIT MAX`;
 const NAMES = 'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = {app} {time}';
 const PERCENTILE = 'SELECT count(*) AS n, percentile(duration, 75) AS p FROM Transaction WHERE appId = {app} {time}';
 const HAS_DATA = `metricTimesliceName IN ('${SIGN_OF_LIFE}', '${METRIC.web}', '${METRIC.nonWeb}', '${METRIC.memory}')`;
 
-/** The row of a range, in seconds: its answer has a window of which each end moved by at most `maxShift` seconds. */
+/** Checks the window in the response to a range of `over` seconds: each end may move by at most `maxShift` seconds. */
 function askRange(over: number, maxShift: number, row: About): Row {
   const check = async (account: AskedAccount): Promise<Judged> => {
-    // The range ends at minute 27 of an hour, which is on none of the steps to which New Relic may cut it.
+    // The range ends at minute 27 of an hour: New Relic would cut the range to a step, and no step ends there.
     const delay = (account.to - 27 * MINUTE_S) % HOUR_S;
-    return judge.judgeWindow(maxShift, await ask(account, ALIVE_OF_LARGEST, over, delay));
+    return judge.judgeWindow(maxShift, await ask(account, LARGEST_ALIVE, over, delay));
   };
-  return probe(ALIVE_OF_LARGEST, check, row);
+  return probe(LARGEST_ALIVE, check, row);
 }
 
 async function checkAppId(account: AskedAccount): Promise<Judged> {
@@ -67,7 +67,7 @@ async function checkAppId(account: AskedAccount): Promise<Judged> {
   return (await hasData("'{app}'")) ? decide(false, observeWord('shape', 'in quotes')) : leaveUndecided('no traffic');
 }
 
-/** Decides whether applications of each language have the sign of life, where they have any data. */
+/** Checks that applications with data have the sign of life, for each language. */
 async function checkSignOfLife(account: AskedAccount): Promise<Judged> {
   const alike = groupBy(account.reporting, ({ language = '' }) => language);
   const chosen = [...alike.values()].flatMap((applications) => applications.slice(0, 3));
@@ -89,23 +89,23 @@ async function checkForeignAccount(account: AskedAccount): Promise<Judged> {
 }
 
 async function checkTimeouts(account: AskedAccount): Promise<Judged> {
-  const { text } = writeStatement(ALIVE_OF_LARGEST, account);
+  const { text } = writeStatement(LARGEST_ALIVE, account);
   const shortest = judge.judgeAcceptance(await account.tryQuery(text, undefined, 5));
   return shortest.verdict === 'as assumed'
     ? judge.judgeAcceptance(await account.tryQuery(text, undefined, 30))
     : shortest;
 }
 
-/** Reads the requests of the largest application in one minute, repeatedly while the data of that minute arrives. */
+/** Reads the requests of one new minute repeatedly while its data arrives, for the largest application. */
 async function watchLateMinute(account: AskedAccount): Promise<Judged> {
   const { now, sleep, waitMs, delayMs } = account;
   if (waitMs === 0) return leaveUndecided('needs --wait');
   const started = now();
   const end = Math.floor(started / MINUTE_MS) * MINUTE_MS;
-  // The last reading counts as final, so it is at the end of the wait.
+  // The last reading counts as final, so it takes place at the end of the wait.
   const last = Math.floor((started + waitMs - end) / MINUTE_MS);
   const readings: (readonly [age: number, calls: number])[] = [];
-  const nrql = `${OF_LARGEST} metricTimesliceName = '${METRIC.web}' {time}`;
+  const nrql = `${LARGEST} metricTimesliceName = '${METRIC.web}' {time}`;
   for (const age of [...AGES.filter((each) => each < last), last]) {
     await sleep(Math.max(0, end + age * MINUTE_MS - now()), account.live.call.signal);
     const { rows } = await ask({ ...account, to: end / 1000 }, nrql, MINUTE_S);
@@ -114,10 +114,10 @@ async function watchLateMinute(account: AskedAccount): Promise<Judged> {
   return judge.judgeLate(readings, delayMs / MINUTE_MS);
 }
 
-/** The fact that all queries of an application's metrics need: a wrong form of its id would leave them empty. */
+/** All queries for an application depend on this fact: with a wrong form of its id they return nothing. */
 export const APP_ID = 'nerdgraph_app_id';
 
-/** The facts but those of packs, by id. */
+/** All facts except the facts about packs, by id. */
 const TABLE: Readonly<Record<string, Row>> = {
   [APP_ID]: probe('the largest application by its number, else by its number in quotes', checkAppId, {
     relies: 'appId in a condition is a number, without quotes (both forms stand in pages of New Relic)',
@@ -159,7 +159,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: `a range of a day is cut by at most 10 minutes (${TIME_RANGES})`,
     wrong: ['queries'],
   }),
-  nerdgraph_timeout: probe(ALIVE_OF_LARGEST, checkTimeouts, {
+  nerdgraph_timeout: probe(LARGEST_ALIVE, checkTimeouts, {
     relies: "the argument timeout takes 5 to 30 seconds (New Relic's client library)",
     wrong: ['limits.request_timeout'],
   }),
@@ -184,7 +184,7 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: `uniques() gives up to 10,000 metric names (${REFERENCE})`,
     wrong: ['custom_metrics'],
   }),
-  nerdgraph_syntax_error: attempt(`${OF_LARGEST} ${ALIVE} FACET`, judge.judgeRefusal('other'), {
+  nerdgraph_syntax_error: attempt(`${LARGEST} ${ALIVE} FACET`, judge.judgeRefusal('other'), {
     relies: "a syntax error is told from a failure of New Relic (New Relic's IDE extension: errorClass INVALID_INPUT)",
     wrong: [FAILURES, 'queries'],
   }),

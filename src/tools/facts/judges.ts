@@ -15,23 +15,24 @@ import {
   type Seen,
 } from './evidence.ts';
 
-/** The result of a query that succeeded, and what it was about. */
+/** The result of a successful query, with its range and applications. */
 export interface Answer {
   readonly result: Json;
   /** The objects among its results. */
   readonly rows: readonly Json[];
-  /** The range that it says, and the requested one. */
+  /** The range according to the result. */
   readonly window: TimeRange | undefined;
+  /** The requested range. */
   readonly range: TimeRange;
   readonly largest: readonly Application[];
 }
 
-/** The objects of a list; none where there is no list. */
+/** Returns the objects of a list. Returns nothing if the value is no list. */
 export function objectsIn(value: unknown): readonly Json[] {
   return isList(value) ? value.filter(isObject) : [];
 }
 
-/** The number at a key of a row; 0 without one. */
+/** Returns the number at a key of a row, or 0. */
 export function numberAt(row: unknown, key: string): number {
   const value = isObject(row) ? row[key] : undefined;
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
@@ -45,14 +46,14 @@ export function limitMax({ rows, result: { otherResult } }: Answer): Judged {
   return decide(rows.length === 5_000, observeCount('rows', rows.length));
 }
 
-/** The query leaves rows out, because it has a limit of five. */
+/** Judges a query with a limit of five, which leaves rows out. */
 export function otherResult({ rows, result }: Answer): Judged {
   if (rows.length < 5) return tooFew(rows);
   const others = result['otherResult'];
   return decide(numberAt(others, 'c') > 0, observeWord('shape', isObject(others) ? 'number' : 'absent'));
 }
 
-/** Whether a limit keeps those of all facets that have the most records, as column `n`, or the greatest sum, as `s`. */
+/** Checks that a limit keeps the facets with the most records (column `n`) or with the greatest sums (column `s`). */
 export function judgeLimit(
   assumed: 'by records' | 'by sum',
   { rows: keptRows }: Answer,
@@ -70,7 +71,7 @@ export function judgeLimit(
   return decide(isSo, observeWord('shape', isSo ? assumed : 'unordered'));
 }
 
-/** `c` is count(*), `n` datapointCount(), `k` the count of the metric's own values. */
+/** Column `c` is count(*), `n` is datapointCount(), `k` is count() of the metric. */
 export function countOfMetrics({ rows: [row] }: Answer): Judged {
   const [counts, points, metricCounts] = ['c', 'n', 'k'].map((key) => numberAt(row, key));
   if (points === 0) return leaveUndecided('no traffic');
@@ -79,7 +80,7 @@ export function countOfMetrics({ rows: [row] }: Answer): Judged {
   return decide(counts === metricCounts, observeWord('shape', shape));
 }
 
-/** Each row has the id of an application at the index of `appId`, which is the first facet of the query. */
+/** Checks that each row has the id of an application at the index of the facet `appId`. */
 export function facets({ rows, result: { metadata }, largest }: Answer): Judged {
   if (rows.length === 0) return tooFew(rows);
   const names = isObject(metadata) && isList(metadata['facets']) ? metadata['facets'] : [];
@@ -92,7 +93,7 @@ export function facets({ rows, result: { metadata }, largest }: Answer): Judged 
 
 export const data = ({ rows }: Answer): Judged => decide(rows.some((row) => numberAt(row, 'c') > 0));
 
-/** Each end of the window may be at most `maxShift` seconds from the requested one. */
+/** Checks that each end of the window is at most `maxShift` seconds from the requested end. */
 export function judgeWindow(maxShift: number, { range, window }: Pick<Answer, 'range' | 'window'>): Judged {
   if (window === undefined) return decide(false, observeWord('shape', 'absent'));
   const length = range.to - range.from;
@@ -105,7 +106,10 @@ export function judgeWindow(maxShift: number, { range, window }: Pick<Answer, 'r
   );
 }
 
-/** Tolerates differences, because two hosts may share a name, and one may have come or gone within the hour. */
+/**
+ * Judges the numbers of hosts. Tolerates differences: two hosts may share a name, and hosts may start or end within
+ * the hour.
+ */
 export function hosts({ rows, largest }: Answer): Judged {
   const share = rows.length / sumBy(largest, ({ hosts: expected = 0 }) => expected);
   if (share === Infinity || Number.isNaN(share)) return leaveUndecided('no host');
@@ -123,7 +127,7 @@ export function percentile({ rows: [row] }: Answer): Judged {
   return decide(['key "75"', 'key "75.0"'].includes(shape), observeWord('shape', shape));
 }
 
-/** Whether each field is on one of the events; fewer than `minEvents` may lack it by chance. */
+/** Checks that some event has each field. Fewer than `minEvents` events may lack a field by chance. */
 export function judgeFields(
   fields: readonly string[],
   minEvents: number,
@@ -138,7 +142,7 @@ export function judgeFields(
 const errorClassOf = (end: NrqlEnd): Seen =>
   observeWord('error class', (end instanceof UpstreamError ? end.failure.code : undefined) ?? 'none');
 
-/** A complaint about the query means that the fact differs. Throws any other error, as a failure of the call. */
+/** Returns `differs` if New Relic rejects the query. Throws any other error, because the call failed. */
 export function judgeAcceptance(end: NrqlEnd): Judged {
   const isError = end instanceof UpstreamError;
   if (isError && !['other', 'invalid_response'].includes(end.failure.reason)) throw end;
@@ -148,10 +152,13 @@ export function judgeAcceptance(end: NrqlEnd): Judged {
 export const judgeRefusal = (reason: 'other' | 'forbidden') => (end: NrqlEnd) =>
   decide(end instanceof UpstreamError && end.failure.reason === reason, errorClassOf(end));
 
-/** The share of its final value at which a minute counts as complete. */
+/** A minute is complete at this share of its final value. */
 const COMPLETE = 0.99;
 
-/** Decides which delay is enough for a minute, by its calls at ages in minutes after its end; the last are final. */
+/**
+ * Finds the delay after which a minute is complete. `readings` are its calls by age in minutes; the last reading is
+ * final.
+ */
 export function judgeLate(readings: readonly (readonly [age: number, calls: number])[], delayMinutes: number): Judged {
   const [, last = 0] = readings.at(-1) ?? [];
   if (readings.length < 2) return leaveUndecided('needs --wait');

@@ -7,11 +7,11 @@ interface Pack extends Pick<About, 'wrong' | 'over' | 'delay'> {
   readonly fields: readonly string[];
   /** Only events with this attribute count. */
   readonly counted?: string;
-  /** Fewer events than this may lack a field by chance. */
+  /** With fewer events, a field may be missing by chance. */
   readonly minEvents?: number;
 }
 
-/** Each field that a pack reads is on at least one event. `n` counts events, `f0`, `f1`, ... those with a field. */
+/** Checks that some event has each field of a pack. `n` counts events; `f0`, `f1`, ... count events with a field. */
 function checkFields(
   events: string,
   { source, fields, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack,
@@ -29,10 +29,10 @@ const LIMITS = "New Relic's page on limits";
 const USED = 'newrelic.resourceConsumption.currentValue';
 const ALLOWED = 'newrelic.resourceConsumption.limitValue';
 const ORIGINAL_USERS = 'NrMTDConsumption WHERE FullUsersBillable IS NOT NULL OR BasicUsersBillable IS NOT NULL';
-/** New Relic notes usage about three hours late. */
+/** New Relic records usage about three hours late. */
 const USAGE = { source: "New Relic's page on usage queries", minEvents: 1, delay: 4 * HOUR_S };
 
-/** What each pack reads. */
+/** Facts about the fields that packs read, by id. */
 export const PACK_FACTS: Readonly<Record<string, Row>> = {
   pack_alert_events: checkFields('NrAiIncident', {
     source: 'public queries',
@@ -84,7 +84,7 @@ export const PACK_FACTS: Readonly<Record<string, Row>> = {
     wrong: ['newrelic_usage_*'],
     fields: ['GigabytesIngested', 'productLine', 'usageMetric', 'metric', 'consumption'],
   }),
-  // An organisation has the counts of one user model, seldom of both.
+  // An organisation rarely has the counts of both user models.
   pack_usage_users: checkFields('NrMTDConsumption', {
     ...USAGE,
     wrong: ['newrelic_usage_month_full_platform_users'],

@@ -4,28 +4,29 @@ import type { AskedAccount } from './askedAccount.ts';
 import type { Judged } from './evidence.ts';
 import { judgeLimit, type Answer } from './judges.ts';
 
-/** A statement about New Relic that the exporter relies on and no document settles, and how an account is asked. */
+/** An undocumented behaviour of New Relic that the exporter relies on, and how to check it on an account. */
 export interface Fact {
   readonly id: string;
-  /** The query, or how the account is asked where it takes more than one. */
+  /** The query. For several queries, a description. */
   readonly asked: string;
   /** Rejects with an UpstreamError. */
   readonly check: (account: AskedAccount) => Promise<Judged>;
-  /** What we rely on, and where that comes from. */
+  /** What the exporter relies on, and the source. */
   readonly relies: string;
-  /** What of the exporter is wrong when the fact differs: families (`*`: any part of a name), or settings. */
+  /** The families (`*`: any part of a name) or settings that are wrong if the fact differs. */
   readonly wrong: readonly string[];
   /** The fields that a pack reads. */
   readonly fields?: readonly string[];
-  /** The length of the range in seconds, and by how much it ends before the newest complete minute. */
+  /** Length of the range, in seconds. */
   readonly over?: number;
+  /** Time from the end of the range to the newest complete minute, in seconds. */
   readonly delay?: number;
 }
 
 export type Row = Omit<Fact, 'id'>;
 export type About = Omit<Row, 'asked' | 'check'>;
 
-/** The statement of a query, about the account's applications, over a range that ends `delay` seconds before `to`. */
+/** Fills applications and range into a query. The range ends `delay` seconds before `to`. */
 export function writeStatement(nrql: string, { largest, to }: AskedAccount, over = 600, delay = 0) {
   const range = { from: to - delay - over, to: to - delay };
   const text = nrql
@@ -44,14 +45,14 @@ export async function ask(account: AskedAccount, nrql: string, over?: number, de
 
 export const probe = (asked: string, check: Fact['check'], row: About): Row => ({ asked, check, ...row });
 
-/** A fact that the result of one query decides. */
+/** A fact that one query decides. */
 export const query = (nrql: string, judged: (answer: Answer) => Judged, row: About): Row =>
   probe(nrql, async (account) => judged(await ask(account, nrql, row.over, row.delay)), row);
 
-/** A fact that is about whether New Relic accepts a query. */
+/** A fact about whether New Relic accepts a query. */
 export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged, row: About): Row =>
   probe(nrql, async (account) => judged(await account.tryQuery(writeStatement(nrql, account).text)), row);
 
-/** Which facets the LIMIT of a query keeps, of all that another query lists. */
+/** A fact about the facets that a LIMIT keeps. The query `all` lists all facets. */
 export const compareLimits = (assumed: 'by records' | 'by sum', few: string, all: string, row: About): Row =>
   probe(few, async (account) => judgeLimit(assumed, await ask(account, few), await ask(account, all)), row);

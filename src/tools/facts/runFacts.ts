@@ -13,16 +13,15 @@ import { HOME, NAME, VERSION } from '../../cli/version.ts';
 import { connect } from './askedAccount.ts';
 import { checkAccount, type AccountFacts, type CheckedRow } from './checkAccount.ts';
 
-/** The flags of `check --live --facts`. */
 export interface FactsOptions extends ReadingOptions {
-  /** Time to wait for late data, in milliseconds; undefined for no wait. */
+  /** Time to wait for late data, in milliseconds; undefined: no wait. */
   readonly wait?: number | undefined;
   readonly output?: string | undefined;
   readonly format: 'table' | 'json';
   readonly force: boolean;
 }
 
-/** `check --live --facts`: status 1 when a fact differs or an account cannot be read, else 0. */
+/** Runs `check --live --facts`. Status 1 if a fact differs or an account cannot be read, else 0. */
 export async function runFacts(options: FactsOptions): Promise<void> {
   const { output, force, format, wait: waitMs = 0 } = options;
   const run = async ({ config, accounts, clientOptions, print, mask }: LiveSession & CommandContext): Promise<void> => {
@@ -49,20 +48,20 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   };
   await withAccounts(options, run, (config) => {
     if (output !== undefined) checkOutput(output, force);
-    // An organisation may have a hundred accounts: what is not certain is the same in all.
+    // An organisation may have a hundred accounts, and facts are the same in all of them.
     if (config.accounts.some(({ origin }) => origin !== undefined)) requireSingleAccount(config);
     return throughNerdGraph(config);
   });
 }
 
-/** The configuration with each account over NerdGraph, which the facts are about. */
+/** Switches each account to NerdGraph, because the facts are about NerdGraph. */
 export function throughNerdGraph({ accounts, collection }: Config): Config {
   return { accounts: accounts.map((each) => accountThrough('nerdgraph', each)), collection };
 }
 
 const isDifferent = ({ judged }: CheckedRow): boolean => judged.verdict === 'differs';
 
-/** A row that is not as assumed as a sentence; an undecided one begins with its reason. */
+/** Describes a row that is not as assumed. */
 function describeRow({ id, relies, wrong, judged }: CheckedRow): string {
   const { verdict, why, needs } = judged;
   const seen = judged.seen.map((each) => Object.values(each).join(' ')).join(', ');
@@ -72,13 +71,13 @@ function describeRow({ id, relies, wrong, judged }: CheckedRow): string {
     : `${verdict}: ${id}: ${reason}${seen && `: ${seen}`}`;
 }
 
-/** The rows that are not as assumed as text, what differs first, and the number of the others. Ends in a line feed. */
+/** Renders the rows that are not as assumed, differences first, and the number of other rows. Ends in a line feed. */
 export function renderFactsText(found: readonly AccountFacts[], maxWidth = readLineLength()): string {
   const parts = found.map(({ account, rows, problem }) => {
     const different = rows.filter(isDifferent);
     const undecided = rows.filter(({ judged }) => judged.verdict === 'not decidable here');
     const same = rows.length - different.length - undecided.length;
-    // All rows of an account that cannot be read have the same reason.
+    // If the account cannot be read, all its rows have the same reason.
     const shown = problem === undefined ? [...different, ...undecided] : [];
     return [
       `Account ${account}: ${same} as assumed, ${different.length} differ, ${undecided.length} not decidable here`,
@@ -89,7 +88,9 @@ export function renderFactsText(found: readonly AccountFacts[], maxWidth = readL
   return `${parts.join('\n\n')}\n\nAll facts, and what we rely on: ${HOME}/blob/main/docs/facts.md\n`;
 }
 
-/** The rows as JSON that is safe to share; with names, also the accounts, and the affected parts of differences. */
+/**
+ * Renders the rows as JSON that is safe to share. `withNames` adds accounts and the families that differences affect.
+ */
 export function renderFactsJson(found: readonly AccountFacts[], withNames: boolean): string {
   const toRow = ({ id, relies, wrong, judged: { seen, ...judged } }: CheckedRow) => ({
     ...{ id, ...judged, ...(seen.length > 0 && { seen }) },

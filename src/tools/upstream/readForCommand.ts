@@ -11,7 +11,7 @@ import { UpstreamError } from '../../api/upstreamError.ts';
 import { suggest } from '../../text/wording.ts';
 import type { LiveAccount } from './session.ts';
 
-/** Reads all subjects, as many calls at once as the limiter allows; outcomes in their order. `ended` hears of each call. */
+/** Reads all subjects in parallel within the limits. Returns outcomes in their order. Calls `ended` after each call. */
 export async function readAll<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
   subjects: readonly S[],
@@ -34,7 +34,7 @@ export async function readAll<S, A, R extends TimeRange>(
   });
 }
 
-/** Reads one subject alone. Rejects with its failure, or with the reason of the signal. */
+/** Reads one subject. Rejects with its failure, or with the reason of the signal. */
 export async function readOne<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
   subject: S,
@@ -46,18 +46,18 @@ export async function readOne<S, A, R extends TimeRange>(
   return outcome.value;
 }
 
-/** True for a text that can be the id of an application or a host. */
+/** Returns true for a text that can be the id of an application or a host. */
 export function isId(text: string): boolean {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
-/** A record of New Relic, and the account in which it was found. */
+/** An application or key transaction, with its account. */
 export interface FoundRecord<T> {
   readonly account: LiveAccount;
   readonly value: T;
 }
 
-/** The records that were found in an account, each id once. */
+/** Returns the records of one account, without duplicates. */
 export function selectFound<T extends { readonly id: number }>(
   account: LiveAccount,
   found: readonly FoundRecord<T>[],
@@ -67,8 +67,8 @@ export function selectFound<T extends { readonly id: number }>(
 }
 
 /**
- * Finds the named applications, by id or by their exact names in the lists, which are read once for all names. Throws an Error
- * with a sentence when one is not found, when its name is not unique, or when an account that may have it cannot be read.
+ * Finds applications by id or exact name. Reads the lists at most once. Rejects with an Error for an unknown
+ * application, an ambiguous name, or an account that it cannot read.
  */
 export async function findApplications(
   accounts: readonly LiveAccount[],
@@ -87,7 +87,7 @@ export async function findApplications(
   return found;
 }
 
-/** Finds the key transactions of these ids. Throws an Error whose message is a sentence, as findApplications does. */
+/** Finds key transactions by id. Throws an Error with a sentence, as findApplications does. */
 export async function findKeyTransactions(
   accounts: readonly LiveAccount[],
   ids: readonly number[],
@@ -122,7 +122,7 @@ async function findById<T>(
       },
     ),
   );
-  // In the order of the configuration, not of the responses.
+  // Accounts in the order of the configuration, not of the responses.
   const results = (await Promise.all(attempts)).filter((result) => result !== undefined);
   const found = results.flatMap((result) => (result instanceof Error ? [] : [result]));
   if (found.length > 1)
@@ -158,7 +158,7 @@ function namesOf(found: readonly FoundRecord<unknown>[]): string {
   return [...new Set(found.map(({ account }) => account.config.name))].join(', ');
 }
 
-/** Reads the application list; a rejection names the account. */
+/** Reads the application list. Its error names the account. */
 export function listApplications(
   account: LiveAccount,
   filter: Parameters<UpstreamReader['listApplications']>[0],
@@ -168,7 +168,7 @@ export function listApplications(
   });
 }
 
-/** The error of a read that failed, with the account and what was read. */
+/** Returns the error of a failed read. It names the account and the data. */
 export function createReadError({ config }: LiveAccount, what: string, cause: unknown): Error {
   return new Error(`account ${config.name}: ${what} cannot be read`, { cause });
 }

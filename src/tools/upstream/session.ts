@@ -23,42 +23,47 @@ import { expandAccounts, type Expansion } from '../../collect/accounts/expandAcc
 import { suggest } from '../../text/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 
-/** The tools of a command that reads from New Relic. */
+/** What a command needs to read from New Relic. */
 export interface CommandContext {
   readonly config: Config;
-  /** Aborted by ctrl-C, by SIGTERM, and when the output is closed. */
+  /** Aborts on ctrl-C, SIGTERM, and a closed output. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** Opens the reader of an account; its calls are in the log at debug. */
+  /** Opens the reader of an account. It logs calls at debug. */
   readonly openReader: AccountsDependencies['openReader'];
-  /** The client options for the calls of an account, for requests outside the reader. */
+  /** Returns the client options for requests outside the reader. */
   readonly clientOptions: (account: AccountConfig, config: Config, limiter: AccountLimiter) => RestReaderOptions;
-  /** Hides keys in a text that is written elsewhere. */
+  /** Masks keys in a text. */
   readonly mask: (text: string) => string;
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
-  /** Prints an error with keys masked and unsafe characters escaped; the remedy for each reason follows once, at the end. */
+  /**
+   * Prints an error, with masked keys and escaped characters. The command prints the remedy for each reason once, at
+   * the end.
+   */
   readonly reportError: (sentence: string, reason?: FailureReason) => void;
 }
 
-/** The flags of a reading command, and its configuration if it was read already. */
+/** The flags of a reading command. `loaded` is a configuration that the caller has already read. */
 export interface ReadingOptions extends CommonOptions {
   readonly loaded?: LoadedConfiguration;
   /** The only account to read; undefined: all accounts. */
   readonly account?: string | undefined;
 }
 
-/** Runs a command that reads from New Relic. A failure is printed and ends it with status 1, wrong usage with status 2. */
+/**
+ * Runs a command that reads from New Relic. Prints a failure: wrong usage has status 2, other failures have status 1.
+ */
 async function runReadingCommand(
   options: ReadingOptions,
   run: (context: CommandContext) => Promise<void>,
 ): Promise<void> {
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
-  // Also the keys of the accounts that are not read: a response may echo them.
+  // Masks the keys of all accounts, because a response may echo any key.
   for (const account of loaded.config.accounts) secrets.add(keyOf(account) ?? '');
   const signal = stopOnSignals();
-  // Waiting for the budget keeps no process alive by itself.
+  // A wait for the budget does not keep the process alive.
   const alive = setInterval(() => undefined, HOUR_MS);
   const mask = (text: string): string => secrets.mask(text);
   const hints = new Set<string>();
@@ -104,7 +109,7 @@ async function runReadingCommand(
   }
 }
 
-/** The reason of the failed call that an error, or a cause of it, tells of; undefined without one. */
+/** Returns the failure reason of an error or of its causes, if any. */
 export function reasonOf(error: unknown): FailureReason | undefined {
   if (error instanceof UpstreamError) return error.failure.reason;
   return error instanceof Error ? reasonOf(error.cause) : undefined;
@@ -116,16 +121,16 @@ export interface LiveAccount {
   readonly reader: UpstreamReader;
   readonly limiter: AccountLimiter;
   readonly call: CallOptions;
-  /** Closes its connections and ends its waits, so that the process can end. */
+  /** Closes connections and ends waits, so that the process can end. */
   readonly close: () => Promise<void>;
 }
 
-/** The accounts that a command reads from, and a signal that ends it. */
+/** The accounts that a command reads from. */
 export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
 }
 
-/** The account of a command that reads one. Throws a UsageError when there are several. */
+/** Returns the only account. Throws a UsageError if there are several. */
 export function requireSingleAccount({ accounts }: Config): AccountConfig {
   const [account, ...others] = accounts;
   if (account !== undefined && others.length === 0) return account;
@@ -133,7 +138,7 @@ export function requireSingleAccount({ accounts }: Config): AccountConfig {
   throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
 }
 
-/** Runs a command on the accounts of the lists of all entries with `account_ids`. */
+/** Runs a command on the account lists of all entries with `account_ids`. */
 export function withExpansion(
   options: CommonOptions,
   run: (expansion: Expansion, context: CommandContext) => void,
@@ -142,8 +147,9 @@ export function withExpansion(
 }
 
 /**
- * Runs a command on the accounts that `--account` chooses, opened and closed for it; of entries with `account_ids` the lists are read
- * first. `prepare` may change the configuration before, or throw a UsageError.
+ * Runs a command on the accounts that `--account` chooses. Opens the accounts before, and closes them after it. Reads
+ * the lists of entries with `account_ids` first. `prepare` changes the configuration before the accounts open, or
+ * throws a UsageError.
  */
 export function withAccounts(
   options: ReadingOptions,
@@ -163,8 +169,9 @@ export function withAccounts(
 }
 
 /**
- * The accounts that `--account` names: one by its name or else by its number, or all of an entry; without a name, all. Lists of
- * accounts are read unless one of the file has the name. Throws a UsageError for an unknown one.
+ * Returns the accounts that `--account` names: one account by name or number, or all accounts of an entry. Without a
+ * name, returns all. Reads the account lists unless an account of the file has the name. Throws a UsageError for an
+ * unknown name.
  */
 async function chooseAccounts(context: CommandContext, name: string | undefined): Promise<readonly AccountConfig[]> {
   const { accounts: file } = context.config;
@@ -186,7 +193,7 @@ async function chooseAccounts(context: CommandContext, name: string | undefined)
   throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(accounts)}${suggest(name, names)}`);
 }
 
-/** The most names in a message: a key may see thousands of accounts. */
+/** Maximum number of names in a message: a key may see thousands of accounts. */
 const MAX_NAMED = 20;
 
 function namesOf(accounts: readonly AccountConfig[]): string {
@@ -194,7 +201,10 @@ function namesOf(accounts: readonly AccountConfig[]): string {
   return named.join(', ') + (accounts.length > MAX_NAMED ? ` and ${accounts.length - MAX_NAMED} more` : '');
 }
 
-/** Opens accounts, each with its own budget. Those of NerdGraph share one concurrency: to find the users takes calls. */
+/**
+ * Opens accounts, each with its own budget. NerdGraph accounts share the places of one user: finding the users takes
+ * calls.
+ */
 export function openAccounts({
   config,
   signal,
@@ -209,7 +219,10 @@ export function openAccounts({
   });
 }
 
-/** All accounts of a configuration, those of the lists of its entries too. Rejects with an Error that names an entry. */
+/**
+ * Returns all accounts of a configuration. Reads the lists of its entries. Rejects with an Error that names the
+ * entry.
+ */
 async function readAccountLists(
   context: Pick<CommandContext, 'config' | 'signal' | 'openReader' | 'mask'>,
 ): Promise<Expansion> {
@@ -236,10 +249,13 @@ async function readAccountLists(
 
 const PROGRESS_EVERY_MS = 250;
 
-/** All groups of lists, with metric names: they decide how many calls metric data take. */
+/** The groups of lists and of metric names. They decide how many calls metric data take. */
 const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|names)$/.test(FIRST_OF[group].gives)));
 
-/** Runs a command on the lists of all accounts, read by the daemon's collector: plan and budget are the daemon's. */
+/**
+ * Runs a command on the lists of all accounts. The daemon's collector reads the lists, so plan and budget are the
+ * same.
+ */
 export function withLists(
   options: ReadingOptions,
   run: (context: CommandContext & { readonly collector: Collector }) => Promise<void> | void,
@@ -249,7 +265,7 @@ export function withLists(
     const collector = new Collector(config, {
       clock: systemClock,
       ignoreDemand: true,
-      // The command prints failures from the collector's result, so they are logged only at debug.
+      // The command prints the failures itself, so the log has them only at debug.
       log: logger.level === 'debug' ? logger : logger.child({}, { level: 'silent' }),
       openReader,
     });
@@ -272,7 +288,7 @@ export function withLists(
   });
 }
 
-/** The state of each account, and its collector. */
+/** Returns the status of each account with its collector. */
 export function pairAccounts(collector: Collector): readonly (readonly [AccountStatus, AccountCollector])[] {
   const collectors = new Map(collector.collectors().map((each) => [each.context.account.name, each]));
   return collector.status().flatMap((status) => {
@@ -281,7 +297,7 @@ export function pairAccounts(collector: Collector): readonly (readonly [AccountS
   });
 }
 
-/** Says of which accounts the application list cannot be read, and gives their names. */
+/** Reports the accounts whose application list cannot be read. Returns their names. */
 export function reportUnread(
   statuses: readonly AccountStatus[],
   reportError: CommandContext['reportError'],
