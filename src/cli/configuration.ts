@@ -20,7 +20,7 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
 } {
   const secrets = new Secrets();
   const destination = openStandardError((lines) =>
-    logger.warn({ lines }, 'Lines of the log are lost: the disk was full, or its reader too slow'),
+    logger.warn({ lines }, 'Lost log lines: the disk was full, or the reader of the log too slow'),
   );
   const logger = createLogger({ level, format, secrets, destination });
   return { logger, secrets, droppedLines: () => destination.dropped };

@@ -35,18 +35,18 @@ export function observeCalls(
       observer?.retried(endpoint, reason, delayMs);
       // Only commands retry after a rate limit. Without this line they would wait for minutes in silence.
       if (reason === 'rate_limited')
-        logger.warn({ endpoint, reason }, 'New Relic asked for a pause: waiting for its end');
-      else logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Will try again');
+        logger.warn({ endpoint, reason }, 'Rate limited by New Relic: waiting before the retry');
+      else logger.debug({ endpoint, reason, delay_ms: delayMs }, 'Retrying a call');
     },
     split: (reason) => {
       observer?.split(reason);
-      logger.debug({ reason }, 'A call for many subjects is read again in parts');
+      logger.debug({ reason }, 'Reading a batch again in parts');
     },
     leftOut: (endpoint, reason, message) => {
-      logger.warn({ endpoint, reason, problem: message }, 'A part of a response is left out');
+      logger.warn({ endpoint, reason, problem: message }, 'Ignoring a part of a response');
     },
     serviceMessage: (endpoint, message) => {
-      logger.info({ endpoint, message }, 'New Relic says about its response');
+      logger.info({ endpoint, message }, 'Message from New Relic in a response');
     },
   };
 }

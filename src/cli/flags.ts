@@ -17,7 +17,7 @@ export function parseWith<T>(parse: (text: string) => T): (text: string) => T {
   };
 }
 
-/** As {@link parseWith}, for a flag that may be given several times: collects its values in their order. */
+/** As {@link parseWith}, for a repeatable flag: collects its values in their order. */
 export function collectWith<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
   return (text, before = []) => [...before, parseWith(parse)(text)];
 }
@@ -61,10 +61,8 @@ export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE):
 /** Adds the flags of every command that reads from New Relic. */
 export function addLogFlags(command: Command): Command {
   return addColorFlag(command)
-    .addOption(
-      new Option('--log.level <level>', 'least severe level that is logged').choices(LOG_LEVELS).default('info'),
-    )
-    .addOption(new Option('--log.format <format>', 'how log lines are written').choices(LOG_FORMATS).default('logfmt'));
+    .addOption(new Option('--log.level <level>', 'lowest level to log').choices(LOG_LEVELS).default('info'))
+    .addOption(new Option('--log.format <format>', 'format of log lines').choices(LOG_FORMATS).default('logfmt'));
 }
 
 /** Adds `--color`. It sets the variables that Node.js reads, so it applies to all output of the process. */
@@ -83,7 +81,7 @@ export function addColorFlag(command: Command): Command {
 }
 
 export function createFormatFlag(choices: readonly string[]): Option {
-  return new Option('--format <format>', 'how the result is written').choices(choices).default(choices[0]);
+  return new Option('--format <format>', 'format of the result').choices(choices).default(choices[0]);
 }
 
 const DEFAULT_ADDRESS = ':9126';

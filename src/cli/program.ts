@@ -61,17 +61,17 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
 const HINTS: readonly (readonly [error: RegExp, hint: string])[] = [
   [
     /too many arguments for |unknown option '(?:--config'|-c)|there is no command '.*\.ya?ml'/,
-    'The configuration is named with --config.file=<path>.',
+    'Name the configuration with --config.file=<path>.',
   ],
   [
     /unknown option '(?:--(?:web\.|http-|http\.)?(?:port|host|bind|listen|addr|address)'|-p)/,
-    'Commands that serve listen on --web.listen-address=<host:port>.',
+    'Set the address to listen on with --web.listen-address=<host:port>.',
   ],
   [
     /unknown option '--(?:new-?relic-)?(?:api-?key|key|token|license-key|insights-key)'/,
-    'A key stands in no flag: set NEW_RELIC_API_KEY, or name a file with api_key_file.',
+    'No flag takes a key: set NEW_RELIC_API_KEY, or name a file with api_key_file.',
   ],
-  [/unknown option '(?:-v|-V|--debug|--verbose)'/, 'What is logged is set with --log.level=debug.'],
+  [/unknown option '(?:-v|-V|--debug|--verbose)'/, 'Set the log level with --log.level=debug.'],
 ];
 
 function withHint(error: string): string {

@@ -83,7 +83,7 @@ export async function startDaemon(options: {
           secrets,
           environment,
           observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
-          keyProblem: (name, problem) => logger.error({ account: name, problem }, 'The key file cannot be used'),
+          keyProblem: (name, problem) => logger.error({ account: name, problem }, 'Cannot use the key file'),
         },
         limiter,
         before,
@@ -121,7 +121,7 @@ export async function startDaemon(options: {
     mask: (text) => secrets.mask(text),
   });
   const logFailedRequest = (error: unknown): void =>
-    logger.error({ err: errorText(error, true) }, 'A request could not be answered');
+    logger.error({ err: errorText(error, true) }, 'Cannot answer a request');
   const app = createApp({
     settings: { ...flags, version: VERSION, docs: `${HOME}/blob/main/docs` },
     collector: () => collector,
@@ -132,7 +132,7 @@ export async function startDaemon(options: {
       const families = [...new Set(series.map(({ family }) => family))].filter((one) => !droppedFamilies.has(one));
       for (const family of families) droppedFamilies.add(family);
       if (families.length > 0) {
-        logger.warn({ families: families.join(' ') }, 'Series are left out: a limit is reached');
+        logger.warn({ families: families.join(' ') }, 'Dropping series: they exceed a limit');
       }
     },
     scraped: (result) => telemetry.scrapes.inc({ result }),
@@ -243,7 +243,7 @@ export class Reloader {
         const diagnostics = result.diagnostics.map(formatDiagnostic);
         ended(diagnostics);
         for (const fault of diagnostics) logger.error(fault);
-        logger.error({ trigger, faults: diagnostics.length }, 'The configuration is invalid, the running one stays');
+        logger.error({ trigger, faults: diagnostics.length }, 'Invalid configuration: keeping the running one');
         return diagnostics;
       }
       apply(result.config);
@@ -254,7 +254,7 @@ export class Reloader {
     } catch (error) {
       const diagnostics = [mask(errorText(error, false))];
       ended(diagnostics);
-      logger.error({ trigger, err: errorText(error, true) }, 'The configuration cannot be used, the running one stays');
+      logger.error({ trigger, err: errorText(error, true) }, 'Cannot apply the configuration: keeping the running one');
       return diagnostics;
     }
   }

@@ -33,7 +33,7 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
     running?.reload?.().catch((error: unknown) => logger.error({ err: errorText(error, true) }, 'Reloading failed'));
   };
   if (onHangup === 'reload') process.on('SIGHUP', reload);
-  onIgnoredSignal((signal) => logger.debug({ signal }, 'This signal is ignored'));
+  onIgnoredSignal((signal) => logger.debug({ signal }, 'Ignoring this signal'));
   const stopping = new AbortController();
   const stop = async (): Promise<void> => {
     stopping.abort();

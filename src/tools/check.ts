@@ -42,7 +42,7 @@ export async function runCheck(
 /** Returns the error for a flag that needs another flag, if any. */
 function findMisuse(options: Parameters<typeof runCheck>[0]): string | undefined {
   const { live, facts, account, wait, output, force, format } = options;
-  if (facts) return live ? undefined : '--facts asks the accounts: give --live, too';
+  if (facts) return live ? undefined : '--facts needs --live: give --live, too';
   const dependent = {
     account,
     wait,
@@ -51,7 +51,7 @@ function findMisuse(options: Parameters<typeof runCheck>[0]): string | undefined
     format: format === 'table' ? undefined : format,
   };
   const [flag] = Object.entries(dependent).find(([, value]) => value !== undefined) ?? [];
-  return flag === undefined ? undefined : `--${flag} goes with --facts: give --live --facts, too`;
+  return flag === undefined ? undefined : `--${flag} needs --facts: give --live --facts, too`;
 }
 
 /** Runs the check of `--live`. Status 1 if an account cannot be read; warnings keep status 0. */
@@ -208,8 +208,8 @@ function warnEmptyQueries({ queries, warnings }: AccountStatus): readonly string
   );
   return empty.map(
     ({ name, rows = 0 }) =>
-      `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: look whether the event after FROM and each attribute ` +
-      'are spelt as New Relic has them (case counts), unless nothing happened in its window',
+      `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: check the spelling and case of the event after FROM ` +
+      'and of each attribute, unless nothing happened in its window',
   );
 }
 

@@ -26,11 +26,19 @@ export function toolCommands(): readonly Command[] {
       createReadingCommand('check'),
       'check the configuration: every fault as file:line:column: path: message',
       async () => (await import('./check.ts')).runCheck,
-      ['--config.file=config.yaml', '--live', '--live --facts --output=facts.json   # what no document says'],
+      [
+        '--config.file=config.yaml',
+        '--live',
+        '--live --facts --output=facts.json   # undocumented behaviour of New Relic',
+      ],
     )
       .option('--web.config.file <path>', 'check this web configuration, too')
-      .option('--live', "also read each account's lists: what its key can see, and whether the plan fits", false)
-      .option('--facts', 'with --live: ask each account what no document says (docs/facts.md)', false)
+      .option('--live', "also read each account's lists: show what its key sees, and whether the plan fits", false)
+      .option(
+        '--facts',
+        'with --live: check undocumented behaviour of New Relic on each account (docs/facts.md)',
+        false,
+      )
       .option('--account <name>', 'with --facts: only this account')
       .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parseWait)
       .option('--output <file>', 'with --facts: also write a file to share, without names')
@@ -38,7 +46,7 @@ export function toolCommands(): readonly Command[] {
       .addOption(createFormatFlag(['table', 'json'])),
     defineTool(
       createReadingCommand('plan'),
-      'what a steady state costs in calls per minute; reads only lists',
+      'show what a steady state costs in calls per minute; reads only lists',
       async () => (await import('./plan.ts')).runPlan,
       ['--config.file=config.yaml', '--format=json'],
     ).addOption(createFormatFlag(['table', 'json'])),
@@ -74,7 +82,7 @@ export function toolCommands(): readonly Command[] {
     )
       .option('--app <id or name>', 'the application (required)')
       .addOption(createAccountFlag('the one that has the application'))
-      .option('--host <id or name>', 'the names of this host of it')
+      .option('--host <id or name>', 'the names of this host of the application')
       .option('--name <substring>', 'only names that contain this')
       .addOption(createFormatFlag(['table', 'json'])),
     defineTool(
@@ -96,7 +104,7 @@ export function toolCommands(): readonly Command[] {
     defineBackfill(),
     defineTool(
       createReadingCommand('compare'),
-      'read one account through REST and NerdGraph, and tell where they differ',
+      'read one account through REST and NerdGraph, and report differences',
       async () => (await import('./compare/compare.ts')).runCompare,
       COMPARE_EXAMPLES,
     )
@@ -108,10 +116,10 @@ export function toolCommands(): readonly Command[] {
       )
       .addOption(createAppFlag())
       .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
-      .option('--all', 'print every family, also where nothing differs', false)
+      .option('--all', 'print every family, even without differences', false)
       .option(
         '--tolerance <ratio>',
-        'relative difference up to which values count as the same',
+        'relative difference up to which values count as equal',
         parseWith(parseRatio),
         0.01,
       )
@@ -120,7 +128,7 @@ export function toolCommands(): readonly Command[] {
     defineDemo(),
     defineTool(
       addLogFlags(new Command('init')),
-      'read what the key sees, and write a first configuration; the key is in NEW_RELIC_API_KEY',
+      'read what the key in NEW_RELIC_API_KEY sees, and write a first configuration',
       async () => (await import('./init.ts')).runInit,
       ['', '--region=eu --api-key-file=/run/secrets/new_relic_api_key --output=eu.yaml'],
     )
@@ -208,7 +216,7 @@ function defineBackfill(): Command {
     .option('--hosts', 'the hosts of the applications too', false)
     .addOption(label)
     .option('--output <file>', 'where to write (default: standard output)')
-    .option('--force', 'overwrite the output, and drop what an interrupted run has left', false)
+    .option('--force', 'overwrite the output, and delete the data of an interrupted run', false)
     .option('--resume', 'continue the interrupted run of this output', false);
 }
 
@@ -230,7 +238,7 @@ const parseDelay = parseValidDuration(
 
 const COMPARE_EXAMPLES = `
 It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and
-tells what differs. What is expected to differ never makes it fail: docs/migrating.md says why.
+reports differences. Expected differences never make it fail: docs/migrating.md explains them.
 
 Examples:
   ${renderCommandLine('compare', '--account-id=1234567')}
@@ -240,7 +248,7 @@ function defineSimulate(): Command {
   return addSimulatorFlags(
     defineTool(
       addColorFlag(new Command('simulate')),
-      'an embedded, deterministic imitation of New Relic, for demos, tests and rehearsals of failures',
+      'run a deterministic simulator of New Relic, for demos, tests and rehearsals of failures',
       async () => (await import('./simulate.ts')).simulate,
       ['--listen-address=127.0.0.1:9127', '--applications=200 --fault status=503,on=metric_data,times=3'],
     ),
@@ -250,14 +258,14 @@ function defineSimulate(): Command {
 function defineDemo(): Command {
   const command = defineTool(
     new Command('demo'),
-    'the exporter and the simulator in one process: no account and no configuration needed',
+    'run the exporter and the simulator in one process: needs no account and no configuration',
     async () => (await import('./demo.ts')).demo,
     ['', '--web.listen-address=127.0.0.1:0 --applications=50'],
   );
   addWebFlags(
     addCommonFlags(
       command.optionsGroup('Exporter:'),
-      'take the part "collection" of this configuration file (default: none, config.yaml is not looked at)',
+      'take the part "collection" of this configuration file (default: none, not even config.yaml)',
     ),
   );
   return addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), {

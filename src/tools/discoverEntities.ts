@@ -55,7 +55,7 @@ export async function discoverEntities({ entities: asked, format, ...options }: 
 
 /** Describes an account that has other types of entities, or no entities. */
 function describeMissing(type: string, types: readonly EntityTypeCount[]): string {
-  if (types.length === 0) return `no entity of ${type}, nor of any other type: look whether account_id is right`;
+  if (types.length === 0) return `no entity of ${type}, nor of any other type: check account_id`;
   const known = types.map((each) => each.type);
   return `no entity of ${type}${suggest(type, known) || ': discover --entities lists the types of the account'}`;
 }

@@ -57,7 +57,7 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
     const next = renderCommandLine('check', `--live${flag}`);
     const without = unread.length === 0 ? '' : `, without ${counted(unread.length, 'account')} that cannot be read`;
-    print(`${escapeUnsafe(`${output} is written: ${describeSeen(read)}${without}. Next: ${next}`)}\n`);
+    print(`${escapeUnsafe(`Wrote ${output}: ${describeSeen(read)}${without}. Next: ${next}`)}\n`);
   });
 }
 
@@ -175,7 +175,7 @@ export function renderConfiguration(
     ...(isEmpty
       ? ['applications: false # the account has none']
       : [
-          '# Which applications, by name, id or tag; without this all of them:',
+          '# Choose applications by name, id or tag (default: all):',
           '#applications: { include: [{ name: "Checkout *" }] }',
           `hosts: ${hosts} # ${formatCalls('hosts', 'host_metrics')}`,
           `key_transactions: true # ${formatCalls('key_transactions')}`,
@@ -195,9 +195,9 @@ export function renderConfiguration(
       : []),
   ];
   return [
-    `# Made by "${NAME} init". docs/configuration.md says what else can stand here.`,
+    `# Written by "${NAME} init". docs/configuration.md lists all settings.`,
     `# The key sees ${describeSeen(statuses)}.`,
-    `# Applications take ${formatCalls('applications', 'application_metrics', 'metric_names')}, of ${budget} that each account may make.`,
+    `# Applications take ${formatCalls('applications', 'application_metrics', 'metric_names')}, of ${budget} per account.`,
     'accounts:',
     ...lines.map((line, index) => `  ${index === 0 ? '-' : ' '} ${line}`),
     ...(stretch > 1 ? ['collection:', '  intervals: # long enough for the calls to fit the budget', ...slower] : []),

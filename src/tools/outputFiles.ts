@@ -20,7 +20,7 @@ export function checkOutput(file: string, force: boolean): void {
 
 /** Prints on standard error what the command wrote, and the next step. */
 export function noteWritten(file: string, content: string, next: string): void {
-  process.stderr.write(`${file} is written: ${content}. Next: ${next}\n`);
+  process.stderr.write(`Wrote ${file}: ${content}. Next: ${next}\n`);
 }
 
 function isFolder(path: string): boolean {

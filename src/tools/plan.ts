@@ -117,9 +117,9 @@ function renderPlan(plan: ReturnType<typeof buildPlan>): string {
       ? `${paint('red', 'It does not fit')}.`
       : `${paint('green', 'It fits')}: every group keeps its interval.`;
   const sentences = [
-    `Metric data are read of ${counted(subjects.applications, 'application')} and ${counted(subjects.hosts, 'host')}` +
+    `Reads metric data of ${counted(subjects.applications, 'application')} and ${counted(subjects.hosts, 'host')}` +
       `${subjects.entities === 0 ? '' : `, golden metrics of ${counted(subjects.entities, 'entity', 'entities')}`}.`,
-    `Series expected: at most ${series}${groups.some(({ group }) => group === 'queries') ? '; those of queries are not counted' : ''}.`,
+    `Expected series: at most ${series}${groups.some(({ group }) => group === 'queries') ? ', without the series of queries' : ''}.`,
     ...describeScanned(plan.scannedMinutes),
     ...advice.map((text) => `warning: ${text}`),
   ];

@@ -59,29 +59,29 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .default({ host, port }, text);
   return command
     .addOption(address)
-    .option('--seed <number>', 'another seed gives another world', parseWholeNumber(0, 4_294_967_295), 1)
-    .option('--applications <number>', 'how many applications', parseWholeNumber(1, 100_000), 16)
-    .option('--hosts-per-application <number>', 'how many hosts each application has', parseWholeNumber(1, 10_000), 2)
+    .option('--seed <number>', 'seed of the simulated world', parseWholeNumber(0, 4_294_967_295), 1)
+    .option('--applications <number>', 'number of applications', parseWholeNumber(1, 100_000), 16)
+    .option('--hosts-per-application <number>', 'number of hosts of each application', parseWholeNumber(1, 10_000), 2)
     .option(
       '--key-transactions <number>',
-      'how many key transactions (default: half the applications, at least 8)',
+      'number of key transactions (default: half the applications, at least 8)',
       parseWholeNumber(0, 100_000),
     )
     .addOption(
       new Option(
         '--host-metrics <which>',
-        'what a host can be asked: what New Relic documents, or all its agent reports',
+        'metrics of a host: those that New Relic documents, or all that its agent reports',
       )
         .choices(['documented', 'all'])
         .default('documented'),
     )
-    .option('--latency <duration>', 'every call waits this long, as 200ms or 2s', parseLatency, 0)
-    .option('--api-key <key>', `a key that is let in; repeatable (default: ${DEMO_API_KEY})`, collectWith(String))
-    .option('--tls-cert-file <file>', 'serve https; plain HTTP on the same port is sent there with a 301')
+    .option('--latency <duration>', 'delay of every response, such as 200ms or 2s', parseLatency, 0)
+    .option('--api-key <key>', `an accepted key; repeatable (default: ${DEMO_API_KEY})`, collectWith(String))
+    .option('--tls-cert-file <file>', 'serve https; redirect plain HTTP on the same port with a 301')
     .option('--tls-key-file <file>', 'private key of the certificate')
     .option('--no-rounding', 'do not round figures to three significant digits')
     .option('--inclusive-to', 'timeslices end with their last second, as in 2014', false)
-    .option('--no-metrics-found', 'metric data do not say which names were found, as in 2014')
+    .option('--no-metrics-found', 'metric data without the list of found names, as in 2014')
     .option(
       '--calls-per-minute <number>',
       '429 beyond this many calls per minute and key; 0 for no limit',
@@ -96,19 +96,19 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     )
     .option(
       '--accounts <number>',
-      'how many accounts the key sees over NerdGraph, each with its own applications; their ids count up',
+      'number of accounts that the key sees over NerdGraph, each with its own applications; ids count up',
       parseWholeNumber(1, 1_000),
       1,
     )
     .option(
       '--nrql-per-minute <number>',
-      'NRQL queries beyond this many per minute get an error; 0 for no limit',
+      'error beyond this many NRQL queries per minute; 0 for no limit',
       parseWholeNumber(0, 1_000_000),
       3000,
     )
     .option(
       '--nrql-snapping',
-      'NRQL over metrics answers ranges of an hour and more for whole steps of 5 minutes, of a day of 10',
+      'NRQL over metrics cuts ranges to steps: 5 minutes from an hour on, 10 minutes from a day on',
       false,
     )
     .option(
@@ -117,8 +117,8 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       parseWith(parseRatio),
       0,
     )
-    .option('--odd-names', 'names with every character that New Relic lets names have', false)
-    .option('--fault <rule>', 'a fault from the start, in the form below; repeatable', collectWith(parseFault))
+    .option('--odd-names', 'names with every character that New Relic allows', false)
+    .option('--fault <rule>', 'a fault from the start, as described below; repeatable', collectWith(parseFault))
     .option('--no-control', 'do not serve /control/... on the loopback interface')
     .addHelpText('after', `\nForm of --fault:\n  ${FAULT_SYNTAX}`);
 }

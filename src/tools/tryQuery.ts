@@ -94,7 +94,7 @@ function selectQuery(config: Config, nrql: string | undefined, { name, window, d
   if (problem !== undefined) {
     const isTime = nrql !== undefined && /^(?:since|until)\b/i.test(nrql.slice(problem.offset));
     const message = isTime
-      ? 'the time of a query is set by flags: remove it, and give --window and --delay'
+      ? 'flags set the time of a query: remove it, and give --window and --delay'
       : problem.message;
     throw new UsageError(`the query, character ${problem.offset + 1}: ${message}`);
   }

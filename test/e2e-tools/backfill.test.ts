@@ -60,7 +60,7 @@ describe('backfill', () => {
       },
     });
     expect([status, hungUp]).toEqual([0, true]);
-    expect(stderr).toContain('A hangup does not end a backfill');
+    expect(stderr).toContain('Ignoring the hangup');
     expect(stdout).toContain('# EOF');
   });
 });

@@ -86,8 +86,8 @@ describe('check --live', () => {
       query('good', 'SELECT count(*) AS n FROM Transaction'),
     ];
     const { stdout } = await runOnService({ applications: 1 }, { api: 'nerdgraph', queries });
-    expect(stdout).toContain('warning: query event: no rows: look whether the event after FROM and each attribute');
-    expect(stdout).toContain('warning: query attribute: no numbers: look whether');
+    expect(stdout).toContain('warning: query event: no rows: check the spelling and case of the event after FROM');
+    expect(stdout).toContain('warning: query attribute: no numbers: check the spelling');
     expect(stdout).not.toContain('warning: query good');
   });
 

@@ -120,7 +120,7 @@ describe('discover --entities', () => {
   it('asks for the number of the account where it has no entity at all', async () => {
     const ofOther = commandsOn(account(simulator, 'shop', { account_id: ACCOUNT_ID + 1 }));
     const { status, stderr } = await ofOther('discover', '--entities=INFRA-HOST');
-    expect([status, stderr]).toEqual([1, expect.stringContaining('look whether account_id is right')]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('check account_id')]);
   });
 });
 

@@ -36,7 +36,7 @@ describe('check --live --facts', () => {
       const differing = accounts[0]?.rows.filter(({ verdict }) => verdict === 'differs').map(({ id }) => id);
       expect(differing).toEqual(['nerdgraph_other_result']);
       expect(status).toBe(1);
-      expect(stderr).toContain(`${output} is written: ${FACTS.length} rows without names. Next: attach it`);
+      expect(stderr).toContain(`Wrote ${output}: ${FACTS.length} rows without names. Next: attach it`);
       const shared = readFileSync(output, 'utf8');
       const shape = { program: 'newrelic-apm-exporter', accounts: [{ rows: expect.any(Array) as unknown }] };
       expect(JSON.parse(shared)).toMatchObject(shape);

@@ -41,7 +41,7 @@ describe('init', () => {
     const { status, stdout, stderr } = await init();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(
-      /^config\.yaml is written: 1 account, 16 applications, \d+ hosts, 8 key transactions\. Next: newrelic-apm-exporter check --live\n$/,
+      /^Wrote config\.yaml: 1 account, 16 applications, \d+ hosts, 8 key transactions\. Next: newrelic-apm-exporter check --live\n$/,
     );
     const text = readFileSync(file, 'utf8');
     expect(text).toContain('- name: Simulator\n    account_id: 1234567\n');
@@ -59,7 +59,7 @@ describe('init', () => {
     const { file, init, checkLive } = await world({ applications: 4, accounts });
     const { status, stdout, stderr } = await init();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toMatch(/^config\.yaml is written: 3 accounts, \d+ applications, /);
+    expect(stdout).toMatch(/^Wrote config\.yaml: 3 accounts, \d+ applications, /);
     expect(readFileSync(file, 'utf8')).toMatch(/^ {2}- account_ids: all$/m);
     expect(await checkLive()).toContain('3 accounts visible, 3 exported');
   });

@@ -80,8 +80,8 @@ describe('plan', () => {
     expect(rows).toContainEqual(['GROUP', 'CALLS/MIN', 'SHARE', 'INTERVAL', 'EFFECTIVE']);
     expect(rows).toContainEqual(['host_metrics', '40.00', '333 %', '1m', '3m36s']);
     expect(stdout).toMatch(/^Budget: 12 calls per minute\. It does not fit\.$/m);
-    expect(stdout).toContain('Metric data are read of 1 application and 40 hosts.\n');
-    expect(stdout).toMatch(/^Series expected: at most \d+\.$/m);
+    expect(stdout).toContain('Reads metric data of 1 application and 40 hosts.\n');
+    expect(stdout).toMatch(/^Expected series: at most \d+\.$/m);
     // What does not fit is said once, and what to change once.
     expect(stdout.match(/times slower/g)).toHaveLength(1);
     expect(stdout.match(/limits\.requests_per_minute/g)).toHaveLength(1);

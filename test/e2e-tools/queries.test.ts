@@ -118,9 +118,9 @@ describe('the command query', () => {
     [['SELECT count(*) FROM Transaction LIMIT 5'], 'character 34: LIMIT'],
     [
       ['SELECT count(*) FROM Transaction SINCE 1 hour ago'],
-      'character 34: the time of a query is set by flags: remove it, and give --window and --delay',
+      'character 34: flags set the time of a query: remove it, and give --window and --delay',
     ],
-    [['SELECT count(*) FROM Transaction until now'], 'character 34: the time of a query is set by flags'],
+    [['SELECT count(*) FROM Transaction until now'], 'character 34: flags set the time of a query'],
     [['SELECT count(*) FROM Transaction TIMESERIES'], 'character 34: remove TIMESERIES'],
     [[], ''],
     [['--name=alert_events/opn'], '"alert_events/open"?'],

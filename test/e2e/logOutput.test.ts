@@ -81,8 +81,8 @@ test.concurrent(
     expect(memory(child.pid)).toBeLessThan(300);
     let log = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text));
-    await until('the loss to be said', () => log.includes('Lines of the log are lost'));
-    expect(log.match(/Lines of the log are lost.* lines=\d+\n/g)).toHaveLength(1);
+    await until('the loss to be said', () => log.includes('Lost log lines'));
+    expect(log.match(/Lost log lines.* lines=\d+\n/g)).toHaveLength(1);
     expect(log).toContain(`lines=${await dropped()}\n`);
     child.stderr?.pause();
     child.kill('SIGTERM');

@@ -60,7 +60,7 @@ test('a reload leaves no series of an account that is gone, and series that are 
     config: { accounts, collection },
     flags: ['--web.enable-lifecycle'],
   });
-  const timesLogged = () => exporter.output().split('Series are left out').length - 1;
+  const timesLogged = () => exporter.output().split('Dropping series').length - 1;
   const before = await scrapeUntilFresh(exporter);
   expect(sumOf(before, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBeGreaterThan(0);
   expect(sumOf(before, 'newrelic_exporter_series_dropped_total')).toBeGreaterThan(0);
@@ -95,7 +95,7 @@ test('a refused account heals when its key file changes; a file that vanishes is
     config: { accounts: [{ name: 'one', api: 'rest', base_url: simulator.url, api_key_file: 'key.txt' }] },
   });
   const keyFile = join(exporter.folder, 'key.txt');
-  const lines = () => exporter.output().match(/^.*The key file cannot be used.*$/gm) ?? [];
+  const lines = () => exporter.output().match(/^.*Cannot use the key file.*$/gm) ?? [];
   expect(value(await exporter.scrape(), 'newrelic_up')).toBe(0);
   writeFileSync(keyFile, `${DEMO_API_KEY}\n`);
   expect(value(await scrapeUntilFresh(exporter), 'newrelic_up')).toBe(1);
@@ -122,7 +122,7 @@ test('SIGHUP reloads without --web.enable-lifecycle, a POST does not; lists in l
   expect((await fetch(`${exporter.url}/-/reload`, { method: 'POST' })).status).toBe(403);
   for (const times of [1, 2]) {
     exporter.signal('SIGHUP');
-    await exporter.said(new RegExp(`(?:the running one stays[^]*){${times}}`));
+    await exporter.said(new RegExp(`(?:keeping the running one[^]*){${times}}`));
   }
   const families = await exporter.scrape();
   expect(value(families, RELOADED)).toBe(0);

@@ -93,7 +93,7 @@ async function tryEffect(effect: string, name: string, exporter: Program): Promi
   if (effect === 'reloads') {
     await until('a reload', () => news().includes('msg="Configuration reloaded" trigger=SIGHUP'));
   } else if (effect === 'ignored, a line at debug') {
-    await until('a line', () => news().includes(`level=debug msg="This signal is ignored" signal=${name}`));
+    await until('a line', () => news().includes(`level=debug msg="Ignoring this signal" signal=${name}`));
   } else if (effect.startsWith('suspended')) {
     if (name === 'SIGSTOP') await until('the process to be suspended', () => stateOf(exporter.pid).isSuspended);
     process.kill(exporter.pid, 'SIGCONT');

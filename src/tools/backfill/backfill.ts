@@ -51,7 +51,7 @@ export async function runBackfill(
   if (from === undefined) throw new UsageError('give --from, the begin of the range');
   const options = { ...flags, from };
   // A run of hours should survive its terminal, as with nohup.
-  process.on('SIGHUP', () => void process.stderr.write('A hangup does not end a backfill: ctrl-C or SIGTERM does.\n'));
+  process.on('SIGHUP', () => void process.stderr.write('Ignoring the hangup: ctrl-C or SIGTERM ends the backfill.\n'));
   await withAccounts(options, async (session) => {
     await backfill(session, options, {
       now: Date.now(),
@@ -72,10 +72,10 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   const target = chooseTarget(request, io.stdout);
   const { checkpoint } = target;
   if (session.config.accounts.some(({ queries }) => queries.length > 0)) {
-    io.note('Queries are left out: a backfill has the window metrics of applications and hosts.');
+    io.note('Skipping queries: a backfill has only the window metrics of applications and hosts.');
   }
   if (session.config.accounts.some(({ counters }) => counters)) {
-    io.note('Counters are not written: a counter starts at zero with each exporter, so that it has no history.');
+    io.note('Skipping counters: a counter starts at zero in each exporter, so it has no history.');
   }
   const resumed = request.resume ? await loadState(checkpoint, session, request) : undefined;
   const state = resumed ?? (await planBackfill(session, request, io));
@@ -94,7 +94,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     }
   } catch (error) {
     if (request.output === undefined) await checkpoint.remove();
-    else io.note(`What has been read is kept in ${checkpoint.path}: the same command with --resume continues.`);
+    else io.note(`Kept the data in ${checkpoint.path}: the same command with --resume continues the run.`);
     throw error;
   }
   await checkpoint.remove();

@@ -40,7 +40,7 @@ export function addLabel(text: string, before: Labels): Labels {
     throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
   }
   if (RESERVED_LABEL_NAMES.has(name) && !TARGET_LABELS.has(name))
-    throw new Error(`"${name}" is a label of our own.`);
+    throw new Error(`The exporter itself sets the label "${name}".`);
   if (Object.hasOwn(before, name)) throw new Error(`"${name}" is given twice.`);
   return { ...before, [name]: value };
 }

@@ -70,7 +70,7 @@ export function chooseTarget(
   if (resume && !exists) throw new UsageError(`there is no run to resume: ${checkpoint.path} does not exist`);
   const link = resume ? findLink(checkpoint.path) : undefined;
   if (link !== undefined) {
-    throw new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`);
+    throw new UsageError(`${link} is a symbolic link, and no run creates links: start anew with --force`);
   }
   if (output !== undefined) checkOutput(output, force);
   if (exists && !resume && !force) {

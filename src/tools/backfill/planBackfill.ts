@@ -95,13 +95,13 @@ export async function loadState(
   // Only a run writes the file, so the version tells its form.
   const state = (await checkpoint.read(STATE_FILE)) as State;
   if (state.version !== VERSION) {
-    throw new UsageError(`${checkpoint.path} was not left by this version of the program: start anew with --force`);
+    throw new UsageError(`${checkpoint.path} comes from another version of the program: start anew with --force`);
   }
   const requested = buildResumeKey(session, request);
   const others = Object.keys(requested).filter((key) => !isDeepStrictEqual(state.resumeKey[key], requested[key]));
   if (others.length > 0) {
     throw new UsageError(
-      `the interrupted run in ${checkpoint.path} was another one (${others.join(', ')}): ` +
+      `the interrupted run in ${checkpoint.path} had other settings (${others.join(', ')}): ` +
         'repeat its flags, or start anew with --force',
     );
   }

@@ -292,9 +292,9 @@ function describeVerdict({ families, unexpected, not_judged, tolerance }: Compar
   const compared = sumBy(families, (family) => family.compared);
   return [
     unexpected === 0
-      ? `Both interfaces agree: ${compared} series compared, none of those judged differs by more than ${percent(tolerance)}.`
-      : `The interfaces differ: ${unexpected} of the differences are not expected; ${compared} series compared. docs/migrating.md says what to look at.`,
-    `${not_judged} series were not judged: rolling values and host counts, which have other time bases, and what one interface does not have or keeps by its nature.${all ? '' : ' --all shows every family.'}`,
+      ? `Both interfaces agree: ${compared} series compared, no judged series differs by more than ${percent(tolerance)}.`
+      : `The interfaces differ: ${unexpected} unexpected differences; ${compared} series compared. docs/migrating.md says what to check.`,
+    `${not_judged} series not judged: rolling values and host counts, which have other time bases, and series that only one interface has or keeps.${all ? '' : ' --all shows every family.'}`,
   ];
 }
 

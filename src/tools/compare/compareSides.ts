@@ -131,7 +131,7 @@ function judgePair(
   if (counts.some((count) => count > 1)) return expect('several hosts share this name, NerdGraph reads them as one');
   if (!differs) return { expected: false, reason: null };
   if (labels['key_transaction_id'] !== undefined && labels['app_id'] !== undefined) {
-    return { expected: false, reason: 'with each interface it belongs to another application' };
+    return { expected: false, reason: 'the interfaces list different applications for it' };
   }
   if (REPORTING.test(family.name) && pair.rest === undefined && pair.nerdgraph === 1) {
     return expect('an entry without a reporting state is read as reporting');

@@ -28,7 +28,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
     const connections = accounts.map((each) => connect(each, clientOptions(each.config, config, each.limiter)));
     const wait = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal });
     const timing = { now: Date.now, sleep: wait, waitMs, delayMs: config.collection.delay };
-    const progress = showProgress('asking the account');
+    const progress = showProgress('checking facts');
     let done = 0;
     const update = (): void => progress.update((done += 1), connections.length * FACTS.length);
     try {
@@ -67,7 +67,7 @@ function describeRow({ id, relies, wrong, judged }: CheckedRow): string {
   const seen = judged.seen.map((each) => Object.values(each).join(' ')).join(', ');
   const reason = needs === undefined ? why : `${why} (needs ${needs})`;
   return verdict === 'differs'
-    ? `${verdict}: ${id}: we rely on this: ${relies}. Seen: ${seen || 'otherwise'}. Wrong: ${wrong.join(', ')}.`
+    ? `${verdict}: ${id}: the exporter relies on this: ${relies}. Seen: ${seen || 'otherwise'}. Wrong: ${wrong.join(', ')}.`
     : `${verdict}: ${id}: ${reason}${seen && `: ${seen}`}`;
 }
 
@@ -85,7 +85,7 @@ export function renderFactsText(found: readonly AccountFacts[], maxWidth = readL
       ...shown.map((row) => colourLines(wrapText(describeRow(row), maxWidth), process.stdout)),
     ].join('\n');
   });
-  return `${parts.join('\n\n')}\n\nAll facts, and what we rely on: ${HOME}/blob/main/docs/facts.md\n`;
+  return `${parts.join('\n\n')}\n\nAll facts: ${HOME}/blob/main/docs/facts.md\n`;
 }
 
 /**

@@ -29,7 +29,7 @@ export async function readAll<S, A, R extends TimeRange>(
   );
   return subjects.map((subject) => {
     const outcome = outcomes.get(subject);
-    if (outcome === undefined) throw new Error('the reader gave no outcome for its subject');
+    if (outcome === undefined) throw new Error('the reader returned no outcome for its subject');
     return outcome;
   });
 }
@@ -42,7 +42,7 @@ export async function readOne<S, A, R extends TimeRange>(
   call: CallOptions,
 ): Promise<A> {
   const [outcome] = await readAll(read, [subject], range, call);
-  if (outcome === undefined || 'error' in outcome) throw outcome?.error ?? new Error('the reader gave no outcome');
+  if (outcome === undefined || 'error' in outcome) throw outcome?.error ?? new Error('the reader returned no outcome');
   return outcome.value;
 }
 

@@ -68,7 +68,7 @@ describe('a reload', () => {
     const { reloader, done } = recording(broken);
     expect(await reloader.reload('SIGHUP')).toEqual(['no memory for <secret>']);
     expect(done).toMatchObject({ applied: [], ended: [false] });
-    expect(done.log).toMatch(/level=error msg="The configuration cannot be used, the running one stays".*\\n {4}at /);
+    expect(done.log).toMatch(/level=error msg="Cannot apply the configuration: keeping the running one".*\\n {4}at /);
     expect(done.log).not.toContain(KEY);
     expect(await reloader.reload('/-/reload')).toHaveLength(1);
   });

@@ -91,10 +91,10 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       const queries = [{ name: 'orders', nrql, metrics, interval: 60_000, max_series: 10 }];
       const withQueries = { ...session, config: config(accountConfig({ ...ofInterface, queries })) };
       const { document, notes } = await runOn(withQueries, { from: '5m', app: ['Storefront'] });
-      expect(notes.filter((note) => note.startsWith('Queries are left out'))).toHaveLength(1);
+      expect(notes.filter((note) => note.startsWith('Skipping queries'))).toHaveLength(1);
       const counting = { ...session, config: config(accountConfig({ ...ofInterface, counters: true })) };
       const said = (await runOn(counting, { from: '5m', app: ['Storefront'] })).notes;
-      expect(said.filter((note) => note.startsWith('Counters are not written'))).toHaveLength(1);
+      expect(said.filter((note) => note.startsWith('Skipping counters'))).toHaveLength(1);
       expect(document).not.toContain('shop_orders');
     });
 

@@ -23,7 +23,7 @@ describe('the command backfill', () => {
     expect(stderr).toMatch(/^Applications: 2; from .*Z to .*Z; a sample per minute; windows of 1m\.$/m);
     const samples = readFileSync(output, 'utf8').match(/^newrelic_/gm)?.length;
     expect(stderr).toMatch(
-      new RegExp(`^${output} is written: ${samples} samples of \\d+ series\\. Next: promtool .* ${output}\\n$`, 'm'),
+      new RegExp(`^Wrote ${output}: ${samples} samples of \\d+ series\\. Next: promtool .* ${output}\\n$`, 'm'),
     );
     const series = readDocument(readFileSync(output, 'utf8'));
     expect(series.size).toBeGreaterThan(40);
@@ -54,7 +54,7 @@ describe('the command backfill', () => {
     [['--from=1h', '--window=90s'], 'whole minutes'],
     [['--from=1h', '--window=0s'], 'whole minutes'],
     [['--from=1h', '--window=soon'], 'whole minutes'],
-    [['--from=1h', '--label=app=x'], 'label of our own'],
+    [['--from=1h', '--label=app=x'], 'The exporter itself sets the label "app"'],
   ])('refuses %j', async (args, message) => {
     const { status, stderr } = await run(...args);
     expect(status).toBe(2);

@@ -107,9 +107,7 @@ describe('an interrupted run', () => {
   it('says where what it has read is kept', async () => {
     const notes: string[] = [];
     await expect(runOn(countingSession(5).session, { ...WISH, output }, notes)).rejects.toThrow();
-    expect(notes.at(-1)).toBe(
-      `What has been read is kept in ${output}.backfill: the same command with --resume continues.`,
-    );
+    expect(notes.at(-1)).toBe(`Kept the data in ${output}.backfill: the same command with --resume continues the run.`);
   });
 
   it.each<[string, Partial<Parameters<typeof runOn>[1]>]>([
@@ -121,7 +119,7 @@ describe('an interrupted run', () => {
   ])('is not resumed for something else than it was begun for: %s', async (flags, changed) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const other = { ...WISH, ...changed, output, resume: true };
-    await expect(runOn(countingSession().session, other)).rejects.toThrow(`was another one (${flags})`);
+    await expect(runOn(countingSession().session, other)).rejects.toThrow(`had other settings (${flags})`);
   });
 
   it.each<[string, (state: string) => string, string]>([
@@ -129,7 +127,7 @@ describe('an interrupted run', () => {
     [
       'the folder of another version',
       (state) => state.replace('"version":"', '$&0.'),
-      ' was not left by this version of the program',
+      ' comes from another version of the program',
     ],
   ])('is not resumed from %s, and no call is made', async (_, change, problem) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
@@ -153,7 +151,7 @@ describe('an interrupted run', () => {
       symlinkSync(victim, link);
       const { session, calls } = countingSession();
       await expect(runOn(session, { ...WISH, output, resume: true })).rejects.toThrow(
-        new UsageError(`${link} is a symbolic link, and no run leaves one: start anew with --force`),
+        new UsageError(`${link} is a symbolic link, and no run creates links: start anew with --force`),
       );
       expect(calls()).toBe(0);
       await runOn(countingSession().session, { ...WISH, output, force: true });

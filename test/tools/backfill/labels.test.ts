@@ -15,7 +15,7 @@ describe('addLabel', () => {
   });
 
   it.each(['app=x', 'component=x', 'le=1'])('refuses %s, which would hide a label of ours', (text) => {
-    expect(() => addLabel(text, {})).toThrow('label of our own');
+    expect(() => addLabel(text, {})).toThrow('The exporter itself sets the label');
   });
 
   it('refuses a label that is given twice', () => {

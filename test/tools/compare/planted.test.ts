@@ -131,11 +131,13 @@ describe('compare', () => {
       plant(keyTransactionOf(SHOP), side, { application: OTHER });
       for (const app of [[], [String(SHOP)]]) {
         const comparison = await compared({ app });
-        const found = comparison.differences.filter(({ reason }) => reason?.includes('belongs to another') === true);
+        const found = comparison.differences.filter(
+          ({ reason }) => reason?.includes('list different applications') === true,
+        );
         expect(found.map(({ labels }) => labels['app_id']).sort()).toEqual([String(SHOP), String(OTHER)]);
         for (const id of [SHOP, OTHER])
           expect(renderComparison(comparison, false)).toMatch(
-            new RegExp(`app_id="${id}".*\\n.*absent.*belongs to another`),
+            new RegExp(`app_id="${id}".*\\n.*absent.*list different applications`),
           );
         expect(comparison.unexpected).toBe(2);
       }

@@ -182,10 +182,10 @@ it.each(CASES)('%s alone differs where the answers to it are others', async (id,
   expect(idsOf(found, 'differs')).toEqual([id]);
   const lines = renderFactsText([found], 10_000).split('\n');
   expect(lines[0]).toMatch(/^Account default: \d+ as assumed, 1 differ, \d+ not decidable here$/);
-  expect(lines[1]).toContain(`differs: ${id}: we rely on this`);
+  expect(lines[1]).toContain(`differs: ${id}: the exporter relies on this`);
   for (const each of FACTS.find((fact) => fact.id === id)?.wrong ?? []) expect(lines[1]).toContain(each);
   expect(lines.slice(2, -3).map((line) => line.split(':', 1)[0])).not.toContain('differs');
-  expect(lines.at(-2)).toMatch(/^All facts, .*\/docs\/facts\.md$/);
+  expect(lines.at(-2)).toMatch(/^All facts: .*\/docs\/facts\.md$/);
 });
 
 it('reads a late minute once more at the end of a wait below ten minutes, and takes that for the final count', async () => {
