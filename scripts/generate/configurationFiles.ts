@@ -1,5 +1,5 @@
 import { fileSchema } from '../../src/config/schema/file.ts';
-import { inputSchemaOf } from '../../src/config/schemaIssues.ts';
+import { toInputSchema } from '../../src/config/schemaIssues.ts';
 import { configurationPage } from './configurationPage.ts';
 import { editorSchema } from './editorSchema.ts';
 import { exampleFile } from './exampleFile.ts';
@@ -9,14 +9,14 @@ import { formatted, type GeneratedFile } from './generatedFile.ts';
 export const configurationFiles: readonly GeneratedFile[] = [
   {
     path: 'docs/configuration.md',
-    content: () => formatted('docs/configuration.md', configurationPage(inputSchemaOf(fileSchema))),
+    content: () => formatted('docs/configuration.md', configurationPage(toInputSchema(fileSchema))),
   },
   {
     path: 'docs/configuration.schema.json',
-    content: () => Promise.resolve(`${JSON.stringify(editorSchema(inputSchemaOf(fileSchema)), null, 2)}\n`),
+    content: () => Promise.resolve(`${JSON.stringify(editorSchema(toInputSchema(fileSchema)), null, 2)}\n`),
   },
   {
     path: 'config.example.yaml',
-    content: () => formatted('config.example.yaml', exampleFile(inputSchemaOf(fileSchema))),
+    content: () => formatted('config.example.yaml', exampleFile(toInputSchema(fileSchema))),
   },
 ];

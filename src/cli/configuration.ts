@@ -7,7 +7,7 @@ import { Secrets } from '../log/secrets.ts';
 import type { CommonOptions } from './flags.ts';
 import type { Config } from '../config/config.ts';
 import { formatDiagnostic, type Diagnostic } from '../config/diagnostic.ts';
-import { configPath, describeOrigin, readFrom } from '../config/load.ts';
+import { chooseConfigPath, describeOrigin, readFrom } from '../config/load.ts';
 import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
@@ -67,7 +67,7 @@ export async function readFiles(files: {
   readonly once: boolean;
 }) {
   const { configFile, webConfigFile, once } = files;
-  const path = configPath(configFile, existsSync);
+  const path = chooseConfigPath(configFile, existsSync);
   const read = await readFrom(path, process.env, once);
   return {
     loaded: 'diagnostics' in read ? undefined : { path, ...read },

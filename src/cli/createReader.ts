@@ -7,7 +7,7 @@ import { RestMemory } from '../api/rest/restMemory.ts';
 import { createRestReader, type RestReaderOptions } from '../api/rest/restReader.ts';
 import type { AccountReader } from '../collect/accounts/accounts.ts';
 import type { AccountLimiter } from '../collect/schedule/limiter.ts';
-import { type AccountConfig, accountThrough, type Config } from '../config/config.ts';
+import { type AccountConfig, switchInterface, type Config } from '../config/config.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { readAuthorities } from '../config/certificates.ts';
 import { openKey } from '../config/keys.ts';
@@ -118,7 +118,7 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
   if (api === 'rest') {
     if (queries.length + entities.length === 0) return createRestReader(options, before);
     // Queries and entities always go through NerdGraph.
-    const nrqlAccount = accountThrough('nerdgraph', account);
+    const nrqlAccount = switchInterface('nerdgraph', account);
     const { base_url: baseUrl, api_key_header: keyHeader, limits } = nrqlAccount;
     const memory = before instanceof RestMemory ? before.nerdgraph : undefined;
     const nrqlOptions = { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout };

@@ -4,7 +4,7 @@ import { renderCommandLine } from './typed.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
 import { isTaken } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
-import { durationAdvice, parseDuration } from '../config/duration.ts';
+import { adviseOnDuration, parseDuration } from '../config/duration.ts';
 
 /** Returns a parser for commander. Commander prints the flag before the message of an error that `parse` throws. */
 export function parseWith<T>(parse: (text: string) => T): (text: string) => T {
@@ -40,7 +40,7 @@ export function parseValidDuration(
   return parseWith((text) => {
     const milliseconds = parseDuration(text);
     if (milliseconds !== undefined && isValid(milliseconds)) return milliseconds;
-    const advice = milliseconds === undefined ? durationAdvice(text) : '';
+    const advice = milliseconds === undefined ? adviseOnDuration(text) : '';
     throw new Error(`It must be a duration ${words}${advice === '' ? '' : ` (${advice})`}.`);
   });
 }

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, type FileProblem } from './files.ts';
 
-/** Certificate authorities, as one PEM text that OpenSSL reads to its end. */
+/** Certificate authorities as one PEM text. */
 export interface Authorities {
   readonly pem: string;
-  /** When the last root expires, in Unix milliseconds: nothing can be verified from then on. */
+  /** When the last root expires, in Unix milliseconds. After that no certificate can be verified. */
   readonly expires: number;
 }
 
@@ -14,22 +14,23 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 /** First byte of a certificate in DER form. */
 const DER_SEQUENCE = 0x30;
 
-/** Reads the authorities in a file; see parseAuthorities. */
+/** Reads the authorities in a file; see `parseAuthorities`. */
 export function readAuthorities(path: string): Authorities | FileProblem {
   const read = readFile(path);
   return 'problem' in read ? read : parseAuthorities(read.bytes);
 }
 
 /**
- * Parses certificates in PEM form, with anything between them and in any layout, or one in DER form. OpenSSL reads up to the
- * first block that it does not like, in silence; so it gets the parsed certificates, never the bytes of the file.
+ * Parses certificates in PEM form, with other text between them and in any layout, or one in DER form. Returns the
+ * parsed certificates as PEM, never the bytes of the file: OpenSSL silently stops at the first block that it cannot
+ * read.
  */
 export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
-  const found = bytes[0] === DER_SEQUENCE ? [bytes] : blocksIn(bytes);
+  const found = bytes[0] === DER_SEQUENCE ? [bytes] : extractBlocks(bytes);
   if ('problem' in found) return found;
   try {
     const certificates = found.map((der) => new X509Certificate(der));
-    // Node.js trusts a chain only up to a certificate that signed itself.
+    // Node.js trusts a chain only up to a self-signed certificate.
     const roots = certificates.filter((each) => each.subject === each.issuer && each.verify(each.publicKey));
     if (roots.length === 0) {
       return { problem: 'holds no root certificate, which has signed itself: add that of the authority' };
@@ -43,7 +44,7 @@ export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
   }
 }
 
-function blocksIn(bytes: Buffer): readonly Buffer[] | FileProblem {
+function extractBlocks(bytes: Buffer): readonly Buffer[] | FileProblem {
   if (isUtf16(bytes)) return { problem: 'is UTF-16 text: save it as UTF-8' };
   const text = bytes.toString('latin1');
   const blocks = [...text.matchAll(BLOCK)].map(([, , body = '']) => body.replaceAll(/\s/g, ''));
@@ -54,7 +55,7 @@ function blocksIn(bytes: Buffer): readonly Buffer[] | FileProblem {
   return blocks.map((body) => Buffer.from(body, 'base64'));
 }
 
-/** True for text as older Windows programs save it. */
+/** True for UTF-16, which older Windows programs save. */
 function isUtf16(bytes: Buffer): boolean {
   const [first, second] = bytes;
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);

@@ -6,10 +6,10 @@ const UNITS = [
   ['ms', 1],
 ] as const;
 
-/** Whole numbers with units, largest unit first, each at most once: `30s`, `5m`, `1h30m`, `500ms`. */
+/** Whole numbers with units, the largest unit first, each at most once: `30s`, `5m`, `1h30m`, `500ms`. */
 export const DURATION_PATTERN = /^(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?$/;
 
-/** Milliseconds of a duration as it is written in the configuration; undefined when the text is not a duration. */
+/** Parses a duration of the configuration. Returns milliseconds; undefined for other texts. */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
   return [...text.matchAll(/(?<![0-9])([0-9]+)([a-z]+)/g)].reduce((total, [, count, name]) => {
@@ -18,7 +18,7 @@ export function parseDuration(text: string): number | undefined {
   }, 0);
 }
 
-/** The shortest form of a whole, non-negative number of milliseconds; the reverse of parseDuration. */
+/** Formats whole, non-negative milliseconds in the shortest form; the reverse of parseDuration. */
 export function formatDuration(milliseconds: number): string {
   let rest = milliseconds;
   let text = '';
@@ -30,7 +30,7 @@ export function formatDuration(milliseconds: number): string {
   return text === '' ? '0s' : text;
 }
 
-/** Other words for the units, by the one that is meant. */
+/** Other words for the units, with the unit to use. */
 const UNIT_WORDS: readonly (readonly [word: RegExp, unit: string])[] = [
   [/^(?:ms|msecs?|millis|milliseconds?)$/, 'milliseconds are "ms"'],
   [/^(?:s|secs?|seconds?)$/, 'seconds are "s"'],
@@ -40,8 +40,8 @@ const UNIT_WORDS: readonly (readonly [word: RegExp, unit: string])[] = [
   [/^(?:w|wks?|weeks?)$/, 'weeks are written in days ("d")'],
 ];
 
-/** What to change in a text that is likely meant as a duration, without the text; empty where that is not known. */
-export function durationAdvice(text: string): string {
+/** Says how to correct a text that is probably meant as a duration, without the text; empty if unknown. */
+export function adviseOnDuration(text: string): string {
   const written = text.trim().toLowerCase();
   if (!/^[0-9][0-9a-z.\s]*$/.test(written)) return '';
   if (written.includes('.')) return 'its numbers must be whole, in a smaller unit where need be';

@@ -2,7 +2,7 @@ import type { Api } from '../api/upstreamReader.ts';
 
 export const REGIONS = ['us', 'eu', 'gov', 'jp'] as const;
 
-/** New Relic's hosts by region; its client library "newrelic-client-go" names the same four. */
+/** Hosts of New Relic by region, as in its client library "newrelic-client-go". */
 const REGION_HOSTS = {
   us: 'https://api.newrelic.com',
   eu: 'https://api.eu.newrelic.com',
@@ -12,19 +12,20 @@ const REGION_HOSTS = {
 
 export const ENDINGS: Readonly<Record<Api, string>> = { rest: '/v2', nerdgraph: '/graphql' };
 
-/** Calls per account and minute at New Relic's own addresses; a proxy at a `base_url` may allow more. */
+/** New Relic's limit of calls per account and minute. A proxy at a `base_url` may allow more. */
 export const ALLOWED_PER_MINUTE: Readonly<Record<Api, number>> = { rest: 1_000, nerdgraph: 3_000 };
 
 const LOOPBACK = /^(?:localhost|127\.[0-9]+\.[0-9]+\.[0-9]+|\[::1\])$/;
 
-/** The address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */
+/** Returns the address of an interface in a region, such as `https://api.eu.newrelic.com/v2`. */
 export function regionAddress(api: Api, region: (typeof REGIONS)[number]): string {
   return `${REGION_HOSTS[region]}${ENDINGS[api]}`;
 }
 
 /**
- * The address with its `/v2` (REST), or as it is, ending in `/graphql` (NerdGraph). Problems never quote it, because it
- * may contain a password; `isOther` says that the other interface may be meant. Plain http is for loopback addresses only, because every call carries the key.
+ * Returns the address, ending in `/v2` (REST) or `/graphql` (NerdGraph). Problems never quote it, because it may
+ * contain a password. `isOther` means that the user may want the other interface. Plain http is only for loopback
+ * addresses, because every call carries the key.
  */
 export function normaliseBaseUrl(
   text: string,
@@ -52,7 +53,7 @@ export function normaliseBaseUrl(
   return { url: address.endsWith('/v2') ? address : `${address}/v2` };
 }
 
-/** One NerdGraph call covers many applications, so fewer run at once, and each may take longer (milliseconds). */
+/** A NerdGraph call covers many applications: fewer calls run at once, with a longer timeout (milliseconds). */
 export const INTERFACE_DEFAULTS = {
   rest: { api_key_header: 'X-Api-Key', max_concurrent_requests: 8, request_timeout: 10_000 },
   nerdgraph: { api_key_header: 'Api-Key', max_concurrent_requests: 5, request_timeout: 30_000 },

@@ -1,5 +1,5 @@
 import { findInvisible, isQuoted } from '../text/invisible.ts';
-import { identityAt, readFile } from './files.ts';
+import { readIdentity, readFile } from './files.ts';
 
 interface KeyConfig {
   readonly api_key?: string | undefined;
@@ -8,17 +8,17 @@ interface KeyConfig {
 
 const MAX_KEY_FILE_BYTES = 16_384;
 
-/** Keys that only send data: licence keys end in NRAL; keys for events, browsers and mobile apps have a prefix. */
+/** Keys that only send data. Licence keys end in NRAL; keys for events, browsers and mobile apps have a prefix. */
 const SENDING_KEY = /NRAL$|^NR(?:II|JS|BR)-/;
 
-/** A key with what stands before it in an env-file, a shell or a header: `NEW_RELIC_API_KEY=`, `export API_KEY=`, `Api-Key: `. */
+/** A key after a name, as in an env-file, a shell or a header: `NEW_RELIC_API_KEY=`, `export API_KEY=`, `Api-Key: `. */
 const ASSIGNED = /^(?:export\s+|set\s+)?(?:[a-z]+[_-])+key\s*[=:]/i;
 
-/** A variable that nothing has replaced: `$NAME`, `$(NAME)`, `%NAME%`, `{{ name }}`, or only its name. */
+/** A variable without its value: `$NAME`, `$(NAME)`, `%NAME%`, `{{ name }}`, or only the name. */
 const UNREPLACED = /^(?:\$[A-Z]+(?:_[A-Z]+)+|\$\(.*\)|%\w+%|\{\{.*\}\}|NEW_?RELIC_[A-Z_]*KEY(?:_FILE)?)$/;
 
-/** The reason why a text cannot be sent as a key, as the end of a sentence, without the text; undefined when it can. */
-export function keyProblem(key: string): string | undefined {
+/** Returns why a text cannot be a key, without the text; undefined for a valid key. The result ends a sentence. */
+export function findKeyProblem(key: string): string | undefined {
   if (key === '') return 'must not be empty';
   if (isQuoted(key)) return 'has quotes around it, which became a part of the key: remove them';
   const invisible = findInvisible(key);
@@ -37,51 +37,51 @@ export function keyProblem(key: string): string | undefined {
 }
 
 const USER_KEY = /^NRAK-/i;
-/** New Relic keys that can no longer read, by their prefix or their form: admin and REST API keys. */
+/** Admin and REST API keys, by prefix or form. They can no longer read. */
 const OUTDATED_KEYS = /^NR(?!AK-)[A-Z]{2}-|^[0-9a-f]{40}(?:[0-9a-f]{7})?$/i;
 
-/** The key of an account now; undefined where there is none, or its file cannot be used. */
-export function keyOf({ api_key, api_key_file }: KeyConfig): string | undefined {
+/** Returns the current key of an account; undefined without a key or a usable key file. */
+export function readKey({ api_key, api_key_file }: KeyConfig): string | undefined {
   if (api_key_file === undefined) return api_key;
   const read = readKeyFile(api_key_file);
   return 'key' in read ? read.key : undefined;
 }
 
-/** The end of a sentence about a key that New Relic does not accept; undefined for a user key. */
-export function keyWarning(account: KeyConfig & { readonly region?: string | undefined }): string | undefined {
-  const key = keyOf(account);
-  // A proxy at an address of its own may take keys of its own.
+/** Returns why New Relic does not accept a key, as the end of a sentence; undefined for a user key. */
+export function warnOfKey(account: KeyConfig & { readonly region?: string | undefined }): string | undefined {
+  const key = readKey(account);
+  // A proxy at a `base_url` may take its own keys.
   const isFine = account.region === undefined ? !OUTDATED_KEYS.test(key ?? '') : USER_KEY.test(key ?? '');
   if (key === undefined || isFine) return undefined;
   return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
 }
 
-/** The reason why the key in a file cannot be used, as the end of a sentence that begins with the file. */
-export function keyFileProblem(path: string): string | undefined {
+/** Returns why the key in a file cannot be used, as the end of a sentence that begins with the file. */
+export function findKeyFileProblem(path: string): string | undefined {
   const read = readKeyFile(path);
   return 'problem' in read ? read.problem : undefined;
 }
 
 /**
- * Reads the key in a file, without the white space around it. A missing, unreadable or too large file and an unusable key give a
- * problem, which never quotes the key.
+ * Reads the key in a file, without surrounding white space. Returns a problem for a missing, unreadable or too large
+ * file and for an unusable key. The problem never quotes the key.
  */
 function readKeyFile(path: string): { readonly key: string } | { readonly problem: string } {
   const read = readFile(path);
   if ('problem' in read) return read;
   if (read.bytes.length > MAX_KEY_FILE_BYTES) return { problem: 'is larger than a key can be' };
   const key = read.bytes.toString('utf8').trim();
-  const problem = key === '' ? 'is empty' : keyProblem(key);
+  const problem = key === '' ? 'is empty' : findKeyProblem(key);
   return problem === undefined ? { key } : { problem };
 }
 
-const MILLISECONDS_BETWEEN_LOOKS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 /**
- * Opens the key of an account, whose `current` checks the key file at most once a second, and reads it again when it was replaced
- * or modified (an editor's rename as well as the swapped link of a mounted secret). A problem says why there is no key at the
- * start. `onKey` gets each key before its use, so that logs can hide it; `onProblem` is called once when the file can no longer
- * be used, while the last good key stays in use. `now` gives Unix milliseconds.
+ * Opens the key of an account. `current` checks the key file at most once a second, and reads it again after a
+ * change: a modification, a rename by an editor, or the swapped link of a mounted secret. Returns a problem if there
+ * is no key at the start. `onKey` gets each key before its use, so that logs can hide it. `onProblem` is called once
+ * when the file becomes unusable; the last good key stays in use. `now` gives Unix milliseconds.
  */
 export function openKey(
   { api_key, api_key_file: path }: KeyConfig,
@@ -97,20 +97,20 @@ export function openKey(
     return { current: () => api_key };
   }
   if (path === undefined) return { problem: 'there is neither a key nor a key file' };
-  // Taken before reading, so that a change in between is seen the next time.
-  let identity = identityAt(path);
+  // Before the read: then the next check sees a change in between.
+  let identity = readIdentity(path);
   const first = readKeyFile(path);
   if ('problem' in first) return { problem: `the key file ${path} ${first.problem}` };
   let { key } = first;
   let problem: string | undefined;
-  let lastLook = now();
+  let lastCheck = now();
   onKey(key);
   const current = (): string => {
-    if (Math.abs(now() - lastLook) < MILLISECONDS_BETWEEN_LOOKS) return key;
-    lastLook = now();
-    const present = identityAt(path);
-    if (present !== undefined && present === identity) return key;
-    identity = present;
+    if (Math.abs(now() - lastCheck) < CHECK_INTERVAL_MS) return key;
+    lastCheck = now();
+    const currentIdentity = readIdentity(path);
+    if (currentIdentity !== undefined && currentIdentity === identity) return key;
+    identity = currentIdentity;
     const read = readKeyFile(path);
     if ('problem' in read) {
       if (problem === undefined) onProblem(`the key file ${path} ${read.problem}`);

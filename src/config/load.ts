@@ -2,14 +2,14 @@ import { resolve, dirname, isAbsolute, join } from 'node:path';
 import { readProxySettings, type ProxyRemark } from '../api/http/proxySettings.ts';
 import type { Config, AccountConfig } from './config.ts';
 import { type Path, formatPath, issue, type Issue, mayBeSecret, type Diagnostic } from './diagnostic.ts';
-import { brokenRules, accountsOf, entryName, mappingOf } from './schema/rules.ts';
+import { checkRules, accountsOf, entryName, mappingOf } from './schema/rules.ts';
 import { readQueries } from './queries.ts';
 import { fileSchema } from './schema/file.ts';
 import { parseWritten } from './schemaIssues.ts';
-import { accountsWithKeys, configuredKeys } from './keyTexts.ts';
+import { checkAccountTexts, collectKeys } from './keyTexts.ts';
 import { readAuthorities } from './certificates.ts';
 import { readText, readTextOrPipe } from './files.ts';
-import { keyFileProblem, keyWarning } from './keys.ts';
+import { findKeyFileProblem, warnOfKey } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import { ALLOWED_PER_MINUTE } from './interfaces.ts';
 import type { Environment } from './yaml/placeholders.ts';
@@ -17,14 +17,19 @@ import { findInvisible, isQuoted } from '../text/invisible.ts';
 import { readYaml } from './yaml/readYaml.ts';
 
 /**
- * Issues for unusable files that the accounts name, in values that may be invalid. A file name that may be a key is not shown,
- * because `api_key_file: NRAK-...` is a common slip.
+ * Returns issues for unusable files of the accounts, whose values may be invalid. Hides a file name that may be a
+ * key: `api_key_file: NRAK-...` is a common slip.
  */
-export function accountFileIssues(file: unknown, folder: string): Issue[] {
-  const check = (path: Path, name: unknown, what: string, problemOf: (path: string) => string | undefined): Issue[] => {
+export function checkAccountFiles(file: unknown, folder: string): Issue[] {
+  const check = (
+    path: Path,
+    name: unknown,
+    what: string,
+    findProblem: (path: string) => string | undefined,
+  ): Issue[] => {
     if (typeof name !== 'string' || name === '') return [];
     const location = resolve(folder, name);
-    const problem = problemOf(location);
+    const problem = findProblem(location);
     if (problem === undefined) return [];
     return [issue(path, mayBeSecret(name) ? `${what} ${problem}` : `${what} ${location} ${problem}`)];
   };
@@ -32,29 +37,32 @@ export function accountFileIssues(file: unknown, folder: string): Issue[] {
     const path = ['accounts', index];
     const certificates = mappingOf(account?.['tls'])?.['ca_file'];
     return [
-      ...check([...path, 'api_key_file'], account?.['api_key_file'], 'the key file', keyFileProblem),
-      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', certificateFileProblem),
+      ...check([...path, 'api_key_file'], account?.['api_key_file'], 'the key file', findKeyFileProblem),
+      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', findCertificateProblem),
     ];
   });
 }
 
-function certificateFileProblem(path: string): string | undefined {
+function findCertificateProblem(path: string): string | undefined {
   const read = readAuthorities(path);
   return 'problem' in read ? read.problem : undefined;
 }
 
-/** In milliseconds. A query gets the timeout of its call less one second, at least 5: below 7 little is left for the network. */
+/**
+ * Milliseconds. A query gets the timeout of its call less one second, at least 5 seconds. Below 7 seconds the network
+ * has too little time.
+ */
 const MIN_NERDGRAPH_TIMEOUT = 7_000;
 
-/** Warnings for settings of a valid configuration that are likely mistakes. */
-function warningsOf({ accounts }: Config): Issue[] {
+/** Returns warnings for valid settings that are probably mistakes. */
+function findWarnings({ accounts }: Config): Issue[] {
   return accounts.flatMap((account, index) => {
     const { api, api_key, api_key_header, limits, region, tls } = account;
     const warnings: Issue[] = [];
     const report = (path: Path, message: string): void =>
       void warnings.push(issue(['accounts', index, ...path], message));
-    const ofKey = keyWarning(account);
-    if (ofKey !== undefined) report([api_key === undefined ? 'api_key_file' : 'api_key'], ofKey);
+    const keyWarning = warnOfKey(account);
+    if (keyWarning !== undefined) report([api_key === undefined ? 'api_key_file' : 'api_key'], keyWarning);
     const authorities = tls.ca_file === undefined ? undefined : readAuthorities(tls.ca_file);
     if (authorities !== undefined && 'expires' in authorities && authorities.expires < Date.now()) {
       const day = new Date(authorities.expires).toISOString().slice(0, 10);
@@ -86,15 +94,18 @@ function warningsOf({ accounts }: Config): Issue[] {
   });
 }
 
-/** A valid configuration with its warnings, or everything that is wrong with it, in file order. */
+/** A valid configuration with warnings, or all its faults in file order. */
 export type ConfigResult =
   | { readonly config: Config; readonly warnings: readonly Diagnostic[] }
   | { readonly diagnostics: readonly Diagnostic[] };
 
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
-/** The file of the configuration: the named one (`--config.file`), else config.yaml if it exists; undefined for the environment. */
-export function configPath(flag: string | undefined, exists: (path: string) => boolean): string | undefined {
+/**
+ * Returns the configuration file: `flag` (`--config.file`), else config.yaml if it exists; undefined for the
+ * environment.
+ */
+export function chooseConfigPath(flag: string | undefined, exists: (path: string) => boolean): string | undefined {
   return flag ?? (exists(DEFAULT_CONFIG_FILE) ? DEFAULT_CONFIG_FILE : undefined);
 }
 
@@ -104,19 +115,19 @@ const NO_CONFIGURATION =
   'or set one of the two; the command demo needs none of them';
 
 /**
- * Reads the configuration from a file or the environment, and judges the proxy variables. One that is read `once`, and not at
- * a reload, may be a pipe.
+ * Reads the configuration from a file or the environment, and checks the proxy variables. A file that is read only
+ * `once`, without reloads, may be a pipe.
  */
 export async function readFrom(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
   const read = await readAccounts(path, env, once);
   const { fault, warnings } = readProxySettings(env);
-  const faults = fault === undefined ? [] : [remarkOf(fault)];
+  const faults = fault === undefined ? [] : [describeRemark(fault)];
   if ('diagnostics' in read) return { diagnostics: [...read.diagnostics, ...faults] };
   if (faults.length > 0) return { diagnostics: faults };
-  return { config: read.config, warnings: [...read.warnings, ...warnings.map(remarkOf)] };
+  return { config: read.config, warnings: [...read.warnings, ...warnings.map(describeRemark)] };
 }
 
-function remarkOf({ variable, message }: ProxyRemark): Diagnostic {
+function describeRemark({ variable, message }: ProxyRemark): Diagnostic {
   return { file: 'environment', line: undefined, column: undefined, path: variable, message };
 }
 
@@ -127,17 +138,17 @@ async function readAccounts(path: string | undefined, env: Environment, once: bo
     const message = `the configuration file ${read.problem}`;
     return { diagnostics: [{ file: path, line: undefined, column: undefined, path: '', message }] };
   }
-  return loadConfig({ path, text: read.text }, env, accountFileIssues);
+  return loadConfig({ path, text: read.text }, env, checkAccountFiles);
 }
 
-/** The source of the configuration, for the log line of the start. */
+/** Describes the source of the configuration, for the log line of the start. */
 export function describeOrigin(path: string | undefined): string {
   return path === undefined
     ? 'no configuration file: one account named "default" from the environment variables, all else by default'
     : `configuration from ${path}`;
 }
 
-/** The environment variables, by the keys of an account that they stand for. */
+/** Environment variables by the account key that they set. */
 const VARIABLES: Readonly<Record<string, string>> = {
   region: 'NEW_RELIC_REGION',
   api: 'NEW_RELIC_API',
@@ -146,9 +157,12 @@ const VARIABLES: Readonly<Record<string, string>> = {
   api_key_file: 'NEW_RELIC_API_KEY_FILE',
 };
 
-/** The configuration of a program without a file: one account named `default`, and all defaults. Without a key, a fault says what to do. */
+/**
+ * Returns the configuration without a file: one account named `default`, and all defaults. Without a key, a fault
+ * says what to do.
+ */
 export function configFromEnvironment(env: Environment): ConfigResult {
-  // A variable without text counts as not set.
+  // An empty variable counts as not set.
   const account = Object.fromEntries(
     Object.entries(VARIABLES).map(([key, name]) => [key, env[name]?.trim() || undefined]),
   );
@@ -163,18 +177,21 @@ export function configFromEnvironment(env: Environment): ConfigResult {
   }
   const number = DECIMAL.test(id) ? { account_id: Number(id) } : {};
   const file = { accounts: [{ name: 'default', ...account, ...number }] };
-  const misread = Object.entries(account).flatMap(([name, text]) => {
-    const problem = text === undefined ? undefined : variableProblem(name, text);
+  const variableIssues = Object.entries(account).flatMap(([name, text]) => {
+    const problem = text === undefined ? undefined : findVariableProblem(name, text);
     return problem === undefined ? [] : [issue(['accounts', 0, name], problem)];
   });
-  const { config, issues: further, warnings } = checkConfig(file, '', accountFileIssues);
-  const issues = [...misread, ...further.filter(({ path }) => !misread.some((each) => each.path[2] === path[2]))];
+  const { config, issues: further, warnings } = checkConfig(file, '', checkAccountFiles);
+  const issues = [
+    ...variableIssues,
+    ...further.filter(({ path }) => !variableIssues.some((each) => each.path[2] === path[2])),
+  ];
   if (config === undefined || issues.length > 0) return { diagnostics: issues.map(toDiagnostic) };
   return { config, warnings: warnings.map(toDiagnostic) };
 }
 
-/** What is wrong with the text of a variable itself, before the schema judges its value; undefined where nothing is. */
-function variableProblem(key: string, text: string): string | undefined {
+/** Returns what is wrong with the text of a variable, before the schema checks it; undefined for a valid text. */
+function findVariableProblem(key: string, text: string): string | undefined {
   if (isQuoted(text)) {
     return 'has quotes around its value, which became a part of it: remove them (`docker run --env-file` keeps quotes)';
   }
@@ -194,33 +211,33 @@ function toDiagnostic({ path, message }: Pick<Issue, 'path' | 'message'>): Diagn
 }
 
 /**
- * Reads and validates the text of a configuration file. File names in it are relative to its folder; `fileIssues` checks those
- * files. Never throws, and no diagnostic repeats a value of the file.
+ * Reads and validates the text of a configuration file. File names in it are relative to its folder; `fileIssues`
+ * checks those files. Never throws. Diagnostics never repeat a value of the file.
  */
 export function loadConfig(
   source: { readonly path: string; readonly text: string },
   env: Environment,
-  fileIssues: typeof accountFileIssues = () => [],
+  fileIssues: typeof checkAccountFiles = () => [],
 ): ConfigResult {
   const file = readYaml(source, env);
-  if (file.value === undefined) return { diagnostics: file.diagnosticsWith([]) };
+  if (file.value === undefined) return { diagnostics: file.listDiagnostics([]) };
   const checked = checkConfig(file.value, source.path, fileIssues, (path) => file.textAt(path));
-  const diagnostics = [...file.diagnosticsWith(checked.issues), ...checked.diagnostics];
+  const diagnostics = [...file.listDiagnostics(checked.issues), ...checked.diagnostics];
   if (checked.config === undefined || diagnostics.length > 0) return { diagnostics };
-  return { config: checked.config, warnings: [...file.warningsOf(checked.warnings), ...checked.fileWarnings] };
+  return { config: checked.config, warnings: [...file.listWarnings(checked.warnings), ...checked.fileWarnings] };
 }
 
-/** The most accounts of a file: to judge two hundred thousand entries would take longer than anybody waits. */
+/** Maximum number of accounts in a file. Checking 200,000 entries would take too long. */
 const MAX_ACCOUNTS = 10_000;
 
 /**
- * Checks the values of a file: schema, rules between keys, and the files that it names, relative to `source`. The rules read the
- * values as they stand in the file, valid or not, so that all issues appear together. `textAt` is as for parseWritten.
+ * Checks the values of a file: the schema, the rules between keys, and the named files, relative to `source`. The
+ * rules take the values as written, valid or not: then all issues appear together. `textAt` is as for parseWritten.
  */
 export function checkConfig(
   values: unknown,
   source: string,
-  fileIssues: typeof accountFileIssues,
+  fileIssues: typeof checkAccountFiles,
   textAt?: (path: Path) => string | undefined,
 ) {
   const written = accountsOf(values);
@@ -231,13 +248,13 @@ export function checkConfig(
   }
   const folder = dirname(source);
   const parsed = parseWritten(fileSchema, values, textAt);
-  const keys = configuredKeys(values, folder);
+  const keys = collectKeys(values, folder);
   const queries = readQueries(values, folder, keys);
   const issues = [
-    ...brokenRules(values),
+    ...checkRules(values),
     ...fileIssues(values, folder),
     ...queries.issues,
-    ...accountsWithKeys(values, keys),
+    ...checkAccountTexts(values, keys),
   ];
   const { diagnostics, fileWarnings } = queries;
   if ('issues' in parsed)
@@ -251,13 +268,13 @@ export function checkConfig(
     query_packs: [],
   }));
   const config: Config = { ...parsed.value, accounts };
-  return { issues, diagnostics, warnings: [...warningsOf(config), ...queries.warnings], fileWarnings, config };
+  return { issues, diagnostics, warnings: [...findWarnings(config), ...queries.warnings], fileWarnings, config };
 }
 
-/** The account with its file names resolved against the folder of the configuration file. */
+/** Resolves the file names of an account against the folder of the configuration file. */
 function resolveFiles(folder: string, account: AccountConfig): AccountConfig {
-  const locate = (path: string | undefined): string | undefined =>
+  const resolvePath = (path: string | undefined): string | undefined =>
     path === undefined || isAbsolute(path) ? path : join(folder, path);
   const { api_key_file, tls } = account;
-  return { ...account, api_key_file: locate(api_key_file), tls: { ...tls, ca_file: locate(tls.ca_file) } };
+  return { ...account, api_key_file: resolvePath(api_key_file), tls: { ...tls, ca_file: resolvePath(tls.ca_file) } };
 }

@@ -2,8 +2,8 @@ import type { Tag } from '../api/types.ts';
 import { tagValues } from '../metrics/family.ts';
 
 /**
- * Matches by id, or by name, tag or both. `name` and `value` are globs (`*` any run of characters, `?` one, case-sensitive).
- * `tag` is the key of a tag, not case-sensitive; without `value` any value of the tag matches.
+ * Matches by id, or by name, tag or both. `name` and `value` are globs: `*` is any run of characters, `?` is one,
+ * case counts. `tag` is the key of a tag in any case; without `value` any value matches.
  */
 export interface EntityMatch {
   readonly id?: number | undefined;
@@ -12,7 +12,7 @@ export interface EntityMatch {
   readonly value?: string | undefined;
 }
 
-/** The properties that a match compares; no id where there is no number, no tags where the interface does not give them. */
+/** The properties that a match compares. Some interfaces give no `id` or no `tags`. */
 export interface Matchable {
   readonly id?: number;
   readonly name: string;
@@ -20,26 +20,26 @@ export interface Matchable {
 }
 
 /**
- * True when the pattern covers the whole text: `*` is any run of characters (also none), `?` is one, the rest is literal and
- * case-sensitive. The work is at most pattern length times text length, for every pattern.
+ * True if the pattern covers the whole text: `*` is any run of characters, also none, `?` is one. The rest is
+ * literal, and case counts. Takes at most pattern length times text length steps.
  */
 export function globMatches(pattern: string, text: string): boolean {
   const wanted = Array.from(pattern);
-  const given = Array.from(text);
+  const characters = Array.from(text);
   let p = 0;
   let t = 0;
   let lastStar = -1;
   let resumeAt = 0;
-  while (t < given.length) {
+  while (t < characters.length) {
     if (wanted[p] === '*') {
       lastStar = p;
       resumeAt = t;
       p += 1;
-    } else if (p < wanted.length && (wanted[p] === '?' || wanted[p] === given[t])) {
+    } else if (p < wanted.length && (wanted[p] === '?' || wanted[p] === characters[t])) {
       p += 1;
       t += 1;
     } else if (lastStar >= 0) {
-      // Only the last star takes one more character, because the earlier stars took as few as possible.
+      // Only the last star takes another character: earlier stars match as little as possible.
       resumeAt += 1;
       p = lastStar + 1;
       t = resumeAt;
@@ -51,7 +51,7 @@ export function globMatches(pattern: string, text: string): boolean {
   return p === wanted.length;
 }
 
-/** True when an application or key transaction matches the configured name, id or tag. */
+/** True if an application or key transaction matches by id, name and tag. */
 export function matches({ id, name, tag, value }: EntityMatch, entity: Matchable): boolean {
   if (id !== undefined) return id === entity.id;
   if (name !== undefined && !globMatches(name, entity.name)) return false;

@@ -12,58 +12,60 @@ import { globMatches } from './match.ts';
 import { formatPath, issue, type Issue, mayBeSecret, type Path } from './diagnostic.ts';
 import { counted, suggest } from '../text/wording.ts';
 import { readText } from './files.ts';
-import { textsWithKeys } from './keyTexts.ts';
+import { checkTexts } from './keyTexts.ts';
 import { parseWritten } from './schemaIssues.ts';
 import { customMetric } from './schema/customMetric.ts';
 import { PACKS, query, queryFile } from './schema/query.ts';
-import { accountsOf, apiOf, labelsOf, listOf, mappingOf, orRest, type Mapping } from './schema/rules.ts';
+import { accountsOf, apiOf, labelsOf, listOf, mappingOf, suggestRest, type Mapping } from './schema/rules.ts';
 import { readYaml, type YamlFile } from './yaml/readYaml.ts';
 
-/** The folder of the packs: beside the built program, or in a checkout beside `src`. */
+/** The folder of the packs: next to the built program, or in a checkout next to `src`. */
 const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 
 const NOT_REPLACED = 'has a ${...}, which stays as it is: placeholders are not replaced in query files';
 
 interface QueryList {
-  /** Its file; undefined for the configuration itself. */
+  /** The file of the list; undefined for the configuration file. */
   readonly file: string | undefined;
-  readonly at: Path;
+  readonly path: Path;
   readonly queries: readonly unknown[];
-  /** The prefix of the names of its queries. */
+  /** The prefix of the query names. */
   readonly prefix: string;
   readonly issues: Issue[];
   readonly warnings: Issue[];
 }
 
 /**
- * Reads the query files and packs that a configuration names, and checks all of its queries and custom metrics: each alone, and
- * the rules between them. The values are read as they stand in the files, valid or not, so that all diagnostics appear together.
+ * Reads the query files and packs of a configuration. Checks all queries and custom metrics: each alone, and the
+ * rules between them. Takes the values as written, valid or not: then all diagnostics appear together.
  *
- * @returns issues and warnings of the configuration; the diagnostics and warnings of the files that it names; for each account the
- * queries of its files, then the queries of its packs
+ * @returns issues and warnings of the configuration; diagnostics and warnings of the query files; for each account
+ * the queries of its files, then of its packs
  */
 export function readQueries(configuration: unknown, folder: string, keys: Secrets) {
   const accounts = accountsOf(configuration);
   const families: Families = new Map();
-  const issues = customMetricIssues(accounts, families);
+  const issues = checkCustomMetrics(accounts, families);
   const warnings: Issue[] = [];
   const files: ReturnType<typeof readList>[] = [];
   const folders = new Map<string, readonly string[]>();
   const further = accounts.map((account, index) => {
-    const at = ['accounts', index];
+    const accountPath = ['accounts', index];
     const queries = listOf(account?.['queries']);
-    const lists: QueryList[] = [{ file: undefined, at: [...at, 'queries'], queries, prefix: '', issues, warnings }];
+    const lists: QueryList[] = [
+      { file: undefined, path: [...accountPath, 'queries'], queries, prefix: '', issues, warnings },
+    ];
     const valid: QueryDefinition[] = [];
     const read = new Set<string>();
-    const take = (path: string, prefix: string, keyAt: Path, what: string, advice = ''): void => {
+    const take = (path: string, prefix: string, keyPath: Path, what: string, advice = ''): void => {
       if (read.has(prefix + path)) return;
       read.add(prefix + path);
       const found = readText(path);
       if ('problem' in found) {
-        issues.push(issue(keyAt, `${what} ${found.problem}${advice}`));
+        issues.push(issue(keyPath, `${what} ${found.problem}${advice}`));
         return;
       }
-      if (found.text.includes('${')) warnings.push(issue(keyAt, NOT_REPLACED));
+      if (found.text.includes('${')) warnings.push(issue(keyPath, NOT_REPLACED));
       const file = readList(path, found.text, prefix, keys);
       files.push(file);
       lists.push(file.list);
@@ -71,54 +73,55 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
     };
     for (const [position, name] of listOf(account?.['query_files']).entries()) {
       if (typeof name !== 'string' || name === '') continue;
-      const keyAt = [...at, 'query_files', position];
+      const keyPath = [...accountPath, 'query_files', position];
       if (dirname(name).includes('*')) {
-        issues.push(issue(keyAt, 'has a * in the name of a folder: name the folder, * is for files'));
+        issues.push(issue(keyPath, 'has a * in the name of a folder: name the folder, * is for files'));
         continue;
       }
-      const paths = matchingFiles(resolve(folder, name), folders);
-      if (paths.length === 0) warnings.push(issue(keyAt, 'no file matches: it gives no query'));
-      for (const path of paths) take(path, '', keyAt, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
+      const paths = findFiles(resolve(folder, name), folders);
+      if (paths.length === 0) warnings.push(issue(keyPath, 'no file matches: it gives no query'));
+      for (const path of paths)
+        take(path, '', keyPath, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
     }
     for (const [position, name] of listOf(account?.['query_packs']).entries()) {
       const pack = PACKS.find((known) => known === name);
-      const keyAt = [...at, 'query_packs', position];
+      const keyPath = [...accountPath, 'query_packs', position];
       if (pack !== undefined) {
         const file = join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${pack}.yaml`);
-        take(file, `${pack}/`, keyAt, 'the file of this pack', ': install the exporter again');
+        take(file, `${pack}/`, keyPath, 'the file of this pack', ': install the exporter again');
       }
     }
     const needsNumber = apiOf(account) === 'rest' && account?.['account_id'] === undefined;
     if (needsNumber && lists.some((list) => list.queries.length > 0)) {
       const message = 'is required for queries, which are read through NerdGraph: give the number of the account';
-      issues.push(issue([...at, 'account_id'], message));
+      issues.push(issue([...accountPath, 'account_id'], message));
     }
     checkQueries(lists, labelsOf(account), families);
     return valid;
   });
   return {
     issues,
-    diagnostics: files.flatMap(({ yaml, list }) => yaml.diagnosticsWith(list.issues)),
+    diagnostics: files.flatMap(({ yaml, list }) => yaml.listDiagnostics(list.issues)),
     warnings,
-    fileWarnings: files.flatMap(({ yaml, list }) => yaml.warningsOf(list.warnings)),
+    fileWarnings: files.flatMap(({ yaml, list }) => yaml.listWarnings(list.warnings)),
     further,
   };
 }
 
 function checkQueries(lists: readonly QueryList[], staticLabels: readonly string[], families: Families): void {
   const names = new Set<string>();
-  for (const { file, at, queries, prefix, issues, warnings } of lists) {
+  for (const { file, path: listPath, queries, prefix, issues, warnings } of lists) {
     for (const [position, written] of queries.entries()) {
-      const queryAt = [...at, position];
-      const report: Report = (path, message) => void issues.push(issue([...queryAt, ...path], message));
-      const warn: Report = (path, message) => void warnings.push(issue([...queryAt, ...path], message));
+      const queryPath = [...listPath, position];
+      const report: Report = (path, message) => void issues.push(issue([...queryPath, ...path], message));
+      const warn: Report = (path, message) => void warnings.push(issue([...queryPath, ...path], message));
       const name = mappingOf(written)?.['name'];
       if (typeof name === 'string') {
         if (names.has(prefix + name)) report(['name'], 'is the name of another query of the account: choose another');
         names.add(prefix + name);
       }
       checkText(mappingOf(written) ?? {}, staticLabels, report, warn);
-      const where = `${file === undefined ? '' : `${file}: `}${formatPath(queryAt)}`;
+      const where = `${file === undefined ? '' : `${file}: `}${formatPath(queryPath)}`;
       checkQueryFamilies(written, where, families, report);
     }
   }
@@ -126,13 +129,13 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
 
 type Report = (path: Path, message: string) => void;
 
-/** The functions whose value decides which facets a LIMIT keeps ("NRQL reference", FACET). */
+/** The functions by whose value a LIMIT orders the facets ("NRQL reference", FACET). */
 const RANKING = ['min', 'max', 'percentile', 'average', 'count'];
 const NOT_RANKING =
   'with "limit" New Relic keeps the facets that occur most often, because it orders by min, max, percentile, average and ' +
-  'count only: begin with one of these, or say ORDER BY behind FACET';
+  'count only: begin with one of these, or add ORDER BY after FACET';
 
-/** Reports what the exporter refuses in one query, beyond the checks of the schema for each key. */
+/** Reports what the exporter refuses in a query, beyond the checks of the schema. */
 function checkText(
   written: Readonly<Record<string, unknown>>,
   staticLabels: readonly string[],
@@ -142,8 +145,9 @@ function checkText(
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets, firstCall, isOrdered } = readStatement(text);
-  const reportAt = (at: number, message: string): void => report(['nrql'], `character ${at + 1}: ${message}`);
-  for (const { offset, message } of problems) reportAt(offset, message);
+  const reportCharacter = (offset: number, message: string): void =>
+    report(['nrql'], `character ${offset + 1}: ${message}`);
+  for (const { offset, message } of problems) reportCharacter(offset, message);
   const isLimited = written['limit'] !== undefined && facets.length > 0 && problems.length === 0;
   if (isLimited && !isOrdered && firstCall !== undefined && !RANKING.includes(firstCall.name)) {
     warn(['nrql'], `character ${firstCall.offset + 1}: ${NOT_RANKING}`);
@@ -151,7 +155,7 @@ function checkText(
   const labels = written['labels'];
   const taken = new Set<string>();
   const labelProblem = (name: string): string | undefined => {
-    const problem = taken.has(name) ? 'is a label of this query already' : queryLabelProblem(name, staticLabels);
+    const problem = taken.has(name) ? 'is a label of this query already' : findLabelProblem(name, staticLabels);
     taken.add(name);
     return problem;
   };
@@ -169,7 +173,7 @@ function checkText(
   } else {
     for (const { offset, name } of facets) {
       const problem = name === undefined ? 'is no attribute and has no alias' : labelProblem(defaultLabel(name));
-      if (problem !== undefined) reportAt(offset, `${problem}: name its label in "labels"`);
+      if (problem !== undefined) reportCharacter(offset, `${problem}: name its label in "labels"`);
     }
   }
   const known = columns.every(({ hasAlias }) => hasAlias)
@@ -193,31 +197,31 @@ function checkText(
   }
 }
 
-/** The reason why a query cannot have a label of this name, in words; undefined when it can. */
-export function queryLabelProblem(name: string, staticLabels: readonly string[]): string | undefined {
+/** Returns why a query cannot have a label of this name; undefined for a valid name. */
+export function findLabelProblem(name: string, staticLabels: readonly string[]): string | undefined {
   if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
   if (name.startsWith('__')) return 'names that begin with __ belong to Prometheus';
   if (name === 'account' || name === PERCENTILE_LABEL) return 'is a label that the exporter writes itself';
-  if (PROMETHEUS_LABEL_NAMES.some((own) => own === name)) return 'is a label of Prometheus itself';
+  if (PROMETHEUS_LABEL_NAMES.some((reserved) => reserved === name)) return 'is a label of Prometheus itself';
   return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
 }
 
-/** Reads a file of queries; its queries count as valid only when none of them has a problem. */
+/** Reads a file of queries. Its queries are valid only if none of them has a problem. */
 function readList(
   path: string,
   text: string,
   prefix: string,
   keys: Secrets,
 ): { readonly list: QueryList; readonly yaml: YamlFile; readonly valid: readonly QueryDefinition[] } {
-  // Who writes a query need not see the environment.
+  // No environment: authors of queries need not see it.
   const yaml = readYaml({ path, text }, undefined);
   const queries = listOf(mappingOf(yaml.value)?.['queries']);
   const list = {
     file: path,
-    at: ['queries'],
+    path: ['queries'],
     queries,
     prefix,
-    issues: textsWithKeys(queries, ['queries'], keys),
+    issues: checkTexts(queries, ['queries'], keys),
     warnings: [],
   };
   if (yaml.value === undefined) return { list, yaml, valid: [] };
@@ -226,11 +230,14 @@ function readList(
   return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
 }
 
-/** The paths that match a path, sorted; a `*` in its last part is any run of characters, but not a leading dot. `folders` gets what was read. */
-function matchingFiles(path: string, folders: Map<string, readonly string[]>): readonly string[] {
+/**
+ * Returns the matching paths, sorted. A `*` in the file name is any run of characters, but not a leading dot. Stores
+ * the listings of folders in `folders`.
+ */
+function findFiles(path: string, folders: Map<string, readonly string[]>): readonly string[] {
   const [folder, pattern] = [dirname(path), basename(path)];
   if (!pattern.includes('*')) return [path];
-  const listed = folders.get(folder) ?? namesIn(folder);
+  const listed = folders.get(folder) ?? listNames(folder);
   folders.set(folder, listed);
   return listed
     .filter((name) => globMatches(pattern, name))
@@ -239,7 +246,7 @@ function matchingFiles(path: string, folders: Map<string, readonly string[]>): r
     .toSorted();
 }
 
-function namesIn(folder: string): readonly string[] {
+function listNames(folder: string): readonly string[] {
   try {
     return readdirSync(folder);
   } catch {
@@ -247,7 +254,7 @@ function namesIn(folder: string): readonly string[] {
   }
 }
 
-/** By family: the first custom metric or query that feeds it, with which the others must agree. */
+/** By family: the first custom metric or query that feeds it. All others must agree with it. */
 type Families = Map<
   string,
   {
@@ -255,7 +262,7 @@ type Families = Map<
     readonly help: string;
     /** Undefined for a query. */
     readonly scope?: FamilyScope;
-    /** Captured labels, or those of the query. */
+    /** Captured labels, or the labels of the query. */
     readonly labels: readonly string[];
   }
 >;
@@ -267,19 +274,19 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /**
- * Checks every custom metric alone, and against the first that feeds the same family: one family has one HELP, one scope and
- * one set of captured labels in all accounts. Adds new families to `families`.
+ * Checks every custom metric alone, and against the first that feeds the same family. In all accounts a family has
+ * one HELP, one scope and one set of captured labels. Adds new families to `families`.
  */
-function customMetricIssues(accounts: readonly (Mapping | undefined)[], families: Families): Issue[] {
+function checkCustomMetrics(accounts: readonly (Mapping | undefined)[], families: Families): Issue[] {
   const issues: Issue[] = [];
   for (const [accountIndex, account] of accounts.entries()) {
     for (const [index, written] of listOf(account?.['custom_metrics']).entries()) {
-      // The schema reports its own diagnostics for an invalid metric, which cannot be compared.
+      // The schema reports the diagnostics of an invalid metric. There is nothing to compare.
       const metric = customMetric.safeParse(written).data;
       if (metric === undefined) continue;
       const { name, match, scope, help, value } = metric;
-      const at = ['accounts', accountIndex, 'custom_metrics', index];
-      const report = (key: string, message: string): void => void issues.push(issue([...at, key], message));
+      const metricPath = ['accounts', accountIndex, 'custom_metrics', index];
+      const report = (key: string, message: string): void => void issues.push(issue([...metricPath, key], message));
       const labels = parseTemplate(match).labelNames;
       if (labels.some((label) => labelsOf(account).includes(label))) {
         report('match', 'captures a static label of the account: choose another name');
@@ -289,10 +296,10 @@ function customMetricIssues(accounts: readonly (Mapping | undefined)[], families
         const choice = `: use one of ${values.usual.join(', ')} (docs/metrics.md has them all)`;
         report(
           'value',
-          `is no value that NerdGraph has for these metrics${suggest(value, values.all) || choice}${orRest(account)}`,
+          `is no value that NerdGraph has for these metrics${suggest(value, values.all) || choice}${suggestRest(account)}`,
         );
       }
-      const first = families.get(name) ?? { where: formatPath(at), scope, help, labels };
+      const first = families.get(name) ?? { where: formatPath(metricPath), scope, help, labels };
       families.set(name, first);
       const same = `as in ${first.where}, which feeds the same family`;
       if (first.scope !== scope) report('scope', `must be ${first.scope}, ${same}`);
@@ -303,7 +310,10 @@ function customMetricIssues(accounts: readonly (Mapping | undefined)[], families
   return issues;
 }
 
-/** Checks the metrics of a query at `where` against the first that feeds the same family. Adds new families to `families`. */
+/**
+ * Checks the metrics of a query at `where` against the first that feeds the same family. Adds new families to
+ * `families`.
+ */
 function checkQueryFamilies(written: unknown, where: string, families: Families, report: Report): void {
   const valid = query.safeParse(written).data;
   if (valid === undefined) return;
@@ -314,8 +324,8 @@ function checkQueryFamilies(written: unknown, where: string, families: Families,
     families.set(name, first);
     const same = `as in ${first.where}, which feeds the same family`;
     if (first.help !== help) report(['metrics', position, 'help'], `must be the same text ${same}`);
-    const ofEntity = first.scope === undefined ? [] : ENTITY_LABELS[first.scope];
-    if (!areSame([...ofEntity, ...first.labels], labels)) {
+    const entityLabels = first.scope === undefined ? [] : ENTITY_LABELS[first.scope];
+    if (!areSame([...entityLabels, ...first.labels], labels)) {
       report(['metrics', position, 'name'], `must have the same labels ${same}: choose another name`);
     }
   }

@@ -3,7 +3,7 @@ import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnos
 import { findInvisible, isQuoted } from '../text/invisible.ts';
 import { suggest, withoutStyle } from '../text/wording.ts';
 
-/** The types of values in words, by their names in the schema library. */
+/** Types in words, by their names in the schema library. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -14,14 +14,14 @@ const EXPECTED: Readonly<Record<string, string>> = {
   array: 'a list',
 };
 
-/** The message for a value of another type than expected. It never quotes the value, which may be a secret. */
-export function typeMismatch(input: unknown, expected: string): string {
+/** Describes a value of another type than expected. Never quotes the value, which may be a secret. */
+export function describeMismatch(input: unknown, expected: string): string {
   if (input === undefined) return `is required (${expected})`;
   if (input === null) return `is empty, expected ${expected}: give it a value or remove the key`;
-  return `expected ${expected}, not ${kindOf(input)}${adviceFor(input, expected)}`;
+  return `expected ${expected}, not ${describeType(input)}${suggestCorrection(input, expected)}`;
 }
 
-function adviceFor(input: unknown, expected: string): string {
+function suggestCorrection(input: unknown, expected: string): string {
   if (expected === 'text') return typeof input === 'object' ? '' : ' (put it in quotes)';
   if (expected === 'a list') return ' (write "- " before each entry, also before a single one)';
   if (typeof input !== 'string' || findInvisible(input) !== undefined) return '';
@@ -30,17 +30,17 @@ function adviceFor(input: unknown, expected: string): string {
   return expected.startsWith('true') ? ' (write true or false without quotes; yes, no, on and off are text)' : '';
 }
 
-/** The message for a file that is no mapping; undefined for other issues. */
-export function beginWith(key: string): (raw: z.core.$ZodRawIssue) => string | undefined {
+/** Returns the message for a file that is not a mapping; undefined for other issues. */
+export function expectMapping(key: string): (raw: z.core.$ZodRawIssue) => string | undefined {
   return ({ code, input }) =>
     code === 'invalid_type' && input !== null && input !== undefined
-      ? `${typeMismatch(input, 'a mapping')}: begin the file with "${key}:" and indent the list below it`
+      ? `${describeMismatch(input, 'a mapping')}: begin the file with "${key}:" and indent the list below it`
       : undefined;
 }
 
 /**
- * Checks the values of a file against a schema; reports every problem. `textAt` gives the text of a value that came from a
- * placeholder: it takes the place of a number, or another type, where text is expected.
+ * Checks the values of a file against a schema, and reports every problem. `textAt` returns the text of a value that
+ * came from a placeholder. The text replaces a value of another type if text is expected.
  */
 export function parseWritten<T extends z.ZodType>(
   schema: T,
@@ -50,9 +50,9 @@ export function parseWritten<T extends z.ZodType>(
   const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
     try {
       const { data, error, success } = schema.safeParse(written, { error: explain });
-      return success ? { value: data } : { issues: flatten(error.issues, schema, written).map(withInvisible(written)) };
+      return success ? { value: data } : { issues: flatten(error.issues, schema, written).map(addInvisible(written)) };
     } catch (error) {
-      // The library passes the issues of a list as arguments, for which the stack has too little room beyond 100,000.
+      // The library passes the issues of a list as arguments. Beyond 100,000 they overflow the stack.
       if (!(error instanceof RangeError)) throw error;
       return { issues: [issue([], TOO_MANY)] };
     }
@@ -64,8 +64,8 @@ export function parseWritten<T extends z.ZodType>(
   return mistyped.length > 0 ? parse() : result;
 }
 
-/** Adds to an issue that the value, or the key, holds a character that no editor shows. */
-function withInvisible(file: unknown): (issue: Issue) => Issue {
+/** Adds to an issue that the value or key holds an invisible character. */
+function addInvisible(file: unknown): (issue: Issue) => Issue {
   return (each) => {
     const text = each.at === 'key' ? each.path.at(-1) : valueAt(file, each.path);
     const invisible = typeof text === 'string' ? findInvisible(text) : undefined;
@@ -90,20 +90,20 @@ function replaceAt(file: unknown, path: Path, value: unknown): void {
   if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
 }
 
-/** The message for an issue of the schema. A message from the schema itself takes precedence. */
+/** Returns the message for an issue of the schema library. A message of our schema takes precedence. */
 function explain(raw: z.core.$ZodRawIssue): string | undefined {
   switch (raw.code) {
     case 'invalid_type':
       if (raw.expected === 'int' && typeof raw.input === 'number') return 'must be a whole number';
-      return typeMismatch(raw.input, EXPECTED[raw.expected] ?? raw.expected);
+      return describeMismatch(raw.input, EXPECTED[raw.expected] ?? raw.expected);
     case 'invalid_value': {
       const values = raw.values.map(String);
       const { input } = raw;
       const hint = typeof input === 'string' && findInvisible(input) === undefined ? suggest(input, values) : '';
-      return `must be ${alternatives(values)}${hint}`;
+      return `must be ${joinWithOr(values)}${hint}`;
     }
     case 'invalid_union':
-      return typeMismatch(raw.input, 'true, false or a mapping');
+      return describeMismatch(raw.input, 'true, false or a mapping');
     case 'too_small':
       if (raw.origin === 'number' || raw.origin === 'int') return `must be at least ${String(raw.minimum)}`;
       return raw.origin === 'array' ? 'must have at least one entry' : 'must not be empty';
@@ -115,43 +115,43 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
 }
 
 /**
- * The schema's issues, one per diagnostic: unknown keys one by one; for a union, the issues of the alternative that was meant;
- * for a number above two limits, that of the setting, which comes after that of whole numbers.
+ * Returns one issue per diagnostic: unknown keys one by one, and for a union the issues of the alternative that the
+ * user meant. Of two limits of a number, the setting's limit wins: it follows the limit of whole numbers.
  */
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, written: unknown): Issue[] {
   let root: JsonSchema | undefined;
   let owners: Owners | undefined;
-  const unknown = (key: string, path: Path): Issue => {
-    root ??= inputSchemaOf(schema);
-    owners ??= ownersIn(withAlternatives([root]));
-    const known = path.reduce(below, withAlternatives([root])).flatMap(keysOf);
-    const isMapping = kindOf(valueAt(written, [...path, key])) === 'a mapping';
-    const message = unknownKey({ key, path, isMapping }, root, owners);
+  const reportUnknown = (key: string, path: Path): Issue => {
+    root ??= toInputSchema(schema);
+    owners ??= collectOwners(expandAlternatives([root]));
+    const known = path.reduce(descend, expandAlternatives([root])).flatMap(keysOf);
+    const isMapping = describeType(valueAt(written, [...path, key])) === 'a mapping';
+    const message = describeUnknownKey({ key, path, isMapping }, root, owners);
     const isName = isNumbered(key, known) || owners.has(withoutStyle(key));
     return { ...issue([...path, key], message, 'key'), isName };
   };
-  const all = flattenBelow(issues, unknown, []);
+  const all = flattenBelow(issues, reportUnknown, []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
 function flattenBelow(
   issues: readonly z.core.$ZodIssue[],
-  unknown: (key: string, path: Path) => Issue,
+  reportUnknown: (key: string, path: Path) => Issue,
   above: Path,
 ): Issue[] {
   return issues.flatMap((found): Issue[] => {
     const path = [...above, ...found.path.map((step) => (typeof step === 'number' ? step : String(step)))];
     switch (found.code) {
       case 'unrecognized_keys':
-        return found.keys.map((key) => unknown(key, path));
+        return found.keys.map((key) => reportUnknown(key, path));
       case 'invalid_key':
-        return flattenBelow(found.issues, unknown, path).map((inner) => issue(inner.path, inner.message, 'key'));
+        return flattenBelow(found.issues, reportUnknown, path).map((inner) => issue(inner.path, inner.message, 'key'));
       case 'invalid_union': {
-        // An alternative was not meant where the value as a whole has another type.
+        // The user did not mean an alternative of another type.
         const meant = found.errors.find(
           (each) => !each.some(({ code, path }) => code === 'invalid_type' && path.length === 0),
         );
-        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, unknown, path);
+        return meant === undefined ? [issue(path, found.message)] : flattenBelow(meant, reportUnknown, path);
       }
       default: {
         const wantsText = found.code === 'invalid_type' && found.expected === 'string';
@@ -161,19 +161,19 @@ function flattenBelow(
   });
 }
 
-/** What others call a key. */
+/** Keys under other names. */
 const OTHER_WORDS: Readonly<Record<string, string>> = { query: 'nrql', sql: 'nrql', statement: 'nrql' };
 
 interface UnknownKey {
   readonly key: string;
   readonly path: Path;
-  /** True where its value is a mapping, which narrows what was meant. */
+  /** True if the value is a mapping: then only keys for mappings are suggested. */
   readonly isMapping: boolean;
 }
 
-/** The message for an unknown key, with the key or mappings that were likely meant. It never repeats a key that may be a secret. */
-function unknownKey({ key, path, isMapping }: UnknownKey, root: JsonSchema, ownersOf: Owners): string {
-  const here = path.reduce(below, withAlternatives([root]));
+/** Describes an unknown key, and suggests keys or mappings. Never repeats a key that may be a secret. */
+function describeUnknownKey({ key, path, isMapping }: UnknownKey, root: JsonSchema, owners: Owners): string {
+  const here = path.reduce(descend, expandAlternatives([root]));
   const known = here.flatMap(keysOf);
   const typo = /^([a-z_]+)([:=])/.exec(key);
   const meant = known.find((name) => name === typo?.[1]);
@@ -184,32 +184,36 @@ function unknownKey({ key, path, isMapping }: UnknownKey, root: JsonSchema, owne
   }
   const other = OTHER_WORDS[key.toLowerCase()] ?? '';
   if (known.includes(other)) return `unknown key; did you mean "${other}"?`;
-  const places = ownersOf.get(withoutStyle(key)) ?? [];
+  const places = owners.get(withoutStyle(key)) ?? [];
   const isName = !mayBeSecret(key) || isNumbered(key, known) || places.length > 0;
   const near = !isName || findInvisible(key) !== undefined ? '' : suggest(key, known);
-  const isOfChild = (): boolean => known.some((child) => below(here, child).flatMap(keysOf).includes(key));
+  const isOfChild = (): boolean => known.some((child) => descend(here, child).flatMap(keysOf).includes(key));
   const fitting = places.filter(({ takesMapping }) => takesMapping || !isMapping);
-  if (fitting.length > 0 && (near === '' || isOfChild())) return `unknown key here, ${belongs(key, fitting, path)}`;
+  if (fitting.length > 0 && (near === '' || isOfChild()))
+    return `unknown key here, ${describeOwners(key, fitting, path)}`;
   if (!isName)
     return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
   const hint = near === '' ? suggestBelow(key, here, known) : near;
-  return `unknown key${hint === '' && isMapping ? suggestMapping(key, path, ownersOf) : hint}`;
+  return `unknown key${hint === '' && isMapping ? suggestMapping(key, path, owners) : hint}`;
 }
 
-/** `it belongs to accounts[0].limits: look at the indentation`; names the key where it was written in another style. */
-function belongs(key: string, owners: readonly Owner[], path: Path): string {
+/**
+ * Writes `it belongs to accounts[0].limits: look at the indentation`. Names the key if it was written in another
+ * style.
+ */
+function describeOwners(key: string, owners: readonly Owner[], path: Path): string {
   const names = [...new Set(owners.map(({ name }) => name))];
-  const subject = names.includes(key) ? 'it' : alternatives(names.map((name) => `"${name}"`));
+  const subject = names.includes(key) ? 'it' : joinWithOr(names.map((name) => `"${name}"`));
   return `${subject} belongs to ${showPlaces(owners, path)}: look at the indentation`;
 }
 
 function showPlaces(owners: readonly Owner[], path: Path): string {
-  return alternatives(owners.map(({ place }) => showPlace(place, path)));
+  return joinWithOr(owners.map(({ place }) => showPlace(place, path)));
 }
 
-/** The suggestion of a mapping that stands anywhere else: `limits` for `limit: {}` at the top of the file. */
-function suggestMapping(key: string, path: Path, ownersOf: Owners): string {
-  const mappings = [...ownersOf.values()].flat().filter(({ takesMapping }) => takesMapping);
+/** Suggests a mapping from anywhere in the schema: `limits` for `limit: {}` at the top of the file. */
+function suggestMapping(key: string, path: Path, owners: Owners): string {
+  const mappings = [...owners.values()].flat().filter(({ takesMapping }) => takesMapping);
   const names = [...new Set(mappings.map(({ name }) => name))];
   const suggestion = suggest(key, names);
   const meant = mappings.filter(({ name }) => suggestion.includes(`"${name}"`));
@@ -217,15 +221,15 @@ function suggestMapping(key: string, path: Path, ownersOf: Owners): string {
   return first === undefined ? '' : ` here; did you mean "${first.name}" of ${showPlaces(meant, path)}?`;
 }
 
-/** True for a known key with digits behind it, which is no secret, although other words with digits may be one. */
+/** True for a known key with digits at its end: it is not a secret, although other words with digits may be. */
 function isNumbered(key: string, known: readonly string[]): boolean {
   return known.includes(key.replace(/_?[0-9]{1,2}$/, ''));
 }
 
-/** The suggestion of a key that stands one mapping further down: `limits.request_timeout`. */
+/** Suggests a key one mapping further down: `limits.request_timeout`. */
 function suggestBelow(key: string, here: readonly JsonSchema[], known: readonly string[]): string {
   const names = known.flatMap((child) =>
-    below(here, child)
+    descend(here, child)
       .flatMap(keysOf)
       .map((name) => ({ child, name })),
   );
@@ -237,38 +241,38 @@ function suggestBelow(key: string, here: readonly JsonSchema[], known: readonly 
   return meant === undefined ? '' : suggestion.replace(meant.name, `${meant.child}.${meant.name}`);
 }
 
-/** A mapping that has a key: its place, where `[]` is any position of a list. */
+/** A mapping that has a key. In its place, `[]` is any position of a list. */
 interface Owner {
   readonly name: string;
   readonly place: readonly string[];
-  /** True where the value of the key may be a mapping. */
+  /** True if the key takes a mapping. */
   readonly takesMapping: boolean;
 }
 
-/** The mappings that have a key, by the key without its style. */
+/** The mappings that have a key, by the key in neutral style. */
 type Owners = ReadonlyMap<string, readonly Owner[]>;
 
-/** Collects the owners of every key once, because a file may have thousands of unknown keys. */
-function ownersIn(
+/** Collects the owners of all keys once: a file may have thousands of unknown keys. */
+function collectOwners(
   schemas: readonly JsonSchema[],
   place: readonly string[] = [],
   owners = new Map<string, Owner[]>(),
 ): Owners {
   const names = schemas.flatMap(keysOf);
   for (const name of new Set(names)) {
-    const takesMapping = below(schemas, name).some(({ type }) => type === 'object');
+    const takesMapping = descend(schemas, name).some(({ type }) => type === 'object');
     const key = withoutStyle(name);
     owners.set(key, [...(owners.get(key) ?? []), { name, place, takesMapping }]);
   }
-  for (const name of names) ownersIn(below(schemas, name), [...place, name], owners);
-  if (schemas.some(({ items }) => items !== undefined)) ownersIn(below(schemas, 0), [...place, '[]'], owners);
+  for (const name of names) collectOwners(descend(schemas, name), [...place, name], owners);
+  if (schemas.some(({ items }) => items !== undefined)) collectOwners(descend(schemas, 0), [...place, '[]'], owners);
   return owners;
 }
 
-/** A place in words. Its lists have the positions of the path to the key, as far as both lead the same way. */
+/** Formats a place. Its lists have the positions of the path `near`, as far as both are equal. */
 function showPlace(place: readonly string[], near: Path): string {
-  const parting = place.findIndex((step, index) => step !== (typeof near[index] === 'number' ? '[]' : near[index]));
-  const common = parting < 0 ? place.length : parting;
+  const fork = place.findIndex((step, index) => step !== (typeof near[index] === 'number' ? '[]' : near[index]));
+  const common = fork < 0 ? place.length : fork;
   const steps = place.map((step, index) => {
     if (step === '[]') return `[${index < common ? String(near[index]) : ''}]`;
     return index === 0 ? step : `.${step}`;
@@ -278,14 +282,14 @@ function showPlace(place: readonly string[], near: Path): string {
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** A schema as JSON Schema, in the written form of the file: durations are text. */
-export function inputSchemaOf(schema: z.ZodType): JsonSchema {
+/** Converts a schema to JSON Schema of the written file: durations are text. */
+export function toInputSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
 }
 
-/** The schemas of a value inside a mapping or list; none where there is no mapping with fixed keys. */
-function below(schemas: readonly JsonSchema[], step: string | number): readonly JsonSchema[] {
-  return withAlternatives(
+/** Returns the schemas of a value inside a mapping or list; none without fixed keys. */
+function descend(schemas: readonly JsonSchema[], step: string | number): readonly JsonSchema[] {
+  return expandAlternatives(
     schemas.flatMap((schema) => {
       const next = typeof step === 'number' ? schema.items : schema.properties?.[step];
       return next === undefined || typeof next === 'boolean' || Array.isArray(next) ? [] : [next];
@@ -297,17 +301,17 @@ function keysOf(schema: JsonSchema): readonly string[] {
   return Object.keys(schema.properties ?? {});
 }
 
-function withAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
+function expandAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
   return schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
 }
 
-function kindOf(input: unknown): string {
+function describeType(input: unknown): string {
   if (Array.isArray(input)) return 'a list';
   if (typeof input === 'number') return Number.isFinite(input) ? 'a number' : 'an infinite or undefined number';
   const kinds: Partial<Record<string, string>> = { string: 'text', boolean: 'true or false' };
   return kinds[typeof input] ?? 'a mapping';
 }
 
-function alternatives(values: readonly string[]): string {
+function joinWithOr(values: readonly string[]): string {
   return values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} or ${values.at(-1) ?? ''}`;
 }

@@ -9,7 +9,7 @@ import type { AccountStatus } from '../collect/serve/accountStatus.ts';
 import type { EntityTypeCount } from '../api/upstreamReader.ts';
 import { formatPath } from '../config/diagnostic.ts';
 import { formatDuration } from '../config/duration.ts';
-import { accountFileIssues, checkConfig, DEFAULT_CONFIG_FILE } from '../config/load.ts';
+import { checkAccountFiles, checkConfig, DEFAULT_CONFIG_FILE } from '../config/load.ts';
 import { counted } from '../text/wording.ts';
 import type { LoadedConfiguration } from '../cli/configuration.ts';
 import type { CommonOptions } from '../cli/flags.ts';
@@ -97,7 +97,7 @@ function loadOrExit(account: Written): LoadedConfiguration {
   const isOne = account['api'] === 'rest' || account['account_id'] !== undefined;
   const list = isOne ? {} : { account_ids: 'all', max_accounts: Number.MAX_SAFE_INTEGER };
   const values = { accounts: [{ ...account, ...list, api_key: key, counters: true }] };
-  const { config, issues } = checkConfig(values, '', accountFileIssues);
+  const { config, issues } = checkConfig(values, '', checkAccountFiles);
   const hasKey = (account['api_key'] ?? account['api_key_file']) !== undefined;
   const faults = hasKey
     ? issues.map(({ path, message }) => {

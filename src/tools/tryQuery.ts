@@ -6,8 +6,8 @@ import { endsBefore } from '../collect/inventory/task.ts';
 import type { AccountConfig, Config } from '../config/config.ts';
 import { formatDuration } from '../config/duration.ts';
 import { counted, suggest } from '../text/wording.ts';
-import { queryLabelProblem, readQueries } from '../config/queries.ts';
-import { metricNameProblem } from '../config/schema/customMetric.ts';
+import { findLabelProblem, readQueries } from '../config/queries.ts';
+import { findNameProblem } from '../config/schema/customMetric.ts';
 import { PACKS } from '../config/schema/query.ts';
 import { escapePlaceholders } from '../config/yaml/placeholders.ts';
 import { writeExposition, findFamilies } from '../exposition/exposition.ts';
@@ -198,8 +198,8 @@ function deriveMetrics(query: string, columns: readonly string[]): { name: strin
   const taken = new Set<string>();
   return columns.map((column) => {
     let name = `${query}_${column}`.replace(/[^a-zA-Z0-9_]/gu, '_');
-    if (metricNameProblem(name) !== undefined) name = `${name}_value`;
-    if (metricNameProblem(name) !== undefined) name = `query_${name}`;
+    if (findNameProblem(name) !== undefined) name = `${name}_value`;
+    if (findNameProblem(name) !== undefined) name = `query_${name}`;
     return { name: claimName(name, taken), help: `Column ${column} of the query ${query}`, value: column };
   });
 }
@@ -211,7 +211,7 @@ function deriveLabels(nrql: string, staticLabels: readonly string[]): readonly s
   const taken = new Set(staticLabels);
   return facets.map(({ name = '' }, index) => {
     const plain = defaultLabel(name);
-    const isReserved = queryLabelProblem(plain, staticLabels) !== undefined;
+    const isReserved = findLabelProblem(plain, staticLabels) !== undefined;
     let label = isReserved ? `facet_${plain.replace(/^_+/, '')}` : plain;
     if (label === 'facet_' || taken.has(label)) label = `facet_${index + 1}`;
     return claimName(label, taken);

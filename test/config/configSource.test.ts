@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configFromEnvironment, configPath, describeOrigin } from '../../src/config/load.ts';
+import { configFromEnvironment, chooseConfigPath, describeOrigin } from '../../src/config/load.ts';
 import { formatDiagnostic } from '../../src/config/diagnostic.ts';
 import type { Environment } from '../../src/config/yaml/placeholders.ts';
 import { temporaryFolders } from './folder.ts';
@@ -20,7 +20,7 @@ describe('the place of the configuration', () => {
     ['config.yaml where there is one', undefined, true, 'config.yaml'],
     ['the environment where there is no file', undefined, false, undefined],
   ])('is %s', (_, flag, hasFile, path) => {
-    expect(configPath(flag, (name) => hasFile && name === 'config.yaml')).toBe(path);
+    expect(chooseConfigPath(flag, (name) => hasFile && name === 'config.yaml')).toBe(path);
   });
 
   it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {

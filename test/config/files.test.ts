@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { identityAt, readFile, readText, readTextOrPipe } from '../../src/config/files.ts';
+import { readIdentity, readFile, readText, readTextOrPipe } from '../../src/config/files.ts';
 import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
@@ -62,10 +62,10 @@ describe('a file that a configuration names', () => {
     mkdirSync(join(folder, 'a'));
     const path = join(folder, 'file');
     writeFileSync(path, 'one');
-    const identity = identityAt(path);
-    expect(identityAt(path)).toBe(identity);
+    const identity = readIdentity(path);
+    expect(readIdentity(path)).toBe(identity);
     writeFileSync(path, 'three');
-    expect(identityAt(path)).not.toBe(identity);
+    expect(readIdentity(path)).not.toBe(identity);
   });
 });
 

@@ -8,7 +8,7 @@ import { editorSchema } from '../../scripts/generate/editorSchema.ts';
 import { stalePaths } from '../../scripts/generate/generatedFile.ts';
 import { keysOf } from '../../scripts/generate/schemaKeys.ts';
 import { fileSchema } from '../../src/config/schema/file.ts';
-import { inputSchemaOf } from '../../src/config/schemaIssues.ts';
+import { toInputSchema } from '../../src/config/schemaIssues.ts';
 import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 import { configOf, withAccount } from './reading.ts';
 
@@ -40,7 +40,7 @@ describe('what is made of the schema', () => {
   });
 
   it('names every key in the reference page and in the example', () => {
-    const keys = new Set(allKeys(inputSchemaOf(fileSchema)));
+    const keys = new Set(allKeys(toInputSchema(fileSchema)));
     expect(keys.size).toBeGreaterThan(40);
     for (const key of keys) {
       expect(page).toMatch(new RegExp(`(^\\| |\`)\`?${key}\`?`, 'm'));
@@ -66,7 +66,7 @@ describe('the example file', () => {
 
 describe('the JSON Schema for editors', () => {
   // Strict: a keyword that is not of JSON Schema is refused.
-  const validate = new Ajv({ strict: true, allErrors: true }).compile(editorSchema(inputSchemaOf(fileSchema)));
+  const validate = new Ajv({ strict: true, allErrors: true }).compile(editorSchema(toInputSchema(fileSchema)));
   const violations = (text: string): string[] => {
     validate(parse(text));
     return (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { accountThrough } from '../../src/config/config.ts';
+import { switchInterface } from '../../src/config/config.ts';
 import { configOf, withAccount } from './reading.ts';
 
 const account = (keys: string) => configOf(withAccount(keys)).accounts[0]!;
@@ -12,11 +12,11 @@ describe('an account that is read through the other interface', () => {
     ['api: rest, base_url: "https://x.example/v2/"', 'nerdgraph', 'https://x.example/graphql'],
     ['api: nerdgraph, base_url: "https://x.example/a/graphql"', 'rest', 'https://x.example/a/v2'],
   ] as const)('with %s through %s is at %s', (keys, api, base_url) => {
-    expect(accountThrough(api, account(keys))).toMatchObject({ api, base_url });
+    expect(switchInterface(api, account(keys))).toMatchObject({ api, base_url });
   });
 
   it('has the header of that interface, the more careful limits, and no instances', () => {
-    expect(accountThrough('nerdgraph', account('api: rest, instances: true, account_id: 5'))).toMatchObject({
+    expect(switchInterface('nerdgraph', account('api: rest, instances: true, account_id: 5'))).toMatchObject({
       account_id: 5,
       api_key: 'abcd',
       api_key_header: 'Api-Key',
@@ -24,7 +24,7 @@ describe('an account that is read through the other interface', () => {
       limits: { max_concurrent_requests: 5, requests_per_minute: 600, request_timeout: 30_000 },
     });
     const limits = 'limits: {max_concurrent_requests: 2, request_timeout: 45s}';
-    expect(accountThrough('rest', account(`api: nerdgraph, ${limits}`))).toMatchObject({
+    expect(switchInterface('rest', account(`api: nerdgraph, ${limits}`))).toMatchObject({
       api_key_header: 'X-Api-Key',
       limits: { max_concurrent_requests: 2, request_timeout: 45_000 },
     });
@@ -32,6 +32,6 @@ describe('an account that is read through the other interface', () => {
 
   it('is the account itself where that is its interface', () => {
     const configured = account('api: nerdgraph, api_key_header: X-Api-Key');
-    expect(accountThrough('nerdgraph', configured)).toBe(configured);
+    expect(switchInterface('nerdgraph', configured)).toBe(configured);
   });
 });

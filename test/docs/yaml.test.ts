@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { itemOf, keysOf } from '../../scripts/generate/schemaKeys.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { fileSchema } from '../../src/config/schema/file.ts';
-import { inputSchemaOf } from '../../src/config/schemaIssues.ts';
+import { toInputSchema } from '../../src/config/schemaIssues.ts';
 import { run } from '../real/support/processes.ts';
 import { BOTH_LINES, describeReal } from '../real/support/realPrograms.ts';
 import { inFolder } from '../support/folder.ts';
@@ -19,7 +19,7 @@ const BLOCKS = PAGES.flatMap(({ path, text }) =>
   yamlBlocks(text).map((block) => ({ path, block, key: block.split(':', 1)[0] ?? '' })),
 );
 
-const FILE_KEYS = keysOf(inputSchemaOf(fileSchema));
+const FILE_KEYS = keysOf(toInputSchema(fileSchema));
 const ACCOUNT = FILE_KEYS.map(({ schema }) => itemOf(schema)).find((item) => item !== undefined);
 /** Keys that stand in an account; `queries` is one of query files, too. */
 const ACCOUNT_KEYS = new Set(keysOf(ACCOUNT ?? {}).map(({ name }) => name));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byTitle, compareText, goldenFamilyName, goldenHelp } from '../../src/metrics/monitoredFamilies.ts';
-import { metricNameProblem } from '../../src/config/schema/customMetric.ts';
+import { findNameProblem } from '../../src/config/schema/customMetric.ts';
 
 describe('the family of a golden metric', () => {
   it.each([
@@ -28,7 +28,7 @@ describe('the family of a golden metric', () => {
         const name = goldenFamilyName('INFRA-AWSS3BUCKET', metric);
         if (name === undefined) expect(metric.length).toBeGreaterThan(90);
         else {
-          expect(metricNameProblem(name)).toBeUndefined();
+          expect(findNameProblem(name)).toBeUndefined();
           expect(name.length).toBeLessThanOrEqual(200);
         }
       }),

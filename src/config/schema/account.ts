@@ -5,7 +5,7 @@ import { LABEL_NAME } from '../../metrics/family.ts';
 import { APIS } from '../../api/upstreamReader.ts';
 import { normaliseBaseUrl, regionAddress, REGIONS, INTERFACE_DEFAULTS } from '../interfaces.ts';
 import { formatDuration } from '../duration.ts';
-import { keyProblem } from '../keys.ts';
+import { findKeyProblem } from '../keys.ts';
 import { customMetric } from './customMetric.ts';
 import { applicationMatch, choice, entityMatch, entitySelection } from './entities.ts';
 import { PACKS, query } from './query.ts';
@@ -82,7 +82,7 @@ const { rest, nerdgraph } = INTERFACE_DEFAULTS;
 
 const limits = z.strictObject({
   max_concurrent_requests: notes(whole(1, 1_000).optional(), {
-    description: 'Calls at once.',
+    description: 'Maximum number of calls in flight.',
     otherwise: `\`${nerdgraph.max_concurrent_requests}\`; \`${rest.max_concurrent_requests}\` with \`api: rest\``,
     example: nerdgraph.max_concurrent_requests,
   }),
@@ -92,12 +92,12 @@ const limits = z.strictObject({
       'and minute, all users of the account together.',
   }),
   request_timeout: notes(duration({ min: '1ms' }).optional(), {
-    description: 'Longest time for one call.',
+    description: 'Timeout of one call.',
     otherwise: `\`${formatDuration(nerdgraph.request_timeout)}\`; \`${formatDuration(rest.request_timeout)}\` with \`api: rest\``,
     example: formatDuration(nerdgraph.request_timeout),
   }),
   max_retries: notes(whole(0, 10).default(2), {
-    description: 'How often a call is tried again after a server or network fault, within the same limits.',
+    description: 'How often a call is retried after a server or network error, within the same limits.',
   }),
 });
 
@@ -123,13 +123,13 @@ const writtenAccount = z.strictObject({
   }),
   account_id: notes(whole(1).optional(), {
     description: 'The number of the account. With `api: rest` only queries, entities and the command `compare` use it.',
-    otherwise: 'the account that the key sees, when it sees one',
+    otherwise: 'the only account that the key sees',
     example: 1234567,
   }),
   account_ids: notes(accountIds.optional(), {
     description:
-      'Instead of `account_id`: this entry stands for every account that the key sees (`all`), or for these, each with what ' +
-      'else the entry says (docs/organisations.md). Not with `api: rest`.',
+      'Instead of `account_id`: this entry stands for every account that the key sees (`all`), or for the listed accounts. ' +
+      'The other keys of the entry apply to each of them (docs/organisations.md). Not with `api: rest`.',
     placeholder: 'all or [<int>]',
     example: 'all',
   }),
@@ -144,7 +144,8 @@ const writtenAccount = z.strictObject({
     example: [{ name: '*sandbox*' }],
   }),
   max_accounts: notes(whole(1).optional(), {
-    description: 'With `account_ids`: the most accounts; of more, the lowest numbers are taken.',
+    description:
+      'With `account_ids`: maximum number of accounts. Beyond it the exporter reads the lowest account numbers.',
     otherwise: `\`${MAX_ACCOUNTS}\``,
     example: MAX_ACCOUNTS,
   }),
@@ -155,7 +156,7 @@ const writtenAccount = z.strictObject({
     placeholder: '<url>',
     example: 'https://api.newrelic.com/graphql',
   }),
-  api_key: notes(textWithout(keyProblem, z.string().trim()).optional(), {
+  api_key: notes(textWithout(findKeyProblem, z.string().trim()).optional(), {
     description: 'The key. Either this or `api_key_file`.',
     placeholder: '<secret>',
     example: '${NEW_RELIC_API_KEY}',
@@ -179,7 +180,8 @@ const writtenAccount = z.strictObject({
   tls: notes(tls.prefault({}), { description: 'Certificate verification, which cannot be switched off.' }),
   applications: notes(applications.prefault({}), {
     description:
-      'Which applications, and what is special about some. `false`: no application is read, and none of their hosts and key transactions.',
+      'Which applications to read, with settings for some of them. `false`: the exporter reads no application, and none of ' +
+      'their hosts and key transactions.',
   }),
   hosts: notes(z.boolean().default(true), { description: 'Series of each host of each application.' }),
   counters: notes(z.boolean().default(false), {
@@ -223,8 +225,8 @@ const writtenAccount = z.strictObject({
 
 const DEFAULT_REGION = 'us';
 
-/** An account with the defaults that depend on other keys. */
-function accountOf(written: z.output<typeof writtenAccount>) {
+/** Returns the account with the defaults that depend on other keys. */
+function fillDefaults(written: z.output<typeof writtenAccount>) {
   const { api, base_url, applications, limits } = written;
   const region = written.region ?? DEFAULT_REGION;
   const defaults = INTERFACE_DEFAULTS[api];
@@ -234,17 +236,17 @@ function accountOf(written: z.output<typeof writtenAccount>) {
     ...written,
     name: written.name ?? 'default',
     ...(written.account_ids === undefined ? {} : { max_accounts: written.max_accounts ?? MAX_ACCOUNTS }),
-    /** Undefined where an address is given. */
+    /** Undefined if the account has a `base_url`. */
     region: base_url === undefined ? region : undefined,
     /**
-     * The whole address of the interface, which ends in `/v2` for REST, in `/graphql` for NerdGraph. An address with a problem
-     * stays unchanged: the rules report it, and the configuration is not used.
+     * Complete address, ending in `/v2` (REST) or `/graphql` (NerdGraph). Keeps an invalid address: the rules report
+     * it, and the configuration is refused.
      */
     base_url: 'url' in checked ? checked.url : address,
     api_key_header: written.api_key_header ?? defaults.api_key_header,
     applications: {
       ...(typeof applications === 'boolean' ? APPLICATION_DEFAULTS : applications),
-      /** False when neither applications nor their hosts and instances are read. */
+      /** False: the exporter reads no applications, hosts or instances. */
       read: typeof applications !== 'boolean',
     },
     limits: {
@@ -255,8 +257,8 @@ function accountOf(written: z.output<typeof writtenAccount>) {
   };
 }
 
-export const account = z.codec(writtenAccount, z.custom<ReturnType<typeof accountOf>>(), {
-  decode: accountOf,
+export const account = z.codec(writtenAccount, z.custom<ReturnType<typeof fillDefaults>>(), {
+  decode: fillDefaults,
   encode: ({ base_url, applications: { read, ...chosen }, ...rest }) => ({
     ...rest,
     base_url: rest.region === undefined ? base_url : undefined,

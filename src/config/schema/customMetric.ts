@@ -4,16 +4,17 @@ import { parseTemplate, TemplateError } from '../../metrics/customMetrics.ts';
 import { notes, scale, text, textWithout, whole } from './parts.ts';
 
 const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
-/** Endings that tell Prometheus of a counter, a histogram, a summary or an info metric; custom metrics are gauges. */
+/** Suffixes of other types than gauge. Custom metrics are gauges. */
 const TYPE_SUFFIXES = ['_total', '_bucket', '_count', '_sum', '_info'];
 const PROMETHEUS_PREFIXES = ['__', 'scrape_', 'ALERTS'];
 const RESERVED_PREFIXES = ['newrelic_exporter_', 'process_', 'nodejs_'];
 
-/** A family that the user defines, made from the metrics whose names match a template. */
+/** A user-defined family, built from the metrics whose names match a template. */
 export const customMetric = z.strictObject({
-  name: notes(textWithout(metricNameProblem), {
+  name: notes(textWithout(findNameProblem), {
     description:
-      'Name of the family, a gauge: a valid metric name without colon, which does not end as those of counters, histograms and info metrics do, and is no name of the exporter or of Prometheus.',
+      'Name of the family, a gauge: a valid metric name without colon. It must not end in `_total`, `_bucket`, `_count`, ' +
+      '`_sum` or `_info`, and must not be a name of the exporter or of Prometheus.',
     placeholder: '<metric_name>',
     example: 'newrelic_custom_queue_depth',
   }),
@@ -21,7 +22,7 @@ export const customMetric = z.strictObject({
     description: 'HELP text of the family.',
     example: 'Jobs waiting in each queue',
   }),
-  match: notes(textWithout(templateProblem), {
+  match: notes(textWithout(findTemplateProblem), {
     description:
       'Which metrics: `{label}` captures one path segment as a label, `*` matches one, `**` the rest. It must have a ' +
       'literal part of at least three characters, which narrows the metric name list that is read.',
@@ -36,14 +37,15 @@ export const customMetric = z.strictObject({
   scale: scale(),
   scope: notes(z.enum(['application', 'host']).default('application'), {
     description:
-      'Whose value it is: of each application, or of each host. A family cannot have both, because a sum would count everything twice.',
+      'Whether the value is read for each application or for each host. A family cannot have both, because a sum would ' +
+      'count everything twice.',
   }),
   max_series: notes(whole(1).default(100), {
-    description: 'Series of this metric per application; what is cut is counted.',
+    description: 'Maximum number of series of this metric per application; the exporter counts dropped series.',
   }),
 });
 
-function templateProblem(match: string): string | undefined {
+function findTemplateProblem(match: string): string | undefined {
   try {
     parseTemplate(match);
     return undefined;
@@ -53,8 +55,8 @@ function templateProblem(match: string): string | undefined {
   }
 }
 
-/** The reason why a text cannot be the name of a user-defined family; undefined when it can. */
-export function metricNameProblem(name: string): string | undefined {
+/** Returns why a text cannot be the name of a user-defined family; undefined for a valid name. */
+export function findNameProblem(name: string): string | undefined {
   if (!METRIC_NAME.test(name)) return 'is not a metric name: use letters, digits and _, no digit first';
   if (name.includes(':')) return 'must not have a colon: Prometheus keeps it for the names of recording rules';
   const suffix = TYPE_SUFFIXES.find((end) => name.endsWith(end));
@@ -66,7 +68,7 @@ export function metricNameProblem(name: string): string | undefined {
 }
 
 function isTaken(name: string): boolean {
-  // OpenMetrics knows a counter by its name without the suffix.
+  // OpenMetrics names a counter without its suffix `_total`.
   return (
     BUILT_IN_NAMES.has(name) ||
     BUILT_IN_NAMES.has(`${name}_total`) ||

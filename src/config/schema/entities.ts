@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import type { EntityMatch } from '../match.ts';
-import { typeMismatch } from '../schemaIssues.ts';
+import { describeMismatch } from '../schemaIssues.ts';
 import { duration, list, notes, ownDelay, text, whole } from './parts.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
-/** The message for a plain name or id in place of a mapping; undefined for other issues. */
-const error = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
+/** Returns the message for a plain name or id instead of a mapping; undefined for other issues. */
+const explainScalar = ({ code, input }: z.core.$ZodRawIssue): string | undefined => {
   const key = typeof input === 'string' ? 'name' : typeof input === 'number' ? 'id' : undefined;
   if (code !== 'invalid_type' || key === undefined) return undefined;
-  return `${typeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
+  return `${describeMismatch(input, 'a mapping')}: write {${key}: ...} around it`;
 };
 
 const nameGlob = (more = '') =>
@@ -36,13 +36,13 @@ const nameOrId = {
   id: notes(whole(1).optional(), { description: 'The id. Either this or `name`.', example: 1234567 }),
 };
 
-/** One application or key transaction by id, or all whose whole name matches a glob. */
+/** Matches one application or key transaction by id, or all whose complete name matches a glob. */
 export const entityMatch = z
-  .strictObject(nameOrId, { error })
+  .strictObject(nameOrId, { error: explainScalar })
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
   .meta({ placeholder: '<match>' });
 
-/** The same for an application, which can be matched by a tag, too. */
+/** Matches applications by id, name or tag. */
 export const applicationMatch = z
   .strictObject(
     {
@@ -53,36 +53,36 @@ export const applicationMatch = z
         'pay*',
       ),
     },
-    { error },
+    { error: explainScalar },
   )
   .refine(({ id, name, tag }) => (id === undefined) === (name !== undefined || tag !== undefined), {
     error: 'must have either id, or name, tag or both',
     abort: true,
   })
-  .refine(isValueOfTag, VALUE_WITHOUT_TAG)
+  .refine(hasTagForValue, VALUE_WITHOUT_TAG)
   .meta({ placeholder: '<application_match>' });
 
-/** Entities by name or tag, not by guid, because a guid is long and changes when the entity is created anew. */
+/** Matches entities by name or tag. A guid is long, and changes when an entity is created anew. */
 export const tagMatch = z
   .strictObject(
     {
       name: nameGlob(),
       ...tagKeys('The key of a tag that the entity has, whose case does not count.', 'environment', 'production'),
     },
-    { error },
+    { error: explainScalar },
   )
   .refine(({ name, tag }) => name !== undefined || tag !== undefined, {
     error: 'must have name, tag or both',
     abort: true,
   })
-  .refine(isValueOfTag, VALUE_WITHOUT_TAG)
+  .refine(hasTagForValue, VALUE_WITHOUT_TAG)
   .meta({ placeholder: '<entity_match>' });
 
-function isValueOfTag({ tag, value }: EntityMatch): boolean {
+function hasTagForValue({ tag, value }: EntityMatch): boolean {
   return value === undefined || tag !== undefined;
 }
 
-/** The keys `include` and `exclude`. An empty `include` is refused, because it would leave everything out without a warning. */
+/** Returns the keys `include` and `exclude`. An empty `include` is refused: it would silently exclude everything. */
 export function choice<T extends z.ZodType>(match: T, plural: string, otherwise: string, examples: unknown[][]) {
   const [include, exclude] = examples;
   return {
@@ -94,7 +94,7 @@ export function choice<T extends z.ZodType>(match: T, plural: string, otherwise:
   };
 }
 
-/** NerdGraph's form of a type, domain first. */
+/** Type as NerdGraph writes it, domain first. */
 const ENTITY_TYPE = /^[A-Z0-9_]+-[A-Z0-9_]+$/;
 
 export const entitySelection = z.strictObject({
@@ -122,10 +122,12 @@ export const entitySelection = z.strictObject({
     example: '5m',
   }),
   delay: ownDelay,
-  interval: notes(duration({ min: '1m' }).prefault('1m'), { description: 'How often the values are read at most.' }),
+  interval: notes(duration({ min: '1m' }).prefault('1m'), {
+    description: 'Minimum time between two reads of the values.',
+  }),
   max_entities: notes(whole(1).default(1_000), {
     description:
-      'Entities at most, by name and guid; what is beyond is left out, counted in ' +
-      '`newrelic_exporter_entities_left_out`, and logged once.',
+      'Maximum number of entities, in the order of name and guid. The exporter leaves out the rest, counts them in ' +
+      '`newrelic_exporter_entities_left_out`, and logs this once.',
   }),
 });

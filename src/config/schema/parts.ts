@@ -1,28 +1,28 @@
 import * as z from 'zod';
-import { DURATION_PATTERN, durationAdvice, formatDuration, parseDuration } from '../duration.ts';
-import { typeMismatch } from '../schemaIssues.ts';
+import { DURATION_PATTERN, adviseOnDuration, formatDuration, parseDuration } from '../duration.ts';
+import { describeMismatch } from '../schemaIssues.ts';
 
-/** Longest duration, because the timers of Node.js overflow after 24.8 days. */
+/** Maximum duration. The timers of Node.js overflow after 24.8 days. */
 const LONGEST = '24d';
 
-/** A duration: text in the file, milliseconds in the program. */
+/** Schema of a duration: text in the file, milliseconds in the program. */
 export function duration(range: { readonly min: string; readonly wholeMinutes?: boolean; readonly max?: string }) {
-  const min = milliseconds(range.min);
+  const min = toMilliseconds(range.min);
   const longest = range.max ?? LONGEST;
   const allowed = [min > 0 ? `at least ${range.min}` : '', range.wholeMinutes === true ? 'whole minutes' : ''];
   if (range.max !== undefined) allowed.push(`at most ${range.max}`);
-  const max = milliseconds(longest);
+  const max = toMilliseconds(longest);
   const written = z
-    .string({ error: ({ input }) => typeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })
+    .string({ error: ({ input }) => describeMismatch(input, 'a duration such as 30s, 5m or 1h30m') })
     .regex(DURATION_PATTERN, {
       error: ({ input }) => {
-        const advice = durationAdvice(String(input));
+        const advice = adviseOnDuration(String(input));
         const hint = advice === '' ? '' : `${advice}; `;
         return `is not a duration: ${hint}write whole numbers with units, such as 30s, 5m or 1h30m`;
       },
     });
   return z
-    .codec(written, z.number(), { decode: milliseconds, encode: formatDuration })
+    .codec(written, z.number(), { decode: toMilliseconds, encode: formatDuration })
     .superRefine((value, ctx) => {
       if (value < min) ctx.addIssue(`must be at least ${range.min}`);
       else if (value > max) ctx.addIssue(`must be at most ${longest}`);
@@ -36,7 +36,7 @@ export function duration(range: { readonly min: string; readonly wholeMinutes?: 
     .meta({ placeholder: '<duration>', range: allowed.filter((part) => part !== '').join(', ') });
 }
 
-function milliseconds(text: string): number {
+function toMilliseconds(text: string): number {
   return parseDuration(text) ?? Number.NaN;
 }
 
@@ -48,7 +48,7 @@ export function text() {
   return z.string().min(1);
 }
 
-/** Text that is valid unless `problem` finds something wrong with it, in words for the user. */
+/** Schema of a text that is valid unless `problem` returns a message. */
 export function textWithout(problem: (text: string) => string | undefined, schema = text()) {
   return schema.superRefine((value, ctx) => {
     const message = problem(value);
@@ -56,7 +56,7 @@ export function textWithout(problem: (text: string) => string | undefined, schem
   });
 }
 
-/** One of these words, in any case. */
+/** Schema of one of `words`, in any case. */
 export function anyCase<T extends string>(words: readonly T[]) {
   return z.codec(z.string().meta({ enum: words }), z.enum(words), {
     decode: (written) => written.toLowerCase() as T,
@@ -64,24 +64,24 @@ export function anyCase<T extends string>(words: readonly T[]) {
   });
 }
 
-/** The factor that the values of a metric are multiplied with. */
+/** Schema of the factor by which a metric multiplies its values. */
 export function scale() {
   const number = z.number().refine((value) => value !== 0, 'must not be 0');
-  return notes(number.default(1), { description: 'Multiplied into the value, for instance to get to base units.' });
+  return notes(number.default(1), { description: 'Factor for the value, for instance to convert it to base units.' });
 }
 
-/** Attaches documentation of a key beyond its type: the written form of its value, and an example. */
+/** Attaches the documentation of a key to its schema. */
 export function notes<T extends z.ZodType>(
   schema: T,
   notes: {
     readonly description: string;
     /** Name of the value's grammar in the reference page, such as `<duration>`. */
     readonly placeholder?: string;
-    /** For keys without a default: a value for the example file. It is not named `examples`: editors offer to insert those. */
+    /** Value for the example file, for keys without a default. Not named `examples`: editors offer those values. */
     readonly example?: unknown;
-    /** The allowed values, where the grammar allows more. */
+    /** The allowed values, if the type allows more. */
     readonly range?: string;
-    /** The behaviour without the key, where that is not a fixed value. */
+    /** What happens without the key, if that is not a fixed value. */
     readonly otherwise?: string;
   },
 ): T {
@@ -93,9 +93,9 @@ export function list<T extends z.ZodType>(entry: T, min = 0): z.ZodType<readonly
   return min === 0 ? entries : entries.min(min);
 }
 
-/** `delay` of a query and of a type of entities. */
+/** The key `delay` of a query or of a type of entities. */
 export const ownDelay = notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
-  description: 'The window ends this long ago: for data that New Relic has later than the rest.',
+  description: 'How far the end of the window lags behind now, for data that reaches New Relic late.',
   otherwise: '`collection.delay`',
   example: '10m',
 });

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { MAX_FACETS } from '../../nrql/facets.ts';
-import { beginWith } from '../schemaIssues.ts';
-import { metricNameProblem } from './customMetric.ts';
+import { expectMapping } from '../schemaIssues.ts';
+import { findNameProblem } from './customMetric.ts';
 import { duration, list, notes, ownDelay, scale, text, textWithout, whole } from './parts.ts';
 
-/** The shipped packs: the files of the folder `packs`. */
+/** The names of the shipped packs. Each name is a file in the folder `packs`. */
 export const PACKS = [
   'alert_events',
   'service_levels',
@@ -17,7 +17,7 @@ export const PACKS = [
 ] as const;
 
 const queryMetric = z.strictObject({
-  name: notes(textWithout(metricNameProblem), {
+  name: notes(textWithout(findNameProblem), {
     description: 'Name of the family, a gauge; as for custom metrics.',
     placeholder: '<metric_name>',
     example: 'shop_orders',
@@ -28,7 +28,7 @@ const queryMetric = z.strictObject({
   }),
   value: notes(text().optional(), {
     description:
-      "Key of the column in New Relic's rows: its alias, or such as `count` or `average.duration`. `percentile()` and " +
+      "Key of the column in New Relic's rows: its alias, or a key such as `count` or `average.duration`. `percentile()` and " +
       '`bucketPercentile()` give a series for each percentile, with the label `percentile`.',
     otherwise: 'the only column',
     placeholder: '<column>',
@@ -40,7 +40,7 @@ const queryMetric = z.strictObject({
 const failAt = z.strictObject({
   value: notes(text(), { description: 'Key of a column that counts.', placeholder: '<column>', example: 'orders' }),
   at_least: notes(z.number(), {
-    description: 'The number from which on something may be missing.',
+    description: 'The query fails when the sum reaches this number, because rows may be missing.',
     example: 1_000_000,
   }),
 });
@@ -52,14 +52,14 @@ export const query = z.strictObject({
   }),
   nrql: notes(text(), {
     description:
-      'The query, which begins with SELECT, FROM or WITH. Without SINCE and UNTIL but in subqueries of SELECT and WHERE, ' +
-      'TIMESERIES, COMPARE WITH, and LIMIT but in inner queries: the exporter writes the time and the limit.',
+      'The query. It begins with SELECT, FROM or WITH. The exporter adds the time range and the limit. So TIMESERIES and ' +
+      'COMPARE WITH are not allowed, SINCE and UNTIL only in subqueries of SELECT and WHERE, LIMIT only in inner queries.',
     placeholder: '<nrql>',
     example: "SELECT count(*) AS orders FROM Transaction WHERE appName = 'Storefront' FACET region, plan",
   }),
   labels: notes(list(z.string()).optional(), {
     description: 'Label names of the facets, in their order.',
-    otherwise: 'the aliases or attributes of FACET, with `_` for what a label name may not have',
+    otherwise: 'the aliases or attributes of FACET, with `_` for characters that a label name may not have',
     placeholder: '[<label_name>]',
     example: ['region', 'plan'],
   }),
@@ -71,23 +71,24 @@ export const query = z.strictObject({
   }),
   delay: ownDelay,
   interval: notes(duration({ min: '1m' }).prefault('1m'), {
-    description: 'How often it is run at most.',
+    description: 'Minimum time between two runs.',
   }),
   limit: notes(whole(1, MAX_FACETS).optional(), {
     description:
       'Publish only the top N facets; the rest is dropped deliberately. New Relic keeps the most frequent ones unless the first ' +
-      'function is min, max, percentile, average or count, or ORDER BY stands behind FACET.',
+      'function is min, max, percentile, average or count, or ORDER BY follows FACET.',
     otherwise: 'all of them; 5,000 or more are a failure, because New Relic leaves out the rest silently',
     example: 100,
   }),
   fail_at: notes(failAt.optional(), {
     description:
-      'A limit for a query with an inner query: when the sum of a column reaches it, the inner query was cut, and nothing is published.',
+      'Limit for a query with an inner query. When the sum of a column reaches it, New Relic has cut the inner query, and ' +
+      'the exporter publishes nothing.',
     example: { value: 'orders', at_least: 1_000_000 },
   }),
   max_series: notes(whole(1).default(5_000), {
-    description: 'Series of each metric; what is cut is counted.',
+    description: 'Maximum number of series of each metric; the exporter counts dropped series.',
   }),
 });
 
-export const queryFile = z.strictObject({ queries: list(query) }, { error: beginWith('queries') });
+export const queryFile = z.strictObject({ queries: list(query) }, { error: expectMapping('queries') });

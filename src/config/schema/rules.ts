@@ -7,19 +7,19 @@ import { type Path, issue, type Issue } from '../diagnostic.ts';
 export type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * The rules between the keys of each account, and between accounts. The values are read as they stand in the file, valid or
- * not, so that these diagnostics appear together with those of the schema.
+ * Checks the rules between the keys of each account, and between accounts. Takes the values as written, valid or not:
+ * then all diagnostics appear together with those of the schema.
  */
-export function brokenRules(file: unknown): Issue[] {
+export function checkRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
-  const earlier = earlierEqual(
+  const earlier = findEarlierEqual(
     accounts.map((account, index) =>
       account?.['account_ids'] === undefined ? account?.['name'] : (account['name'] ?? entryName(index)),
     ),
   );
   return accounts.flatMap((account, index) => {
     if (account === undefined) return [];
-    const issues = withinAccount(account, ['accounts', index]);
+    const issues = checkAccount(account, ['accounts', index]);
     const path = ['accounts', index, 'name'];
     const first = earlier[index];
     const needsName = account['account_ids'] === undefined && accounts.length > 1;
@@ -32,13 +32,13 @@ export function brokenRules(file: unknown): Issue[] {
   });
 }
 
-/** The name of an entry with `account_ids` that has no name of its own, by its position. */
+/** Returns the default name of an entry with `account_ids`, by its position. */
 export function entryName(index: number): string {
   return `entry-${index + 1}`;
 }
 
-/** For each value, the index of the first equal one before it; undefined where there is none, or no value. */
-function earlierEqual(values: readonly unknown[]): readonly (number | undefined)[] {
+/** Returns the index of the first equal value before each value; undefined if there is none, or no value. */
+function findEarlierEqual(values: readonly unknown[]): readonly (number | undefined)[] {
   const first = new Map<unknown, number>([[undefined, NaN]]);
   return values.map((value, index) => {
     const earlier = first.get(value);
@@ -47,11 +47,11 @@ function earlierEqual(values: readonly unknown[]): readonly (number | undefined)
   });
 }
 
-function withinAccount(account: Mapping, path: Path): Issue[] {
+function checkAccount(account: Mapping, path: Path): Issue[] {
   const has = (key: string): boolean => account[key] !== undefined;
   const issues: Issue[] = [];
-  const report = (key: string, message: string, at?: Issue['at']): void =>
-    void issues.push(issue([...path, key], message, at));
+  const report = (key: string, message: string, position?: Issue['at']): void =>
+    void issues.push(issue([...path, key], message, position));
   if (has('region') && has('base_url')) report('base_url', 'cannot be combined with region: remove one', 'key');
   if (has('api_key') && has('api_key_file'))
     report('api_key_file', 'cannot be combined with api_key: remove one', 'key');
@@ -61,25 +61,25 @@ function withinAccount(account: Mapping, path: Path): Issue[] {
   const address = account['base_url'];
   const checked = typeof address === 'string' ? normaliseBaseUrl(address, apiOf(account)) : undefined;
   if (checked !== undefined && 'problem' in checked)
-    report('base_url', checked.problem + (checked.isOther === true ? orRest(account) : ''));
+    report('base_url', checked.problem + (checked.isOther === true ? suggestRest(account) : ''));
   if (apiOf(account) === 'nerdgraph' && account['instances'] === true) {
     const message = 'cannot be true with NerdGraph, which has no instances: set it to false or remove it';
-    report('instances', message + orRest(account));
+    report('instances', message + suggestRest(account));
   }
   return [
     ...issues,
-    ...listRules(account, path),
-    ...tagRules(account, [...path, 'applications']),
-    ...entityRules(account, path),
+    ...checkAccountList(account, path),
+    ...checkTags(account, [...path, 'applications']),
+    ...checkEntities(account, path),
   ];
 }
 
 const LIST_KEYS = ['include_accounts', 'exclude_accounts', 'max_accounts'] as const;
 
-/** An entry for several accounts needs NerdGraph, and names each number once. */
-function listRules(account: Mapping, path: Path): Issue[] {
+/** Checks an entry for several accounts: it needs NerdGraph, and names each number once. */
+function checkAccountList(account: Mapping, path: Path): Issue[] {
   const ids = account['account_ids'];
-  const at = [...path, 'account_ids'];
+  const idsPath = [...path, 'account_ids'];
   if (ids === undefined) {
     const message = 'goes with account_ids: write "account_ids: all", or remove this key';
     return LIST_KEYS.filter((key) => account[key] !== undefined).map((key) => issue([...path, key], message, 'key'));
@@ -88,52 +88,52 @@ function listRules(account: Mapping, path: Path): Issue[] {
   if (apiOf(account) === 'rest') {
     const message =
       'needs NerdGraph: remove "api: rest", whose interface cannot list accounts, or give each account an entry';
-    issues.push(issue(at, message, 'key'));
+    issues.push(issue(idsPath, message, 'key'));
   }
   if (account['account_id'] !== undefined) {
-    issues.push(issue(at, 'cannot be combined with account_id: remove one', 'key'));
+    issues.push(issue(idsPath, 'cannot be combined with account_id: remove one', 'key'));
   }
-  for (const [index, first] of earlierEqual(listOf(ids)).entries()) {
-    if (first !== undefined) issues.push(issue([...at, index], `is account_ids[${first}] already: remove one`));
+  for (const [index, first] of findEarlierEqual(listOf(ids)).entries()) {
+    if (first !== undefined) issues.push(issue([...idsPath, index], `is account_ids[${first}] already: remove one`));
   }
   return issues;
 }
 
-/** Tags are available only through NerdGraph, and each published one must give a label of its own. */
-function tagRules(account: Mapping, path: Path): Issue[] {
+/** Checks tags: only NerdGraph has them, and each published tag needs its own label. */
+function checkTags(account: Mapping, path: Path): Issue[] {
   const applications = mappingOf(account['applications']);
   if (apiOf(account) === 'rest') {
     const named = ['include', 'exclude', 'settings'].flatMap((key) =>
       listOf(applications?.[key]).flatMap((entry, index) => {
         const match = key === 'settings' ? mappingOf(entry)?.['match'] : entry;
-        const at = key === 'settings' ? [key, index, 'match', 'tag'] : [key, index, 'tag'];
-        return mappingOf(match)?.['tag'] === undefined ? [] : [at];
+        const tagPath = key === 'settings' ? [key, index, 'match', 'tag'] : [key, index, 'tag'];
+        return mappingOf(match)?.['tag'] === undefined ? [] : [tagPath];
       }),
     );
     const published = listOf(applications?.['tags']).length === 0 ? [] : [['tags']];
     const message = 'needs NerdGraph: remove "api: rest", whose interface knows no tags';
-    return [...named, ...published].map((at) => issue([...path, ...at], message, 'key'));
+    return [...named, ...published].map((keyPath) => issue([...path, ...keyPath], message, 'key'));
   }
-  return tagLabelRules(account, applications?.['tags'], [...path, 'tags']);
+  return checkTagLabels(account, applications?.['tags'], [...path, 'tags']);
 }
 
-/** Each published tag must give a label that neither an earlier tag nor a static label of the account has. */
-function tagLabelRules(account: Mapping, tags: unknown, path: Path): Issue[] {
+/** Checks that no earlier tag, and no static label of the account, has the label of a published tag. */
+function checkTagLabels(account: Mapping, tags: unknown, path: Path): Issue[] {
   const labels = listOf(tags).map((key) => (typeof key === 'string' ? tagLabel(key) : undefined));
-  const earlier = earlierEqual(labels.map((label) => label?.toLowerCase()));
+  const earlier = findEarlierEqual(labels.map((label) => label?.toLowerCase()));
   return labels.flatMap((label, index): Issue[] => {
     const first = earlier[index];
-    const at = [...path, index];
+    const tagPath = [...path, index];
     if (first !== undefined) {
-      return [issue(at, `gives the same label as tags[${first}] (case does not count): keep one of them`)];
+      return [issue(tagPath, `gives the same label as tags[${first}] (case does not count): keep one of them`)];
     }
     const isStatic = label !== undefined && labelsOf(account).includes(label);
-    return isStatic ? [issue(at, 'gives the label of a static one of the account: rename that one')] : [];
+    return isStatic ? [issue(tagPath, 'gives the label of a static one of the account: rename that one')] : [];
   });
 }
 
-/** Reading entities needs the account's number; each type appears once, and its labels are unique. */
-function entityRules(account: Mapping, path: Path): Issue[] {
+/** Checks entities: they need the account number, each type appears once, and labels are unique. */
+function checkEntities(account: Mapping, path: Path): Issue[] {
   const entities = listOf(account['entities']).map(mappingOf);
   if (entities.length === 0) return [];
   const issues: Issue[] = [];
@@ -146,20 +146,20 @@ function entityRules(account: Mapping, path: Path): Issue[] {
     const message = 'is a label of entities, which the account has: choose another name';
     issues.push(issue([...path, 'labels', name], message, 'key'));
   }
-  const earlier = earlierEqual(entities.map((entity) => entity?.['type']));
+  const earlier = findEarlierEqual(entities.map((entity) => entity?.['type']));
   for (const [index, entity] of entities.entries()) {
-    const at = [...path, 'entities', index];
+    const entityPath = [...path, 'entities', index];
     const first = earlier[index];
     if (first !== undefined) {
-      issues.push(issue([...at, 'type'], `is the type of entities[${first}] already: keep one of them`));
+      issues.push(issue([...entityPath, 'type'], `is the type of entities[${first}] already: keep one of them`));
     }
-    issues.push(...tagLabelRules(account, entity?.['tags'], [...at, 'tags']));
+    issues.push(...checkTagLabels(account, entity?.['tags'], [...entityPath, 'tags']));
   }
   return issues;
 }
 
-/** The end of a fault of NerdGraph: a file that names no interface may be one of before NerdGraph was the default. */
-export function orRest(account: Mapping | undefined): string {
+/** Returns the end of a fault of NerdGraph. A file without `api` may date from before NerdGraph became the default. */
+export function suggestRest(account: Mapping | undefined): string {
   return account?.['api'] === undefined ? ', or write "api: rest" for the REST interface' : '';
 }
 
@@ -172,7 +172,7 @@ export function labelsOf(account: Mapping | undefined): readonly string[] {
   return Object.keys(mappingOf(account?.['labels']) ?? {});
 }
 
-/** The accounts as they stand in the file; undefined for an entry that is not a mapping. */
+/** Returns the accounts as written; undefined for an entry that is not a mapping. */
 export function accountsOf(file: unknown): readonly (Mapping | undefined)[] {
   return listOf(mappingOf(file)?.['accounts']).map(mappingOf);
 }

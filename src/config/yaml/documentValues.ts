@@ -3,7 +3,7 @@ import type { Alias, Document, Node, Pair, YAMLMap, YAMLSeq } from 'yaml';
 import type { Path } from '../diagnostic.ts';
 import { expandPlaceholders, type Environment } from './placeholders.ts';
 
-/** Aliases of aliases can make a billion values out of a few lines. */
+/** Aliases of aliases can turn a few lines into a billion values. */
 const MAX_ALIASED_VALUES = 10_000;
 
 const NO_ANCHOR =
@@ -12,7 +12,7 @@ const NO_ANCHOR =
 const DUPLICATE = 'duplicate key: keep one of them';
 const NO_MERGE = 'the merge key << needs a mapping, an alias of one, or a list of these';
 
-/** The check of a value's type for each tag of the core schema. */
+/** Checks of the type of a value, by tags of the core schema. */
 const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   '!': () => true,
   'tag:yaml.org,2002:str': (value) => typeof value === 'string',
@@ -24,40 +24,40 @@ const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   'tag:yaml.org,2002:map': isMap,
 };
 
-/** A problem in a file; the offset counts from the start of the text. */
+/** A problem in a file. `offset` counts from the start of the text. */
 export interface YamlProblem {
   readonly offset: number;
-  /** A function, because only the few problems that are shown need their path, and a long list is searched for it. */
+  /** A function: only shown problems need their path, and finding it searches a long list. */
   readonly path: () => Path;
   readonly message: string;
-  /** As of an issue. */
+  /** As in `Issue`. */
   readonly isName?: boolean | undefined;
 }
 
 type Ancestors = readonly (Document | Node | Pair)[];
 
 /**
- * The plain values of a document (null for an invalid one), with their locations. A text with placeholders, which the environment
- * replaces where there is one, gets the type that YAML would give it; keys, tags and aliases are checked.
+ * Holds the plain values of a document with their locations; null for an invalid value. The environment, if given,
+ * replaces placeholders. An expanded text gets the type that YAML would give it. Keys, tags and aliases are checked.
  */
 export class DocumentValues {
-  /** Undefined where the aliases stand for too many values. */
+  /** Undefined if the aliases stand for too many values. */
   readonly value: unknown;
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment | undefined;
-  /** True for a dialect: it has merge keys, and any plain value is text where text is expected. */
+  /** True for a dialect: it has merge keys, and accepts any plain value as text. */
   readonly #isDialect: boolean;
-  /** The offsets of unknown tags, largest first. A tag stands before its node; the tags of earlier nodes are removed. */
+  /** Offsets of unknown tags, largest first. A tag precedes its node; tags of earlier nodes are removed. */
   readonly #unknownTags: number[];
-  /** Invalid nodes; further problems of their values are not reported. */
+  /** Invalid nodes. Further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
-  /** The expanded text of values with placeholders, before it got a type. */
+  /** Expanded texts of values with placeholders, before they get a type. */
   readonly #expansions = new Map<Node, string>();
-  /** The valid pairs of each mapping, by key. */
+  /** Valid pairs of each mapping, by key. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
   readonly #anchors = new Map<string, Node>();
-  /** The target of each alias, recorded where the alias stands: its anchor may be defined again further down. */
+  /** Targets of aliases at their position: an anchor may be redefined further down. */
   readonly #targets = new Map<Alias, Node>();
 
   constructor(document: Document.Parsed, env: Environment | undefined, isDialect: boolean) {
@@ -83,32 +83,34 @@ export class DocumentValues {
     }
   }
 
-  /** The value at a path and the values around it, from the top of the file down, as far as they exist. */
-  on(path: Path) {
-    const found = [this.#locate(this.#document.contents)];
+  /** Returns the value at a path and the values around it, from the top of the file down, as far as they exist. */
+  locate(path: Path) {
+    const found = [this.#position(this.#document.contents)];
     for (const step of path) {
       const node = found.at(-1)?.node;
       const pair = isMap(node) ? this.#pairs.get(node)?.get(step) : undefined;
       const inside = pair === undefined && isSeq(node) ? node.items[Number(step)] : pair?.value;
       if (inside === undefined) break;
-      found.push(this.#locate(inside as Node | null, pair?.key as Scalar | undefined));
+      found.push(this.#position(inside as Node | null, pair?.key as Scalar | undefined));
     }
     return found;
   }
 
-  /** True when a value, or one around it, is already reported as invalid. */
+  /** True if a value, or a value around it, is already reported as invalid. */
   isInvalid(path: Path): boolean {
-    return this.on(path).some(({ node }) => node !== null && this.#invalid.has(node));
+    return this.locate(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
-  /** The text of a value with placeholders, and in a dialect of any scalar, before it got a type. */
+  /**
+   * Returns the text of a value before it got a type: of values with placeholders, and in a dialect of every scalar.
+   */
   textOf(node: Node | null | undefined): string | undefined {
     if (!node) return undefined;
     return this.#isDialect && isScalar(node) ? node.source : this.#expansions.get(node);
   }
 
-  /** The offsets of a value and of its key, which an item of a list has not, and its node; for an alias, its target. */
-  #locate(written: Node | null, key?: Scalar) {
+  /** Returns the offsets of a value and its key (list items have none), and its node; for an alias, the target node. */
+  #position(written: Node | null, key?: Scalar) {
     const keyOffset = key?.range?.[0];
     const node = isAlias(written) ? (this.#targets.get(written) ?? written) : written;
     return { offset: startOf(written, keyOffset), key: keyOffset, node };
@@ -124,7 +126,7 @@ export class DocumentValues {
           this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
           return false;
         }
-        const message = pairs.has(key.value) ? DUPLICATE : keyProblem(key.value);
+        const message = pairs.has(key.value) ? DUPLICATE : findKeyProblem(key.value);
         if (message === undefined) pairs.set(key.value, pair);
         else
           this.problems.push({
@@ -137,7 +139,7 @@ export class DocumentValues {
     this.#pairs.set(node, pairs);
   }
 
-  /** Replaces a merge key of a dialect by the pairs that it merges. Returns any other pair unchanged. */
+  /** Replaces a merge key of a dialect by the merged pairs. Returns other pairs unchanged. */
   #merge(pair: Pair, node: YAMLMap, ancestors: Ancestors): readonly Pair[] {
     const { key, value } = pair;
     if (!this.#isDialect || !isScalar(key) || key.type !== Scalar.PLAIN || key.value !== '<<') return [pair];
@@ -149,20 +151,20 @@ export class DocumentValues {
     return maps.flatMap((each) => (each as YAMLMap).items.flatMap((inner) => this.#merge(inner, node, ancestors)));
   }
 
-  /** Replaces the placeholders of a text; null where one is invalid. */
+  /** Replaces the placeholders of a text. An invalid text becomes null. */
   #expand(node: Scalar, ancestors: Ancestors): void {
     const env = typeof node.value === 'string' && node.value.includes('${') ? this.#env : undefined;
     const expansion = env && expandPlaceholders(String(node.value), env);
     if (typeof expansion === 'string') {
       this.#expansions.set(node, expansion);
       const isTyped = node.type === Scalar.PLAIN && node.tag === undefined;
-      node.value = isTyped ? typed(this.#document, expansion) : expansion;
+      node.value = isTyped ? parseScalar(this.#document, expansion) : expansion;
     } else if (expansion !== undefined) this.#fail(node, ancestors, expansion.problem);
     this.#check(node, node.value, ancestors);
     if (this.#invalid.has(node)) node.value = null;
   }
 
-  /** Notes the target of an alias; returns an empty value in place of an invalid one. */
+  /** Records the target of an alias. Returns an empty value for an invalid alias. */
   #resolve(alias: Alias, ancestors: Ancestors): Node | undefined {
     const target = this.#anchors.get(alias.source);
     if (target !== undefined && !ancestors.includes(target)) {
@@ -191,7 +193,7 @@ export class DocumentValues {
   }
 }
 
-/** The keys and list positions that lead to a node. */
+/** Returns the keys and list positions that lead to a node. */
 function pathOf(node: Node, ancestors: Ancestors): Path {
   const nodes = [...ancestors, node];
   return ancestors.flatMap((each, index): Path => {
@@ -200,20 +202,20 @@ function pathOf(node: Node, ancestors: Ancestors): Path {
   });
 }
 
-/** The offset of a value; for an empty one, the offset of its key, or of the list item. */
+/** Returns the offset of a value; for an empty value, the offset of its key or list item. */
 function startOf(node: Node | null, key?: number): number {
   const isEmpty = node === null || (isScalar(node) && node.type === Scalar.PLAIN && node.source === '');
   return (isEmpty ? key : undefined) ?? node?.range?.[0] ?? key ?? 0;
 }
 
-function keyProblem(name: string): string | undefined {
-  // Checked here, because many libraries skip this key before a schema sees it.
+function findKeyProblem(name: string): string | undefined {
+  // Check it here: many libraries skip this key before a schema sees it.
   if (name === '__proto__') return 'unknown key';
   return name === '<<' ? 'YAML 1.2 has no merge keys: write the keys out' : undefined;
 }
 
-/** The value that the text would have if it stood unquoted in the file; never a mapping or a list. */
-function typed(document: Document.Parsed, text: string): unknown {
+/** Parses a text as YAML would parse it unquoted; never as a mapping or a list. */
+function parseScalar(document: Document.Parsed, text: string): unknown {
   for (const tag of document.schema.tags) {
     if (tag.collection !== undefined || tag.default !== true || tag.test?.test(text.trim()) !== true) continue;
     const value = tag.resolve(text.trim(), () => undefined, {});

@@ -3,43 +3,43 @@ import { suggest } from '../../text/wording.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An escaped `${`, or a `${` with its name, and with its default where it has one; without a name it is no placeholder. */
+/** An escaped `${`, or a `${` with its name and optional default. Without a name it is not a placeholder. */
 const PLACEHOLDER = /\$\$\{|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?:\}|:-([^}]*)\}))?/g;
 
 const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or write "$${" for a literal "${"';
 
 /**
- * Replaces `${NAME}` and `${NAME:-default}` (the default is for a variable that is not set or empty); `$${` stands for `${`.
- * The value of a variable is inserted unchanged, without a search for placeholders in it.
+ * Replaces `${NAME}` and `${NAME:-default}`; `$${` becomes `${`. The default applies if the variable is not set or
+ * empty. Placeholders inside the value of a variable are not replaced.
  */
 export function expandPlaceholders(text: string, env: Environment): string | { readonly problem: string } {
   let expanded = '';
   let done = 0;
   for (const { 0: whole, 1: name, 2: fallback, index } of text.matchAll(PLACEHOLDER)) {
-    const by = whole === '$${' ? '${' : replacementOf(name, fallback, env);
-    if (typeof by !== 'string') return by;
-    expanded += text.slice(done, index) + by;
+    const replacement = whole === '$${' ? '${' : resolvePlaceholder(name, fallback, env);
+    if (typeof replacement !== 'string') return replacement;
+    expanded += text.slice(done, index) + replacement;
     done = index + whole.length;
   }
   return expanded + text.slice(done);
 }
 
-function replacementOf(name: string | undefined, fallback: string | undefined, env: Environment) {
+function resolvePlaceholder(name: string | undefined, fallback: string | undefined, env: Environment) {
   if (name === undefined) return { problem: INCOMPLETE };
   if (fallback?.includes('${') === true) {
     return { problem: 'a default cannot hold another "${": give ${NAME:-default} a default of plain text' };
   }
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (value === undefined && fallback === undefined) return { problem: notSet(name, env) };
+  if (value === undefined && fallback === undefined) return { problem: describeUnset(name, env) };
   return value === undefined || value === '' ? (fallback ?? '') : value;
 }
 
-function notSet(name: string, env: Environment): string {
+function describeUnset(name: string, env: Environment): string {
   if (mayBeSecret(name)) {
     return 'the environment variable of this name is not set: write the name of a variable between "${" and "}"';
   }
   const written = name.toLowerCase();
-  // Compared first, because a file may have 100,000 placeholders.
+  // Filter first: a file may have 100,000 placeholders.
   const alike = Object.keys(env).filter((known) => {
     const other = known.toLowerCase();
     return (other.startsWith(written.slice(0, 2)) || other.endsWith(written.slice(-4))) && !mayBeSecret(known);
@@ -47,7 +47,7 @@ function notSet(name: string, env: Environment): string {
   return `the environment variable ${name} is not set: set it, or write \${${name}:-default}${suggest(name, alike)}`;
 }
 
-/** The reverse of expandPlaceholders: a text that expands to the given one. */
+/** Returns a text that `expandPlaceholders` expands to `text`. */
 export function escapePlaceholders(text: string): string {
   return text.replaceAll('${', () => '$${');
 }

@@ -8,14 +8,14 @@ import type { Environment } from './placeholders.ts';
 /** A YAML file as plain values, with their locations. */
 export type YamlFile = ReturnType<typeof readYaml>;
 
-/** A form of YAML other than 1.2, with merge keys: the version for a %YAML directive, and the types of plain values. */
+/** A form of YAML other than 1.2, with merge keys. */
 export interface Dialect {
   readonly version: '1.1';
   readonly tags: readonly ScalarTag[];
 }
 
 /**
- * Reads YAML 1.2 (core schema), or another dialect; reports every problem. `env` replaces the placeholders; without it, `${`
+ * Reads YAML 1.2 (core schema) or a dialect, and reports every problem. `env` replaces placeholders; without it, `${`
  * is ordinary text.
  */
 export function readYaml(
@@ -24,56 +24,61 @@ export function readYaml(
   dialect?: Dialect,
 ) {
   const lines = new LineCounter();
-  const { values, problems } = valuesOf(text, lines, env, dialect);
+  const { values, problems } = readValues(text, lines, env, dialect);
   const whole = { file: name, line: undefined, column: undefined, path: '' };
-  const diagnosticAt = ({ offset, path, message, isName }: YamlProblem): Diagnostic => {
+  const toDiagnostic = ({ offset, path, message, isName }: YamlProblem): Diagnostic => {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path(), isName), message };
   };
-  /** At a value or at its key; for a missing value, at the nearest mapping or list that should contain it. */
-  const problemOf = ({ path, message, at, isName }: Issue): YamlProblem => {
-    const found = values?.on(path) ?? [];
+  /** Locates an issue at a value or its key; for a missing value, at the nearest mapping or list around it. */
+  const locateIssue = ({ path, message, at: position, isName }: Issue): YamlProblem => {
+    const found = values?.locate(path) ?? [];
     const nearest = found.at(-1);
-    const key = at === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
+    const key = position === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
     return { offset: key ?? nearest?.offset ?? 0, path: () => path, message, isName };
   };
   return {
-    /** Mappings, lists and scalars of the file, null for an invalid value; undefined when the file is not readable as YAML. */
+    /**
+     * Mappings, lists and scalars of the file, null for an invalid value; undefined if the file is not readable as
+     * YAML.
+     */
     value: values?.value,
-    /** The problems found while reading, and these issues, in the order of the file; one diagnostic for each invalid value. */
-    diagnosticsWith: (issues: readonly Issue[]): Diagnostic[] => {
-      const ofValues = values === undefined ? [] : issues;
-      const shownProblems = firstOfEach(problems);
-      const firstIssues = firstOfEach(ofValues);
+    /** Returns the problems of the file and `issues` in file order, one diagnostic for each invalid value. */
+    listDiagnostics: (issues: readonly Issue[]): Diagnostic[] => {
+      const valueIssues = values === undefined ? [] : issues;
+      const shownProblems = limitAlike(problems);
+      const firstIssues = limitAlike(valueIssues);
       const shownIssues = firstIssues.filter(({ path }) => values?.isInvalid(path) === false);
-      const found = [...shownProblems, ...shownIssues.map(problemOf)].toSorted((a, b) => a.offset - b.offset);
-      const repeated = problems.length - shownProblems.length + ofValues.length - firstIssues.length;
+      const found = [...shownProblems, ...shownIssues.map(locateIssue)].toSorted((a, b) => a.offset - b.offset);
+      const repeated = problems.length - shownProblems.length + valueIssues.length - firstIssues.length;
       const more = repeated + Math.max(0, found.length - MAX_SHOWN);
-      const shown = found.slice(0, MAX_SHOWN).map(diagnosticAt);
+      const shown = found.slice(0, MAX_SHOWN).map(toDiagnostic);
       if (more === 0) return shown;
       return [...shown, { ...whole, message: `${counted(more, 'further fault')} like these: mend these first` }];
     },
-    /** The warnings of a valid file, as many as there may be faults. */
-    warningsOf: (warnings: readonly Issue[]): Diagnostic[] => {
-      const shown = firstOfEach(warnings).slice(0, MAX_SHOWN);
-      const all = shown.map((each) => diagnosticAt(problemOf(each)));
+    /** Returns the warnings of a valid file, with the same limit as for faults. */
+    listWarnings: (warnings: readonly Issue[]): Diagnostic[] => {
+      const shown = limitAlike(warnings).slice(0, MAX_SHOWN);
+      const all = shown.map((each) => toDiagnostic(locateIssue(each)));
       if (shown.length === warnings.length) return all;
       return [
         ...all,
         { ...whole, message: `${counted(warnings.length - shown.length, 'further warning')} like these` },
       ];
     },
-    /** The text of a value before it got a type: with placeholders, the expanded text; of any plain value in a dialect. */
-    textAt: (path: Path): string | undefined => values?.textOf(values.on(path)[path.length]?.node),
+    /**
+     * Returns the text of a value before it got a type: with placeholders expanded, or any plain value of a dialect.
+     */
+    textAt: (path: Path): string | undefined => values?.textOf(values.locate(path)[path.length]?.node),
   };
 }
 
-/** Limits for the faults that are shown of a file: with one message, and in all. */
+/** Limits for shown faults: with one message, and in total. */
 const MAX_ALIKE = 10;
 const MAX_SHOWN = 100;
 
-/** The first ten with each message. */
-function firstOfEach<T extends { readonly message: string }>(all: readonly T[]): readonly T[] {
+/** Returns the first ten with each message. */
+function limitAlike<T extends { readonly message: string }>(all: readonly T[]): readonly T[] {
   const seen = new Map<string, number>();
   return all.filter(({ message }) => {
     const count = (seen.get(message) ?? 0) + 1;
@@ -82,8 +87,8 @@ function firstOfEach<T extends { readonly message: string }>(all: readonly T[]):
   });
 }
 
-/** The values of a text, unless it cannot be used as YAML, and its problems. */
-function valuesOf(
+/** Returns the values of a text, unless it is not usable as YAML, and its problems. */
+function readValues(
   text: string,
   lines: LineCounter,
   env: Environment | undefined,
@@ -92,9 +97,9 @@ function valuesOf(
   const document = parse(text, lines, dialect);
   if ('message' in document) return { problems: [document] };
   if (document.errors.length > 0) {
-    return { problems: syntaxProblems(document, text, lines) };
+    return { problems: describeSyntaxErrors(document, text, lines) };
   }
-  const whole = documentProblem(document, text, dialect);
+  const whole = checkDocument(document, text, dialect);
   if (whole !== undefined) return { problems: [{ offset: 0, path: top, message: whole }] };
   const values = new DocumentValues(document, env, dialect !== undefined);
   const { problems, value } = values;
@@ -102,16 +107,19 @@ function valuesOf(
   return { values, problems };
 }
 
-/** The path of the file as a whole. */
+/** The path of the whole file. */
 const top = (): Path => [];
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
 const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 
-/** Limit for nesting, far above that of any valid file: deeper texts take the library minutes, or overflow its stack. */
+/** Maximum nesting, far above that of any valid file. Deeper texts take the library minutes, or overflow its stack. */
 const MAX_NESTING = 50;
 
-/** The first document of a text, as the library's `parseDocument` gives it; a text nested too deeply for the library is refused. */
+/**
+ * Parses the first document of a text, like `parseDocument` of the library. Refuses a text that is nested too deeply
+ * for the library.
+ */
 function parse(text: string, lines: LineCounter, dialect: Dialect | undefined): Document.Parsed | YamlProblem {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
@@ -132,7 +140,7 @@ function parse(text: string, lines: LineCounter, dialect: Dialect | undefined): 
   return document;
 }
 
-function documentProblem(
+function checkDocument(
   { directives, contents }: Document.Parsed,
   text: string,
   dialect: Dialect | undefined,
@@ -147,7 +155,7 @@ function documentProblem(
 const BAD_INDENT = 'the indentation does not fit what stands around it';
 const LINE_TOO_EARLY = `${BAD_INDENT}, or a colon, comma or bracket is missing before it`;
 
-/** Messages for syntax errors, in place of the library's own, which may quote a secret. */
+/** Messages for syntax errors. Those of the library may quote a secret. */
 const SYNTAX_MESSAGES: Partial<Record<YAMLError['code'], string>> = {
   BAD_ALIAS: 'an anchor or alias needs a name',
   BAD_DIRECTIVE: 'this directive is not one of YAML 1.2: remove the line',
@@ -172,10 +180,10 @@ const PLACEHOLDER_HINT = '; a ${NAME} inside [ ] or { } must stand in quotes';
 
 const NEVER_CLOSED = 'the quote that opens here is never closed: close it on its line';
 
-/** One problem per line, because further problems on a line mostly follow from the first. */
-function syntaxProblems(document: Document.Parsed, text: string, lines: LineCounter): YamlProblem[] {
+/** Returns one problem per line: further problems of a line mostly follow from the first. */
+function describeSyntaxErrors(document: Document.Parsed, text: string, lines: LineCounter): YamlProblem[] {
   const byLine = new Map<number, YamlProblem>();
-  const quoted = quotedScalars(document, text);
+  const quoted = findQuotedScalars(document, text);
   for (const { pos, code } of document.errors) {
     const found = Math.min(pos[0], text.length);
     const unclosed =
@@ -185,7 +193,7 @@ function syntaxProblems(document: Document.Parsed, text: string, lines: LineCoun
     if (byLine.has(line)) continue;
     if (unclosed !== undefined) {
       byLine.set(line, { offset, path: top, message: NEVER_CLOSED });
-      // What comes behind it is read as text, so that its faults are none.
+      // The rest is read as text, so its faults mean nothing.
       break;
     }
     const start = lines.lineStarts[line - 1] ?? 0;
@@ -207,8 +215,8 @@ function longQuoteHint(line: number): string {
   return `; the quote that opens in line ${line} ends only in this one: is it closed where it should be?`;
 }
 
-/** Where the values and keys in quotes begin and end, in their order. */
-function quotedScalars(document: Document.Parsed, text: string) {
+/** Returns where the quoted values and keys begin and end, in order. */
+function findQuotedScalars(document: Document.Parsed, text: string) {
   const found: { readonly start: number; readonly end: number; readonly isClosed: boolean }[] = [];
   visit(document, {
     Scalar: (_, { range, type }) => {

@@ -3,7 +3,7 @@ import type { Application, KeyTransaction } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { windowAt } from '../../collect/inventory/window.ts';
 import { effectiveSettings, selects } from '../../collect/inventory/selection.ts';
-import { type AccountConfig, accountThrough, type Config } from '../../config/config.ts';
+import { type AccountConfig, switchInterface, type Config } from '../../config/config.ts';
 import { escapeUnsafe } from '../../text/escaping.ts';
 import { percent, suggest } from '../../text/wording.ts';
 import type { CommonOptions } from '../../cli/flags.ts';
@@ -56,7 +56,7 @@ export function configureBothInterfaces(config: Config, accountId: number | unde
   const account = requireSingleAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
   return {
-    accounts: [accountThrough('rest', same), accountThrough('nerdgraph', same)],
+    accounts: [switchInterface('rest', same), switchInterface('nerdgraph', same)],
     collection: { ...config.collection, raw_values: true },
   };
 }

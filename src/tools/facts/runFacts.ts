@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountThrough, type Config } from '../../config/config.ts';
+import { switchInterface, type Config } from '../../config/config.ts';
 import { counted } from '../../text/wording.ts';
 import { checkOutput, noteWritten } from '../outputFiles.ts';
 import { FACTS } from './facts.ts';
@@ -56,7 +56,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
 
 /** Switches each account to NerdGraph, because the facts are about NerdGraph. */
 export function throughNerdGraph({ accounts, collection }: Config): Config {
-  return { accounts: accounts.map((each) => accountThrough('nerdgraph', each)), collection };
+  return { accounts: accounts.map((each) => switchInterface('nerdgraph', each)), collection };
 }
 
 const isDifferent = ({ judged }: CheckedRow): boolean => judged.verdict === 'differs';

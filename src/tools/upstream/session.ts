@@ -1,4 +1,4 @@
-import { keyOf } from '../../config/keys.ts';
+import { readKey } from '../../config/keys.ts';
 import process from 'node:process';
 import type { Logger } from 'pino';
 import type { AccountsDependencies } from '../../collect/accounts/accounts.ts';
@@ -61,7 +61,7 @@ async function runReadingCommand(
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
   // Masks the keys of all accounts, because a response may echo any key.
-  for (const account of loaded.config.accounts) secrets.add(keyOf(account) ?? '');
+  for (const account of loaded.config.accounts) secrets.add(readKey(account) ?? '');
   const signal = stopOnSignals();
   // A wait for the budget does not keep the process alive.
   const alive = setInterval(() => undefined, HOUR_MS);

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { type Diagnostic, formatDiagnostic } from '../../config/diagnostic.ts';
 import { parseWritten } from '../../config/schemaIssues.ts';
-import { identityAt, readText } from '../../config/files.ts';
+import { readIdentity, readText } from '../../config/files.ts';
 import { readYaml } from '../../config/yaml/readYaml.ts';
 import { GO_YAML } from './goYaml.ts';
 import { asksForCertificate, readTlsSettings, type TlsSettings } from './tlsSettings.ts';
@@ -46,7 +46,7 @@ export function loadWebConfig(path: string): WebConfigResult {
   const section = parseTlsSection(tree.value);
   const tls = section === undefined ? undefined : readTlsSettings(section, dirname(resolve(path)));
   files.push(...(tls?.files ?? []));
-  const diagnostics = tree.diagnosticsWith([...issues, ...(tls?.issues ?? [])]);
+  const diagnostics = tree.listDiagnostics([...issues, ...(tls?.issues ?? [])]);
   if ('issues' in parsed || diagnostics.length > 0) return { diagnostics, files };
   const { basic_auth_users: users, http_server_config: http, rate_limit: limit } = parsed.value ?? {};
   const { interval = 0, burst = 0 } = limit ?? {};
@@ -143,7 +143,7 @@ function hasUsers({ users }: WebConfig): boolean {
 }
 
 function stampOf(files: readonly string[]): string {
-  return files.map((file) => identityAt(file) ?? 'not there').join(', ');
+  return files.map((file) => readIdentity(file) ?? 'not there').join(', ');
 }
 
 /**
