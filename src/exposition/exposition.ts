@@ -4,8 +4,8 @@ import { inSlices } from '../eventLoop/turns.ts';
 import type { ExporterFamily } from '../metrics/catalogueExporter.ts';
 import { unitOf, type Family, type Labels } from '../metrics/family.ts';
 import {
-  bracedLabels,
-  labelPairs,
+  addBraces,
+  writeLabelPairs,
   type Block,
   type Column,
   type DroppedSeries,
@@ -101,7 +101,7 @@ async function dropRepeated(family: FamilySeries, signal: AbortSignal | undefine
   const runs: Run[] = [];
   const take = ({ block, index }: { readonly block: Block; readonly index: number }): void => {
     const { samples } = block;
-    const key = labelPairs({ ...block.labels, ...samples.columns[index]?.labels })
+    const key = writeLabelPairs({ ...block.labels, ...samples.columns[index]?.labels })
       .sort()
       .join();
     if (taken.has(key)) {
@@ -203,7 +203,7 @@ function* writeText(
         const { columns, values } = samples;
         for (let index = start; index < end; index += 1) {
           const { text = '' } = columns[index] ?? {};
-          if (labels === '') part += `${family.name}${bracedLabels(text)}${values[index]}\n`;
+          if (labels === '') part += `${family.name}${addBraces(text)}${values[index]}\n`;
           else if (text === '') part += `${open}${labels}} ${values[index]}\n`;
           else part += `${open}${labels},${text}} ${values[index]}\n`;
           if (part.length < PART) continue;
@@ -240,8 +240,8 @@ export function* writeExporterFamilies(
       const { le, ...otherLabels } = shown[index] ?? {};
       // OpenMetrics requires a bucket bound to be a float: `1.0`, not `1`.
       const bound = format === 'openmetrics' && le !== undefined && /^-?\d+$/.test(le) ? `${le}.0` : le;
-      const pairs = labelPairs(bound === undefined ? otherLabels : { ...otherLabels, le: bound });
-      const series = `${family.name}${suffix}${bracedLabels(pairs.join(','))}`;
+      const pairs = writeLabelPairs(bound === undefined ? otherLabels : { ...otherLabels, le: bound });
+      const series = `${family.name}${suffix}${addBraces(pairs.join(','))}`;
       if (written.has(series)) continue;
       if (mayRepeat) written.add(series);
       yield `${series}${value}\n`;

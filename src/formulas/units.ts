@@ -1,4 +1,7 @@
-/** Lengths of time, in seconds and in milliseconds: ranges of New Relic's data are in seconds, the exporter's own times in ms. */
+/**
+ * Durations in seconds and milliseconds. Ranges of New Relic data are in seconds, times of the exporter in
+ * milliseconds.
+ */
 export const MINUTE_S = 60;
 export const HOUR_S = 3_600;
 export const DAY_S = 86_400;

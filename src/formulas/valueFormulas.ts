@@ -2,7 +2,7 @@ import { isApdex, METRIC, type Columns } from './metricInputs.ts';
 import { apdexScore, memoryOfAll } from './derivedValues.ts';
 
 /**
- * A metric that agents report once a minute, so it shows that an application or host reports. It is our inference that agents of
+ * Agents report this metric once a minute, so it shows that an application or host reports. We infer that agents of
  * every language send it, with a host.
  */
 export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
@@ -10,9 +10,9 @@ export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 type Row = Readonly<Record<'count' | 'sum' | 'exclusive' | 'min' | 'max' | 'squares', number>>;
 
 /**
- * Calculates a value of a row, whose unknown columns are NaN; NaN or infinite where the value is not known. `seconds` is the
- * length of the window of the response. `rows` are all rows of the same application or host and window: the total memory depends
- * on how often it reported.
+ * Calculates a value of a row, whose unknown columns are NaN. Returns NaN or infinity for an unknown value. `seconds`
+ * is the length of the window of the response. `rows` are all rows of the same application or host and window: total
+ * memory depends on how often it reported.
  */
 type Formula = (
   row: Row,
@@ -30,7 +30,7 @@ const times = (factor: number, formula: Formula): Formula => {
   return (row, about) => factor * formula(row, about);
 };
 
-/** Browser metrics use the columns for other times: `exclusive` is the front-end time, `squares` the time in the application. */
+/** Browser metrics use other columns: `exclusive` is front-end time, `squares` is time in the application. */
 const networkSeconds: Formula = ({ sum, exclusive, squares }) => sum - exclusive - squares;
 
 type Formulas = Readonly<Record<string, Formula>>;
@@ -48,19 +48,19 @@ const GENERAL: Formulas = {
   throughput: ({ count }, { seconds }) => count / seconds,
   rate: ({ sum }, { seconds }) => sum / seconds,
   average_response_time: times(1000, average),
-  // New Relic's page averages quotients minute by minute, which differs slightly from the quotient of the sums.
+  // The page of New Relic averages quotients by minute, which differs slightly from the quotient of sums.
   average_exclusive_time: times(1000, averageExclusive),
   min_response_time: ({ min }) => 1000 * min,
   max_response_time: ({ max }) => 1000 * max,
   total_call_time_per_minute: ({ sum }, { seconds }) => (60 * sum) / seconds,
 };
 
-const OF_MEMORY: Formulas = {
+const MEMORY: Formulas = {
   used_mb_by_host: average,
   used_bytes_by_host: times(1024 * 1024, average),
 };
 
-/** The same with other names of REST, each of which only some of the agents' own metrics have there. */
+/** Adds REST names that only some metrics of the agents have. */
 const ANY: Formulas = {
   ...GENERAL,
   average_call_time: times(1000, average),
@@ -68,7 +68,7 @@ const ANY: Formulas = {
   total_time: ({ sum }) => 1000 * sum,
   error_count: calls,
   errors_per_minute: callsPerMinute,
-  // For CPU this adds up the shares of several hosts. It is our inference that the REST interface does the same.
+  // For CPU this adds up the shares of several hosts. We infer that REST does the same.
   percent: (row, about) => (about.name === METRIC.cpu ? percentOfWindow : times(100, average))(row, about),
   as_percentage: times(100, average),
   utilization: percentOfWindow,
@@ -77,7 +77,7 @@ const ANY: Formulas = {
   sessions_active: average,
   total_visits: ({ sum }) => sum,
   launch_count: calls,
-  ...OF_MEMORY,
+  ...MEMORY,
 };
 
 const APDEX: Formulas = {
@@ -91,10 +91,10 @@ const APDEX: Formulas = {
   threshold_min: ({ min }) => min,
 };
 
-const OF_DEVICES: Formulas = {
+const DEVICE: Formulas = {
   average_fe_response_time: times(1000, averageExclusive),
   average_be_response_time: ({ count, sum, exclusive }) => (1000 * (sum - exclusive)) / count,
-  // New Relic's page has no factor of 1,000 here, but the REST interface has milliseconds.
+  // The page of New Relic has no factor of 1,000 here, but REST has milliseconds.
   average_network_time: (row, about) => (1000 * networkSeconds(row, about)) / row.count,
   total_network_time: networkSeconds,
   network_time_percentage: (row, about) => networkSeconds(row, about) / about.seconds,
@@ -111,27 +111,27 @@ const OF_DEVICES: Formulas = {
 };
 
 /**
- * The formulas for rows of NerdGraph, by kind of metric and by value name of the REST interface (New Relic's page "Migrate metric
- * timeslice queries to NRQL"). The results have its units: stored times are seconds, the REST interface has milliseconds.
+ * Formulas for rows of NerdGraph, by kind of metric and value name of REST (New Relic's page "Migrate metric
+ * timeslice queries to NRQL"). Results have the units of REST: stored times are seconds, REST has milliseconds.
  */
 export const VALUES = {
   any: new Map(Object.entries(ANY)),
-  /** An agent sends an Apdex metric as satisfied, tolerating, frustrated, threshold, threshold. */
+  /** Agents send an Apdex metric as satisfied, tolerating, frustrated, threshold, threshold. */
   apdex: new Map(Object.entries(APDEX)),
   /** Browsers and mobile devices. */
-  device: new Map(Object.entries({ ...ANY, ...OF_DEVICES })),
+  device: new Map(Object.entries({ ...ANY, ...DEVICE })),
   memory: new Map(Object.entries({ ...ANY, total_used_mb: totalMemory })),
 } satisfies Readonly<Record<string, ReadonlyMap<string, Formula>>>;
 
-/** The names of the values that make sense for every metric of a kind: those to choose from. */
+/** The usual value names of each kind of metric. */
 export const USUAL_VALUES: Readonly<Record<keyof typeof VALUES, readonly string[]>> = {
   any: Object.keys(GENERAL),
   apdex: Object.keys(APDEX),
-  device: Object.keys({ ...GENERAL, ...OF_DEVICES }),
-  memory: [...Object.keys({ ...GENERAL, ...OF_MEMORY }), 'total_used_mb'],
+  device: Object.keys({ ...GENERAL, ...DEVICE }),
+  memory: [...Object.keys({ ...GENERAL, ...MEMORY }), 'total_used_mb'],
 };
 
-/** The kind of a metric, which decides what values it has. */
+/** Returns the kind of a metric, which decides its values. */
 export function kindOf(metricName: string): keyof typeof VALUES {
   if (isApdex(metricName)) return 'apdex';
   if (/^(EndUser|Browser|Mobile)(\/|$)/.test(metricName)) return 'device';
@@ -143,7 +143,7 @@ export const NEED_SQUARES: ReadonlySet<string> = new Set([
   ...['average_app_time', 'total_app_time'],
 ]);
 
-/** The variance is at least 0, because rounding may make it slightly negative. */
+/** Rounding may make the variance slightly negative, so it is at least 0. */
 function standardDeviation({ count, sum, squares }: Row): number {
   return 1000 * Math.sqrt(Math.max(0, squares / count - (sum / count) ** 2));
 }
@@ -152,7 +152,7 @@ function totalMemory(row: Row, { rows, seconds }: Parameters<Formula>[1]): numbe
   return memoryOfAll(row, rows.get(SIGN_OF_LIFE), seconds);
 }
 
-/** Some values of a metric of these rows, under New Relic's names and in its units; unknown ones are absent. */
+/** Returns the `wanted` values of a metric, with the names and units of New Relic; unknown values are absent. */
 export function valuesOf(
   name: string,
   wanted: readonly string[],

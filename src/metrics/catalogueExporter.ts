@@ -10,12 +10,12 @@ const gauge = (name: string, labelNames: readonly string[], help: string): Expor
 };
 const counter: typeof gauge = (...family) => ({ ...gauge(...family), type: 'counter' });
 
-/** The exporter's own families, on `/metrics` only; the client library's process_* and nodejs_* stand beside them. */
+/** Families of the exporter itself, only on `/metrics`. The client library adds process_* and nodejs_*. */
 export const EXPORTER = {
   up: gauge(
     'newrelic_up',
     ['account'],
-    "1 when the account's last application list was read whole, for which the key must list the account, else 0. Of an account without applications: 1 while a query or a list of entities is answered. 0 for an entry with account_ids until a list has left an account.",
+    "1 when the last read of the account's application list was complete, else 0; the key must list the account. For an account without applications: 1 while New Relic answers a query or a list of entities. 0 for an entry with account_ids until its list has an account.",
   ),
   buildInfo: gauge(
     'newrelic_exporter_build_info',
@@ -55,7 +55,7 @@ export const EXPORTER = {
   effectiveInterval: gauge(
     'newrelic_exporter_effective_interval_seconds',
     ['account', 'group'],
-    'Refresh interval that the call budget allows; the configured one where the budget carries it.',
+    'Refresh interval that the call budget allows; the configured interval if the budget is sufficient.',
   ),
   apiRequests: counter(
     'newrelic_exporter_api_requests_total',
@@ -78,17 +78,13 @@ export const EXPORTER = {
   apiRetries: counter(
     'newrelic_exporter_api_retries_total',
     ['account'],
-    'Calls to New Relic that were made again after a failure.',
+    'Retries of calls to New Relic after a failure.',
   ),
-  apiInFlight: gauge(
-    'newrelic_exporter_api_requests_in_flight',
-    ['account'],
-    'Calls to New Relic that wait for their response.',
-  ),
+  apiInFlight: gauge('newrelic_exporter_api_requests_in_flight', ['account'], 'Calls to New Relic in flight.'),
   apiBudget: gauge(
     'newrelic_exporter_api_budget_requests_per_minute',
     ['account'],
-    'Calls to New Relic per minute that are allowed now; lower than configured while recovering from an overload response.',
+    'Calls to New Relic per minute that the exporter may make now; lower than configured while it recovers from an overload response.',
   ),
   apiPausedUntil: gauge(
     'newrelic_exporter_api_paused_until_timestamp_seconds',
@@ -104,17 +100,17 @@ export const EXPORTER = {
   lostSeconds: counter(
     'newrelic_exporter_lost_seconds_total',
     ['account'],
-    'Time that the counters of applications have missed: 60 for each minute of an application that was not read in time, or was unreadable.',
+    'Seconds that the counters of applications miss: 60 for each minute of an application that was not read in time, or was unreadable.',
   ),
   lateTransactions: counter(
     'newrelic_exporter_late_transactions_total',
     ['account'],
-    'Web and non-web transactions that were added to a minute after the reading that first covered it.',
+    'Web and non-web transactions that New Relic added to a minute after the exporter first read it.',
   ),
   seriesDropped: counter(
     'newrelic_exporter_series_dropped_total',
     ['family'],
-    'Series left out by family, because of max_series or because another series is published with the same labels: each once for every refresh of its values.',
+    'Series left out by family, because of max_series or because another series has the same labels. Each refresh of its values counts a series once.',
   ),
   accountInfo: gauge(
     'newrelic_exporter_account_info',
@@ -129,12 +125,12 @@ export const EXPORTER = {
   accounts: gauge(
     'newrelic_exporter_accounts',
     ['entry', 'state'],
-    'Accounts of an entry with account_ids: listed by its key, of them exported. The first includes the other: never sum over state.',
+    'Accounts of an entry with account_ids: listed by its key, and exported. Listed includes exported: never sum over state.',
   ),
   accountsLeftOut: gauge(
     'newrelic_exporter_accounts_left_out',
     ['entry'],
-    'Accounts of an entry with account_ids that max_accounts leaves out, or that cannot be read in its list.',
+    'Accounts of an entry with account_ids that max_accounts leaves out, or that are unreadable in its list.',
   ),
   apiEndOfLife: gauge(
     'newrelic_exporter_api_end_of_life_timestamp_seconds',
@@ -144,22 +140,22 @@ export const EXPORTER = {
   apiBatchesSplit: counter(
     'newrelic_exporter_api_batches_split_total',
     ['account', 'reason'],
-    'Batches of NerdGraph that were read again in parts, by reason: truncated, timeout or error.',
+    'Batches of NerdGraph that the exporter read again in parts, by reason: truncated, timeout or error.',
   ),
   applications: gauge(
     'newrelic_exporter_applications',
     ['account', 'state'],
-    'Applications of the account: listed, of them exported, of them reporting. Each includes the next: never sum over state. Absent for an account of an entry with account_ids that never listed one.',
+    'Applications of the account: listed, exported and reporting. Each includes the next: never sum over state. Absent for an account of an entry with account_ids that never listed one.',
   ),
   refusedLogins: counter(
     'newrelic_exporter_web_refused_logins_total',
     [],
-    'Requests that were refused because of a wrong user name or password.',
+    'Requests that the exporter refused because of a wrong user name or password.',
   ),
   logLinesDropped: counter(
     'newrelic_exporter_log_lines_dropped_total',
     [],
-    'Lines of the log that could not be written: 1,000 lines or 1 MB waited for a full disk or a slow reader.',
+    'Log lines that the exporter dropped, because 1,000 lines or 1 MB already waited for a full disk or a slow reader.',
   ),
   querySuccess: gauge(
     'newrelic_exporter_query_success',
@@ -174,17 +170,17 @@ export const EXPORTER = {
   querySeries: gauge(
     'newrelic_exporter_query_series',
     ['account', 'query'],
-    'Series that the query has now; 0 when its last rows are too old.',
+    'Series that the query publishes now; 0 when its last rows are too old.',
   ),
   queryRowsDropped: counter(
     'newrelic_exporter_query_rows_dropped_total',
     ['account', 'query', 'reason'],
-    'Rows of the query that became no series, by reason: not_a_number, or repeated (the same labels as an earlier row).',
+    'Rows of the query that the exporter dropped, by reason: not_a_number, or repeated (the same labels as an earlier row).',
   ),
   entitiesLeftOut: gauge(
     'newrelic_exporter_entities_left_out',
     ['account', 'entity_type'],
-    'Entities of the type that max_entities leaves out, reporting or not; absent until their list was read.',
+    'Entities of the type that max_entities leaves out, reporting or not; absent until the exporter has read their list.',
   ),
   reloadSuccessful: gauge(
     'newrelic_exporter_config_last_reload_successful',
@@ -198,9 +194,9 @@ export const EXPORTER = {
   ),
 } satisfies Readonly<Record<string, ExporterFamily>>;
 
-/** The families that `/probe` adds to those of one application. */
+/** Families that `/probe` adds to the families of an application. */
 export const PROBE = {
-  success: gauge('probe_success', [], '1 when nothing of the probe failed, else 0.'),
+  success: gauge('probe_success', [], '1 when all reads of the probe succeeded, else 0.'),
   duration: gauge('probe_duration_seconds', [], 'How long the probe took.'),
 } satisfies Readonly<Record<string, ExporterFamily>>;
 

@@ -1,14 +1,14 @@
 import type { MinuteSeries } from '../api/upstreamReader.ts';
 import { isAbout, secondsOf } from '../api/types.ts';
 import { METRIC, type Columns } from '../formulas/metricInputs.ts';
-import { familyRow, samplesOf, type FamilySpec, type Labels, type Sample } from './family.ts';
+import { createRow, calculateSamples, type FamilySpec, type Labels, type Sample } from './family.ts';
 import { ZONES } from './windowFamilies.ts';
 import { MINUTE_S } from '../formulas/units.ts';
 
-/** No application has more calls, errors or seconds in a minute: a larger value is wrong, and would end a counter's growth. */
+/** Maximum of calls, errors or seconds in a minute. A larger value is wrong, and would stop a counter from growing. */
 const LARGEST_VALUE = 1e12;
 
-/** A column that is counted for each minute, and becomes a series of its family. */
+/** A column that the exporter counts for each minute; a series of its family. */
 interface Counted {
   readonly labels: Labels;
   readonly metric: string;
@@ -48,21 +48,22 @@ const COUNTERS: readonly (FamilySpec & { readonly series: readonly Counted[] })[
   },
 ];
 
-/** The numbers that are counted for each minute. The values of a minute and the counters are in the same order. */
+/** All counted columns. The values of a minute and the counters have the same order. */
 export const COUNTED: readonly Counted[] = COUNTERS.flatMap(({ series }) => series);
 
 export const TRANSACTION_VALUES = 2;
 
 export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ metric }) => metric))];
 
-/** The values of one minute, in the order of `COUNTED`; `broken`: they cannot be read. */
+/** The values of one minute in the order of `COUNTED`; `broken` if they are unreadable. */
 export type CountedMinute = readonly number[] | 'broken';
 
 /**
- * The values of each minute in the window of a response, by its beginning (Unix seconds); a minute without values has no entry.
- * Timeslices outside the window are ignored, and of a longer one only the minutes in the window are broken.
+ * Reads the values of each minute in the window of a response, by start of the minute (Unix seconds). A minute
+ * without values has no entry. Ignores timeslices outside the window. A timeslice longer than a minute breaks its
+ * minutes in the window.
  */
-export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, CountedMinute> {
+export function readCountedMinutes({ window, metrics }: MinuteSeries): Map<number, CountedMinute> {
   const minutes = new Map<number, number[] | 'broken'>();
   for (const name of COUNTER_METRICS) {
     for (const { from, to, columns } of metrics.get(name) ?? []) {
@@ -71,7 +72,7 @@ export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, C
       if (isMinute) {
         const values = minutes.get(from) ?? COUNTED.map(() => 0);
         minutes.set(from, values);
-        if (values === 'broken' || count(name, columns, values)) continue;
+        if (values === 'broken' || addColumns(name, columns, values)) continue;
       }
       const first = Math.max(window.from, from - (from % MINUTE_S));
       for (let minute = first; minute < Math.min(to, window.to); minute += MINUTE_S) minutes.set(minute, 'broken');
@@ -80,8 +81,8 @@ export function countedMinutes({ window, metrics }: MinuteSeries): Map<number, C
   return minutes;
 }
 
-/** Enters the columns of a metric into a minute; false where one of them is missing, negative or larger than any true one. */
-function count(name: string, columns: Columns, minute: number[]): boolean {
+/** Adds the columns of a metric to a minute. Returns false if a column is missing, negative or too large. */
+function addColumns(name: string, columns: Columns, minute: number[]): boolean {
   for (const [index, { metric, column }] of COUNTED.entries()) {
     if (metric !== name) continue;
     const counted = columns[column] ?? NaN;
@@ -92,7 +93,7 @@ function count(name: string, columns: Columns, minute: number[]): boolean {
 }
 
 export const COUNTER_FAMILIES = COUNTERS.map(({ series, ...spec }) =>
-  familyRow('newrelic_application', 'counters', 'counter', {
+  createRow('newrelic_application', 'counters', 'counter', {
     ...spec,
     calculate: (totals: ArrayLike<number>) =>
       series.map((counted) => ({ labels: counted.labels, value: totals[COUNTED.indexOf(counted)] })),
@@ -101,5 +102,5 @@ export const COUNTER_FAMILIES = COUNTERS.map(({ series, ...spec }) =>
 
 /** @param totals the counters of an application, in the order of `COUNTED` */
 export function counterSamples(totals: ArrayLike<number>): Sample[] {
-  return samplesOf(COUNTER_FAMILIES, totals);
+  return calculateSamples(COUNTER_FAMILIES, totals);
 }

@@ -1,7 +1,7 @@
 import type { WindowValues } from '../formulas/metricInputs.ts';
 import { kindOf, USUAL_VALUES, VALUES } from '../formulas/valueFormulas.ts';
 import {
-  familyOf,
+  createFamily,
   type FamilyScope,
   type Family,
   type Labels,
@@ -30,13 +30,16 @@ interface CustomMatch {
   readonly metric: CustomMetric;
   readonly metricName: string;
   readonly labels: Labels | undefined;
-  /** Limit for the series of the name: 1; in the host scope, the number of hosts that may have it, the first by key. */
+  /**
+   * Maximum number of series of the name: 1, or in the host scope the number of hosts that may have it, the first by
+   * key.
+   */
   readonly series: number;
 }
 
 /**
- * Prepares custom metrics. Definitions of one name share the family of the first; the check of the configuration ensures that
- * all of them have the same label names. Throws a TemplateError.
+ * Prepares custom metrics. Definitions with the same name share the family of the first. The check of the
+ * configuration ensures that their label names agree. Throws a TemplateError.
  */
 export function customMetrics(definitions: readonly CustomMetricDefinition[]): CustomMetric[] {
   const families = new Map<string, Family>();
@@ -44,43 +47,46 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
     const { name, help, match, value } = definition;
     const template = parseTemplate(match);
     const texts = { meaning: help, source: `${match}:${value}`, timeBase: 'collection window' };
-    const family = families.get(name) ?? familyOf('custom_metrics', name, template.labelNames, texts);
+    const family = families.get(name) ?? createFamily('custom_metrics', name, template.labelNames, texts);
     families.set(name, family);
     return { family, template, definition };
   });
 }
 
 /**
- * The metric names of an application that the custom metrics read, sorted, and at most `max_series` series of each custom
- * metric. Each name takes `entities` series: 1, or for the host scope the number of the application's hosts; the last name
- * may be left with some of the hosts only. Of metric names with equal labels only the first is read, because they would
- * write the same series. The result does not depend on the order of the names. `cut` is, by family name, the number of omitted
- * series of the application with all its hosts.
+ * Returns the metric names of an application that the custom metrics read, sorted, with at most `max_series` series
+ * of each custom metric. Each name takes `entities` series: 1, or in the host scope the number of hosts of the
+ * application. The last name may get only some of the hosts. Of metric names with equal labels only the first is
+ * read: the others would write the same series. The result does not depend on the order of the names. `cut` counts
+ * the omitted series of the application with all its hosts, by family name.
  */
-export function customMatches(metrics: readonly CustomMetric[], metricNames: readonly string[], entities = 1) {
+export function matchCustomMetrics(metrics: readonly CustomMetric[], metricNames: readonly string[], entities = 1) {
   const sorted = [...new Set(metricNames)].sort();
   const taken = new Set<string>();
   const cut = new Map<string, number>();
   const matches = metrics.flatMap((metric) => {
-    const found = sorted.flatMap((metricName) => matchOf(metric, metricName));
-    const kept: CustomMatch[] = [];
-    let left = metric.definition.max_series;
+    const found = sorted.flatMap((metricName) => matchName(metric, metricName));
+    const accepted: CustomMatch[] = [];
+    let remaining = metric.definition.max_series;
     for (const match of found) {
       const key = JSON.stringify([metric.family.name, match.labels]);
-      const series = taken.has(key) ? 0 : Math.min(entities, left);
+      const series = taken.has(key) ? 0 : Math.min(entities, remaining);
       taken.add(key);
       if (series === 0) continue;
-      left -= series;
-      kept.push({ ...match, series });
+      remaining -= series;
+      accepted.push({ ...match, series });
     }
-    const dropped = found.length * entities - (metric.definition.max_series - left);
+    const dropped = found.length * entities - (metric.definition.max_series - remaining);
     if (dropped > 0) cut.set(metric.family.name, (cut.get(metric.family.name) ?? 0) + dropped);
-    return kept;
+    return accepted;
   });
   return { matches, cut };
 }
 
-/** The custom samples of an application or host; `rank` is the host's place among those of its application, by key. */
+/**
+ * Returns the custom samples of an application or host. `rank` is the position of the host in its application, by
+ * key.
+ */
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (rank >= series) return [];
@@ -90,7 +96,7 @@ export function customSamples(matches: readonly CustomMatch[], values: WindowVal
   });
 }
 
-function matchOf(metric: CustomMetric, metricName: string): Omit<CustomMatch, 'series'>[] {
+function matchName(metric: CustomMetric, metricName: string): Omit<CustomMatch, 'series'>[] {
   const captured = metric.template.pattern.exec(metricName);
   if (captured === null) return [];
   const { labelNames } = metric.family;
@@ -98,32 +104,34 @@ function matchOf(metric: CustomMetric, metricName: string): Omit<CustomMatch, 's
   return [{ metric, metricName, labels: labelNames.length === 0 ? undefined : labels }];
 }
 
-/** A mistake in a custom metric's `match`; the message says what to change, and never repeats the template. */
+/** A mistake in `match` of a custom metric. The message says what to change, and never repeats the template. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-const MIN_LITERAL = 3;
+const MIN_LITERAL_LENGTH = 3;
 
 /**
- * Parses the `match` of a custom metric: segments, each a literal, `{label}` (captures it), `*` (any one) or, at the end, `**`
- * (all that remain, at least one). `filter` is the longest literal part, the first of equal ones, with the slashes around it:
- * the substring filter for the metric name list. Throws a TemplateError.
+ * Parses `match` of a custom metric. Each segment is a literal, `{label}` (captures it), `*` (any one) or, at the
+ * end, `**` (the rest, at least one). `filter` is the substring filter for the metric name list: the longest literal
+ * part, the first of equal ones, with the slashes around it. Throws a TemplateError.
  */
 export function parseTemplate(match: string) {
   const parts = match.split('/');
-  const segments = parts.map((part, index) => segmentPattern(part, index, index === parts.length - 1));
+  const segments = parts.map((part, index) => toPattern(part, index, index === parts.length - 1));
   const labelNames = parts.flatMap((part) => CAPTURE.exec(part)?.slice(1) ?? []);
   const repeated = labelNames.find((label, index) => labelNames.indexOf(label) !== index);
   if (repeated !== undefined) {
     throw new TemplateError('The template captures two segments under one name: give each capture a name of its own.');
   }
-  // A line feed replaces parts that are not literal: no metric name has one, and a literal may not.
+  // A line feed replaces parts that are not literal: neither metric names nor literals contain one.
   const literals = parts.map((part) => (isLiteral(part) ? part : '\n')).join('/');
-  const filter = literals.split('\n').reduce((longest, part) => (weight(part) > weight(longest) ? part : longest), '');
-  if (weight(filter) < MIN_LITERAL) {
+  const filter = literals
+    .split('\n')
+    .reduce((longest, part) => (literalLength(part) > literalLength(longest) ? part : longest), '');
+  if (literalLength(filter) < MIN_LITERAL_LENGTH) {
     throw new TemplateError(
-      `The template needs a literal part of at least ${MIN_LITERAL} characters, ` +
+      `The template needs a literal part of at least ${MIN_LITERAL_LENGTH} characters, ` +
         'which narrows the metric name list that is read.',
     );
   }
@@ -136,44 +144,44 @@ function isLiteral(part: string): boolean {
   return !/[{*]/.test(part);
 }
 
-function segmentPattern(part: string, index: number, isLast: boolean): string {
-  const at = `Segment ${String(index + 1)} of the template`;
-  if (part === '') throw new TemplateError(`${at} is empty: remove the slash before or after it.`);
+function toPattern(part: string, index: number, isLast: boolean): string {
+  const segment = `Segment ${String(index + 1)} of the template`;
+  if (part === '') throw new TemplateError(`${segment} is empty: remove the slash before or after it.`);
   if (part === '*') return '[^/]+';
   if (part === '**') {
-    if (!isLast) throw new TemplateError(`${at} is ** but not the last: ** stands for the rest of the name.`);
+    if (!isLast) throw new TemplateError(`${segment} is ** but not the last: ** stands for the rest of the name.`);
     return '.*';
   }
   const label = CAPTURE.exec(part)?.[1];
-  if (label !== undefined) return `(?<${checkedLabel(label, at)}>[^/]+)`;
+  if (label !== undefined) return `(?<${checkLabel(label, segment)}>[^/]+)`;
   if (/[{}*]/.test(part)) {
     throw new TemplateError(
-      `${at} has more than {label}, * or **: these stand for whole segments only, so write one of them alone ` +
+      `${segment} has more than {label}, * or **: these stand for whole segments only, so write one of them alone ` +
         'between the slashes.',
     );
   }
-  if (/[\n\r]/.test(part)) throw new TemplateError(`${at} has a line break, which no metric name has: remove it.`);
+  if (/[\n\r]/.test(part)) throw new TemplateError(`${segment} has a line break, which no metric name has: remove it.`);
   return part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
-function checkedLabel(label: string, at: string): string {
+function checkLabel(label: string, segment: string): string {
   if (!LABEL_NAME.test(label) || label.startsWith('__')) {
     throw new TemplateError(
-      `${at} captures a name that is no label name: use letters, digits and _, no digit first, not __ first.`,
+      `${segment} captures a name that is no label name: use letters, digits and _, no digit first, not __ first.`,
     );
   }
   if (UNCAPTURABLE_LABEL_NAMES.has(label)) {
-    throw new TemplateError(`${at} captures a label that the series has already: choose another name.`);
+    throw new TemplateError(`${segment} captures a label that the series has already: choose another name.`);
   }
   return label;
 }
 
-/** The length of a literal part without the slashes around it: a longer one narrows the list more. */
-function weight(part: string): number {
+/** Returns the length without slashes: a longer literal narrows the list more. */
+function literalLength(part: string): number {
   return part.replace(/^\/|\/$/g, '').length;
 }
 
-/** The names of the values that NerdGraph can give for the metrics that a custom metric's `match` may fit, and the usual ones. */
+/** Returns the value names that NerdGraph can have for the metrics that `match` may fit: all, and the usual ones. */
 export function nerdgraphValuesOf(match: string): Readonly<Record<'all' | 'usual', readonly string[]>> {
   const [first = '', second = ''] = match.split('/');
   const named = first === 'EndUser' && !isLiteral(second) ? (['any', 'apdex', 'device'] as const) : [kindOf(match)];

@@ -1,7 +1,7 @@
 import type { Application, Host, Instance, KeyTransaction, RollingSummary, RollingValues, Tag } from '../api/types.ts';
 import {
-  familyRow,
-  samplesOf,
+  createRow,
+  calculateSamples,
   type FamilyRow,
   type RowSpec,
   type Labels,
@@ -12,7 +12,7 @@ import {
 
 /** The data of an application, a host, an instance or a key transaction. */
 interface ListedInput {
-  /** Its entry in the list of its kind; the fields depend on the kind. */
+  /** Its entry in the list; the fields depend on the kind. */
   readonly entry: Partial<Application & Instance & KeyTransaction>;
   readonly rolling: RollingValues;
   readonly tags: readonly string[];
@@ -20,14 +20,17 @@ interface ListedInput {
 
 type Spec = RowSpec<ListedInput>;
 
-/** The rows of one group. Families with `rolling` in their suffix get this time base, the others `state`. */
-function rowsOf(
+/**
+ * Creates the rows of a group. Families with `rolling` in their suffix have the time base `rolling`, all others
+ * `state`.
+ */
+function createRows(
   group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
   rolling: 'rolling' | 'rolling10',
   specs: readonly Spec[],
 ): readonly FamilyRow<ListedInput>[] {
   const prefix = `newrelic_${group.slice(0, -1)}`;
-  return specs.map((spec) => familyRow(prefix, group, spec.suffix.includes('rolling') ? rolling : 'state', spec));
+  return specs.map((spec) => createRow(prefix, group, spec.suffix.includes('rolling') ? rolling : 'state', spec));
 }
 
 const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
@@ -37,7 +40,10 @@ const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
 export const ALERT_SEVERITY =
   'alertSeverity (CRITICAL red, WARNING orange, NOT_ALERTING green, NOT_CONFIGURED unknown), gray while it does not report';
 
-/** The health of an application, a key transaction, a host or an instance; only REST has the last two. */
+/**
+ * Specifies the health of an application, key transaction, host or instance. Only REST has it for hosts and
+ * instances.
+ */
 function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   return {
     suffix: 'health_status',
@@ -45,7 +51,7 @@ function healthStatus(listed: string, inNerdgraph: boolean): Spec {
     source: 'health_status',
     nerdgraph: inNerdgraph && ALERT_SEVERITY,
     labelNames: ['status'],
-    calculate: ({ entry }) => statuses(entry.healthStatus),
+    calculate: ({ entry }) => listStatuses(entry.healthStatus),
   };
 }
 
@@ -67,14 +73,14 @@ function reporting(listed: string): Spec[] {
   ];
 }
 
-/** A series for each known status, and one more for an unknown current status. */
-export function statuses(current: string | undefined) {
+/** Returns a series for each known status, and another for an unknown current status. */
+export function listStatuses(current: string | undefined) {
   if (current === undefined) return undefined;
   const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: Number(status === current) }));
   return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];
 }
 
-/** The labels of published tags: keys are compared without case, and a tag that the application lacks gives an empty label. */
+/** Returns the labels of published tags. Keys match in any case; a missing tag gives an empty label. */
 export function tagLabels(tags: readonly Tag[], keys: readonly string[]): Labels {
   return Object.fromEntries(keys.map((key) => [tagLabel(key), [...new Set(tagValues(tags, key))].sort().join(',')]));
 }
@@ -83,7 +89,7 @@ const IDLE = 'absent where it is 0 while throughput is 0';
 
 type Traffic = 'responseTime' | 'requestRate' | 'errorRate' | 'apdexScore';
 
-/** A rolling value: its name behind `rolling_`, its meaning, the value, and where REST has it. */
+/** A rolling value: the suffix after `rolling_`, the meaning, the value, and the source in REST. */
 type RollingRow<Value extends keyof RollingSummary> = readonly [string, string, Value, string];
 
 const TRAFFIC: readonly RollingRow<Traffic>[] = [
@@ -94,9 +100,9 @@ const TRAFFIC: readonly RollingRow<Traffic>[] = [
 ];
 
 /**
- * `application_summary`, as all kinds of entities have it.
+ * Specifies the values of `application_summary`, which all kinds of entities have.
  *
- * @param nerdgraph where NerdGraph has the values; false: nowhere
+ * @param nerdgraph the sources in NerdGraph; false if NerdGraph does not have them
  */
 function traffic(nerdgraph: Readonly<Record<Traffic, string>> | false): Spec[] {
   return TRAFFIC.map(([suffix, meaning, value, source]) => ({
@@ -115,7 +121,7 @@ const END_USER: readonly RollingRow<Exclude<Traffic, 'errorRate'> | 'apdexTarget
   ['apdex_score', 'Apdex score of page loads, from 0 to 1', 'apdexScore', `apdex_score, ${IDLE}`],
 ];
 
-/** `end_user_summary`. NerdGraph has it for applications only. */
+/** Specifies the values of `end_user_summary`. NerdGraph has them only for applications. */
 function endUser(inNerdgraph: boolean): Spec[] {
   return END_USER.map(([suffix, meaning, value, source]) => ({
     suffix: `end_user_rolling_${suffix}`,
@@ -134,15 +140,15 @@ const APDEX_TARGET: Spec = {
   calculate: ({ entry }) => entry.summary?.apdexTarget,
 };
 
-/** The sources of the rolling values of applications and hosts in NerdGraph. */
-const OF_TIMESLICES = {
+/** Sources of rolling values of applications and hosts in NerdGraph. */
+const TIMESLICE_SOURCES = {
   responseTime: 'HttpDispatcher of the last 4 minutes',
   requestRate: 'HttpDispatcher of the last 4 minutes',
   errorRate: 'Errors/all / (HttpDispatcher + OtherTransaction/all) of the last 4 minutes',
   apdexScore: 'Apdex of the last 4 minutes',
 };
 
-function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
+function removeEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
   if (summary?.requestRate !== 0) return summary;
   const { responseTime, errorRate, apdexScore } = summary;
   return {
@@ -153,9 +159,9 @@ function withoutEmptyAverages(summary: RollingSummary | undefined): RollingSumma
   };
 }
 
-/** The families of each kind of entry, by the group whose lists bring them. */
+/** Families of each kind of entry, by the group of the list. */
 export const LISTED_FAMILIES = {
-  applications: rowsOf('applications', 'rolling', [
+  applications: createRows('applications', 'rolling', [
     {
       suffix: 'info',
       meaning: '1, with what is known about the application',
@@ -169,10 +175,10 @@ export const LISTED_FAMILIES = {
     {
       suffix: 'tags',
       meaning:
-        '1, with a label tag_<key> for each tag that applications.tags names: its values, sorted, with commas between them',
+        '1, with a label tag_<key> for each tag of applications.tags: its values, sorted and separated by commas',
       source: 'tags',
       rest: false,
-      // Tags that could not be read are unknown, which is not the same as none.
+      // Unreadable tags are unknown, which differs from none.
       calculate: ({ entry, tags: keys }) =>
         keys.length === 0 || entry.tags === undefined ? [] : [{ labels: tagLabels(entry.tags, keys), value: 1 }],
     },
@@ -220,7 +226,7 @@ export const LISTED_FAMILIES = {
       nerdgraph: 'settings.serverSideConfig',
       calculate: ({ entry }) => entry.serverSideConfig,
     },
-    ...traffic(OF_TIMESLICES),
+    ...traffic(TIMESLICE_SOURCES),
     APDEX_TARGET,
     {
       suffix: 'rolling_hosts',
@@ -245,7 +251,7 @@ export const LISTED_FAMILIES = {
     },
     ...endUser(true),
   ]),
-  hosts: rowsOf('hosts', 'rolling', [
+  hosts: createRows('hosts', 'rolling', [
     {
       suffix: 'info',
       meaning: '1, with what is known about the host',
@@ -255,7 +261,7 @@ export const LISTED_FAMILIES = {
       calculate: ({ entry: { language = '' } }) => [{ labels: { language }, value: 1 }],
     },
     healthStatus('host', false),
-    ...traffic(OF_TIMESLICES),
+    ...traffic(TIMESLICE_SOURCES),
     {
       suffix: 'rolling_instances',
       meaning: 'Instances that report',
@@ -264,7 +270,7 @@ export const LISTED_FAMILIES = {
       calculate: ({ entry }) => entry.summary?.instanceCount,
     },
   ]),
-  instances: rowsOf('instances', 'rolling', [
+  instances: createRows('instances', 'rolling', [
     {
       suffix: 'info',
       meaning: '1, with what is known about the instance',
@@ -276,7 +282,7 @@ export const LISTED_FAMILIES = {
     healthStatus('instance', false),
     ...traffic(false),
   ]),
-  key_transactions: rowsOf('key_transactions', 'rolling10', [
+  key_transactions: createRows('key_transactions', 'rolling10', [
     {
       suffix: 'info',
       meaning: '1, with what is known about the key transaction',
@@ -299,10 +305,10 @@ export const LISTED_FAMILIES = {
 };
 
 /**
- * State and rolling values of an entry of a list; none of a key transaction that cannot be labelled.
+ * Returns state and rolling values of a list entry; none of a key transaction that has no labels.
  *
- * @param separate rolling values that were read separately; without them the list's are shown, except for averages that are 0
- * only because there is no traffic
+ * @param separate rolling values from a separate read. Without them the values of the list count, except for averages
+ * that are 0 only because there is no traffic.
  * @param tags the keys of published tags
  */
 export function listedFamilySamples(
@@ -314,10 +320,10 @@ export function listedFamilySamples(
   const { summary, endUserSummary, unread } = entry;
   if (unread !== undefined) return [];
   const rolling = separate ?? {
-    summary: withoutEmptyAverages(summary),
-    endUserSummary: withoutEmptyAverages(endUserSummary),
+    summary: removeEmptyAverages(summary),
+    endUserSummary: removeEmptyAverages(endUserSummary),
   };
-  return samplesOf(LISTED_FAMILIES[group], { entry, rolling, tags });
+  return calculateSamples(LISTED_FAMILIES[group], { entry, rolling, tags });
 }
 
 export interface LabelledAccount {
@@ -333,22 +339,22 @@ export function hostLabels(account: LabelledAccount, { id, name }: Application, 
   return { account: account.name, app: name, app_id: String(id), host, host_id: key, ...account.labels };
 }
 
-/** A host id or port that New Relic does not give is empty. */
+/** Returns the labels of an instance. A host id or port that New Relic does not give is empty. */
 export function instanceLabels(
   account: LabelledAccount,
   { id, name }: Application,
   { id: instanceId, host, hostId, port }: Instance,
 ): Labels {
-  const ofHost = { account: account.name, app: name, app_id: String(id), host, host_id: String(hostId ?? '') };
-  return { ...ofHost, instance_id: String(instanceId), port: String(port ?? ''), ...account.labels };
+  const labelsOfHost = { account: account.name, app: name, app_id: String(id), host, host_id: String(hostId ?? '') };
+  return { ...labelsOfHost, instance_id: String(instanceId), port: String(port ?? ''), ...account.labels };
 }
 
-/** `app` is the name of the owning application; empty when the key cannot see it. */
+/** Returns the labels of a key transaction. `app` is the name of its application; empty if the key cannot see it. */
 export function keyTransactionLabels(
   account: LabelledAccount,
   app: string | undefined,
   { id, name, applicationId }: KeyTransaction,
 ): Labels {
-  const ofOwner = { account: account.name, app: app ?? '', app_id: String(applicationId ?? '') };
-  return { ...ofOwner, key_transaction: name, key_transaction_id: String(id), ...account.labels };
+  const labelsOfApplication = { account: account.name, app: app ?? '', app_id: String(applicationId ?? '') };
+  return { ...labelsOfApplication, key_transaction: name, key_transaction_id: String(id), ...account.labels };
 }

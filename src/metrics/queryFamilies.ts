@@ -1,13 +1,13 @@
 import { PERCENTILE_LABEL, type RowReading, type RowRules } from '../nrql/queryRows.ts';
 import { defaultLabel, readStatement } from '../nrql/statement.ts';
-import { familyOf, type Family, type Sample } from './family.ts';
+import { createFamily, type Family, type Sample } from './family.ts';
 
-/** A query as configured: of the account, of one of its query files or of a pack. Durations are milliseconds. */
+/** A query of the account, of one of its query files or of a pack. Durations are milliseconds. */
 export interface QueryDefinition {
   /** `<pack>/<query>` for a query of a pack. */
   readonly name: string;
   readonly nrql: string;
-  /** Undefined: the names of the facets. */
+  /** If undefined, the names of the facets. */
   readonly labels?: readonly string[] | undefined;
   readonly metrics: readonly {
     readonly name: string;
@@ -29,7 +29,10 @@ export interface Query {
   readonly families: readonly Family[];
 }
 
-/** Prepares the queries of an account. Metrics of one name share a family; the check of the configuration ensures that they agree. */
+/**
+ * Prepares the queries of an account. Metrics with the same name share a family; the check of the configuration
+ * ensures that they agree.
+ */
 export function prepareQueries(definitions: readonly QueryDefinition[]): readonly Query[] {
   const families = new Map<string, Family>();
   return definitions.map((definition) => {
@@ -38,31 +41,35 @@ export function prepareQueries(definitions: readonly QueryDefinition[]): readonl
     const rules: RowRules = {
       facets: facets.map(({ name }) => name),
       labels,
-      metrics: definition.metrics.map(({ value, scale }) => ({ column: value, scale, ...columnFacts(columns, value) })),
+      metrics: definition.metrics.map(({ value, scale }) => ({
+        column: value,
+        scale,
+        ...describeColumn(columns, value),
+      })),
       onlyColumn: columns[0]?.key,
       limit: definition.limit,
       failAt: definition.fail_at,
       maxSeries: definition.max_series,
     };
-    const ofMetrics = definition.metrics.map(({ name, help, value }) => {
-      const labelNames = columnFacts(columns, value).hasPercentiles ? [...labels, PERCENTILE_LABEL] : labels;
-      const of = value === undefined ? 'its only column' : `its column ${value}`;
-      const source = `an NRQL query of the configuration, ${of}`;
+    const queryFamilies = definition.metrics.map(({ name, help, value }) => {
+      const labelNames = describeColumn(columns, value).hasPercentiles ? [...labels, PERCENTILE_LABEL] : labels;
+      const column = value === undefined ? 'its only column' : `its column ${value}`;
+      const source = `an NRQL query of the configuration, ${column}`;
       const texts = { meaning: help, source, timeBase: 'window of the query' };
-      const family = families.get(name) ?? familyOf('queries', name, labelNames, texts);
+      const family = families.get(name) ?? createFamily('queries', name, labelNames, texts);
       families.set(name, family);
       return family;
     });
-    return { definition, rules, families: ofMetrics };
+    return { definition, rules, families: queryFamilies };
   });
 }
 
 /**
- * What the text says about the column of a metric. New Relic chooses the key of a function around another one, such as
- * `filter(percentile(a, 75), ...)`, unless it has an alias. A value that is no other key names one of these. Compares
- * keys without alias without case, as `readRows` does.
+ * Returns what the query text says about the column of a metric. New Relic chooses the key of a nested function such
+ * as `filter(percentile(a, 75), ...)`, unless it has an alias. A value without a matching key names one of those.
+ * Like `readRows`, ignores case for keys without alias.
  */
-function columnFacts(
+function describeColumn(
   columns: ReturnType<typeof readStatement>['columns'],
   value: string | undefined,
 ): { readonly hasPercentiles: boolean; readonly isFiltered: boolean } {
@@ -70,11 +77,11 @@ function columnFacts(
     columns.find(({ key }) => key === value) ??
     columns.find(({ key, hasAlias }) => !hasAlias && key?.toLowerCase() === value?.toLowerCase());
   const withoutKey = columns.filter(({ key }) => key === undefined);
-  const some = value === undefined ? columns.slice(0, 1) : named === undefined ? withoutKey : [named];
+  const candidates = value === undefined ? columns.slice(0, 1) : named === undefined ? withoutKey : [named];
   return {
-    // A wrong number is worse than none, so all that it may name must have percentiles.
-    hasPercentiles: some.length > 0 && some.every(({ percentiles }) => percentiles > 0),
-    isFiltered: some.some(({ isFiltered }) => isFiltered),
+    // A wrong number is worse than none: all candidates must have percentiles.
+    hasPercentiles: candidates.length > 0 && candidates.every(({ percentiles }) => percentiles > 0),
+    isFiltered: candidates.some(({ isFiltered }) => isFiltered),
   };
 }
 

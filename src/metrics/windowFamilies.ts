@@ -16,8 +16,8 @@ import {
 } from '../formulas/derivedValues.ts';
 import { SIGN_OF_LIFE } from '../formulas/valueFormulas.ts';
 import {
-  familyRow,
-  samplesOf,
+  createRow,
+  calculateSamples,
   type FamilyRow,
   type FamilyScope,
   type FamilySpec,
@@ -27,17 +27,17 @@ import {
 } from './family.ts';
 
 interface FormulaInput extends WindowValues {
-  /** The components of web requests that count; undefined until the database kind is known. */
+  /** Components of web requests that count; undefined while the database kind is unknown. */
   readonly components: readonly { readonly labels: Labels; readonly columns: Columns }[] | undefined;
 }
 
-/** A window family with its calculation and the metrics that it reads, besides the types of datastores. */
+/** A window family with its calculation and the metrics that it reads, without types of datastores. */
 interface WindowRow extends FamilyRow<FormulaInput> {
   readonly reads: readonly string[];
 }
 
-/** Makes a row. `calculate` gets the columns of each metric that it reads; undefined where New Relic has no such metric. */
-function windowRow(
+/** Creates a row. `calculate` gets the columns of each metric in `reads`; undefined if New Relic has no such metric. */
+function createWindowRow(
   scope: FamilyScope,
   {
     reads,
@@ -53,7 +53,7 @@ function windowRow(
 ): WindowRow {
   const columnsOf = ({ metrics }: FormulaInput) => reads.map((name) => metrics.get(name));
   const row: RowSpec<FormulaInput> = { ...spec, calculate: (input) => calculate(columnsOf(input), input) };
-  return { ...familyRow(`newrelic_${scope}`, `${scope}_metrics`, 'window', row), reads };
+  return { ...createRow(`newrelic_${scope}`, `${scope}_metrics`, 'window', row), reads };
 }
 
 const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
@@ -61,48 +61,48 @@ const ABSENT_WITHOUT_REQUESTS = 'absent without web requests';
 const RATE = 'requests_per_minute / 60; call_count / length of the window where it is rounded to 0';
 
 const NAMES = 'Datastore/TYPE/allWeb or Database/allWeb or ActiveRecord/all, and Memcache/allWeb, External/allWeb';
-/** The metrics that may be a component of web requests, besides the types of datastores. */
+/** Metrics that may be components of web requests, without types of datastores. */
 const COMPONENTS = [METRIC.database, METRIC.activeRecord, METRIC.memcache, METRIC.external];
 
 const ERRORS_ABSENT: Readonly<Record<FamilyScope, string>> = {
-  application: 'an absent Errors/all counts 0 while there are requests',
+  application: 'an absent Errors/all counts as 0 while there are requests',
   host: 'absent without Errors/all (with NerdGraph 0 while the host reports)',
 };
 
 const ERROR_READS = [METRIC.errors, METRIC.web, METRIC.nonWeb];
 
-/** The zones of an Apdex, by the column that counts them. */
+/** Apdex zones, by the column that counts them. */
 export const ZONES = [
   { column: 'count', labels: { zone: 'satisfied' } },
   { column: 'sum', labels: { zone: 'tolerating' } },
   { column: 'exclusive', labels: { zone: 'frustrated' } },
 ] as const;
 
-/** The rows of one Apdex; `of`, `counted` and `none` are the words of HELP for what it judges. */
-function apdexRows(
+/** Creates the rows of an Apdex. `subject`, `counted` and `none` are words of HELP. */
+function createApdexRows(
   scope: FamilyScope,
   metric: string,
-  { prefix, of, counted, none }: Readonly<Record<'prefix' | 'of' | 'counted' | 'none', string>>,
+  { prefix, subject, counted, none }: Readonly<Record<'prefix' | 'subject' | 'counted' | 'none', string>>,
   where: Pick<FamilySpec, 'nerdgraph'> = {},
 ): WindowRow[] {
   return [
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: `${prefix}apdex_score`,
-      meaning: `Apdex score${of}, from 0 to 1`,
+      meaning: `Apdex score${subject}, from 0 to 1`,
       source: `${metric}:score, absent without ${none}`,
       ...where,
       reads: [metric],
       calculate: ([apdex]) => apdexScore(apdex),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: `${prefix}apdex_threshold_seconds`,
-      meaning: `Apdex threshold T${of} that was in force (the highest in the window)`,
+      meaning: `Apdex threshold T${subject} that was in force (the highest in the window)`,
       source: `${metric}:threshold`,
       ...where,
       reads: [metric],
       calculate: ([apdex]) => apdex?.max,
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: `${prefix}apdex_requests`,
       meaning: `${counted} in the window by Apdex zone: satisfied, tolerating, frustrated`,
       source: `${metric}:s, t, f`,
@@ -131,28 +131,28 @@ const MEMORY = {
     nerdgraph: 'average memory of a process on the host',
     calculate: ([memory]) => MB * memoryOfProcess(memory),
   },
-} satisfies Record<FamilyScope, Partial<Parameters<typeof windowRow>[1]>>;
+} satisfies Record<FamilyScope, Partial<Parameters<typeof createWindowRow>[1]>>;
 
-function rowsOf(scope: FamilyScope): readonly WindowRow[] {
+function createRows(scope: FamilyScope): readonly WindowRow[] {
   const browser = scope === 'host' ? ({ nerdgraph: false } as const) : {};
   return [
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'response_time_seconds',
-      meaning: 'Response time of a web request with its queueing, the line of the main chart',
+      meaning: 'Response time of a web request including queueing, the line of the main chart',
       source:
         '(HttpDispatcher:average_call_time (else average_response_time) + WebFrontend/QueueTime:call_count × ' +
         `WebFrontend/QueueTime:average_response_time / HttpDispatcher:call_count) / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
       reads: [METRIC.web, METRIC.queue],
       calculate: ([web, queue]) => responseTime(web, queue),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'web_transaction_time_seconds',
       meaning: 'Time of a web transaction without queueing',
       source: `HttpDispatcher:average_response_time / 1000, ${ABSENT_WITHOUT_REQUESTS}`,
       reads: [METRIC.web],
       calculate: ([web]) => averageTime(web),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'queue_time_seconds',
       meaning: 'Time in the request queue per web request',
       source:
@@ -161,23 +161,23 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: [METRIC.web, METRIC.queue],
       calculate: ([web, queue]) => timePerRequest(queue, web?.count),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'web_requests_per_second',
       meaning: 'Web requests per second',
       source: `HttpDispatcher:${RATE}`,
       reads: [METRIC.web],
       calculate: ([web], { seconds }) => callRate(web, seconds),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'non_web_requests_per_second',
       meaning: 'Background transactions per second',
       source: `OtherTransaction/all:${RATE}`,
       reads: [METRIC.nonWeb],
       calculate: ([nonWeb], { seconds }) => callRate(nonWeb, seconds),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'component_time_seconds',
-      meaning: 'Time in one component per web request; of the database kinds only the one that counts',
+      meaning: 'Time in one component per web request; only one database kind counts',
       source:
         `average_response_time × call_count of ${NAMES} / HttpDispatcher:call_count / 1000, ` + ABSENT_WITHOUT_REQUESTS,
       labelNames: ['component'],
@@ -185,16 +185,16 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       calculate: ([web], { components }) =>
         components?.map(({ labels, columns }) => ({ labels, value: timePerRequest(columns, web?.count) })),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'component_calls_per_second',
-      meaning: 'Calls of one component per second; of the database kinds only the one that counts',
+      meaning: 'Calls of one component per second; only one database kind counts',
       source: `call_count of ${NAMES} / length of the window`,
       labelNames: ['component'],
       reads: COMPONENTS,
       calculate: (_, { components, seconds }) =>
         components?.map(({ labels, columns: { count = NaN } }) => ({ labels, value: count / seconds })),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'total_time_seconds',
       meaning:
         'Application code: execution time of a web transaction outside the components, below zero where they overlap',
@@ -210,7 +210,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
           components.map(({ columns }) => columns),
         ),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'error_ratio',
       meaning: 'Errors per web request and background transaction',
       source:
@@ -219,16 +219,16 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: ERROR_READS,
       calculate: ([errors, web, nonWeb]) => errorRatio({ scope, errors, web, nonWeb }),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'errors_per_second',
       meaning: 'Errors per second',
       source: `Errors/all:error_count / length of the window; ${ERRORS_ABSENT[scope]}`,
       reads: ERROR_READS,
       calculate: ([errors, web, nonWeb], { seconds }) => errorsPerSecond({ scope, errors, web, nonWeb }, seconds),
     }),
-    ...apdexRows(scope, METRIC.apdex, { prefix: '', of: '', counted: 'Requests', none: 'requests' }),
-    // Page loads in the browser. NerdGraph has them for applications only, because browser metrics name no host.
-    windowRow(scope, {
+    ...createApdexRows(scope, METRIC.apdex, { prefix: '', subject: '', counted: 'Requests', none: 'requests' }),
+    // Page loads. NerdGraph has them only for applications: browser metrics name no host.
+    createWindowRow(scope, {
       suffix: 'end_user_response_time_seconds',
       meaning: 'Page load time in the browser',
       source: 'EndUser:average_response_time / 1000, absent without page views',
@@ -236,7 +236,7 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: [METRIC.endUser],
       calculate: ([views]) => averageTime(views),
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'end_user_page_views_per_second',
       meaning: 'Page views per second',
       source: 'EndUser:call_count / length of the window',
@@ -244,18 +244,18 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
       reads: [METRIC.endUser],
       calculate: ([{ count = NaN } = {}], { seconds }) => count / seconds,
     }),
-    ...apdexRows(
+    ...createApdexRows(
       scope,
       METRIC.endUserApdex,
-      { prefix: 'end_user_', of: ' of page loads', counted: 'Page loads', none: 'page views' },
+      { prefix: 'end_user_', subject: ' of page loads', counted: 'Page loads', none: 'page views' },
       browser,
     ),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'memory_used_bytes',
       ...MEMORY[scope],
       reads: [METRIC.memory],
     }),
-    windowRow(scope, {
+    createWindowRow(scope, {
       suffix: 'cpu_usage_ratio',
       meaning: 'CPU time per wall clock time, above 1 with several processes',
       source: 'CPU/User Time:percent / 100',
@@ -265,10 +265,10 @@ function rowsOf(scope: FamilyScope): readonly WindowRow[] {
   ];
 }
 
-/** Every window family, a row each; see "Adding a window metric" in CONTRIBUTING.md. */
-export const WINDOW_FAMILIES = { application: rowsOf('application'), host: rowsOf('host') };
+/** All window families; see "Adding a window metric" in CONTRIBUTING.md. */
+export const WINDOW_FAMILIES = { application: createRows('application'), host: createRows('host') };
 
-/** The metric names to request for an application or host, without names that the interface lacks there. */
+/** Returns the metric names to request for an application or host, without names that the interface does not have. */
 export function queryNames(
   datastores: readonly string[],
   scope: FamilyScope = 'application',
@@ -279,19 +279,19 @@ export function queryNames(
 }
 
 /**
- * The samples of one application or host, in base units. `database` is the kind that counts for the application; while it is
- * undefined (not known yet) there are no components and no total time.
+ * Returns the samples of an application or host, in base units. `database` is its database kind. While it is
+ * undefined (unknown), there are no components and no total time.
  */
 export function windowSamples(
   scope: FamilyScope,
   values: WindowValues,
   database: DatabaseChoice | undefined,
 ): Sample[] {
-  // The metrics of the database kind that counts come first.
+  // Metrics of the chosen database kind come first.
   const names = database && [...databaseMetrics(values, database), METRIC.memcache, METRIC.external];
   const components = names?.flatMap((name) => {
     const columns = values.metrics.get(name);
     return columns === undefined ? [] : [{ labels: { component: name.replace(/\/all(?:Web)?$/, '') }, columns }];
   });
-  return samplesOf(WINDOW_FAMILIES[scope], { ...values, components });
+  return calculateSamples(WINDOW_FAMILIES[scope], { ...values, components });
 }

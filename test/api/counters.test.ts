@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricDataSubject } from '../../src/api/upstreamReader.ts';
-import { countedMinutes, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
+import { readCountedMinutes, COUNTER_METRICS } from '../../src/metrics/counterFamilies.ts';
 import { NOW, startBoth } from './nerdgraph/nerdGraphReading.ts';
 import { inColumns } from '../support/restColumns.ts';
 import { readOne, serve } from './support/reading.ts';
@@ -19,7 +19,7 @@ describe('the minutes that counters are made of', () => {
     simulator.faults.add({ effect: 'nulls' });
     for (const { reader, call } of [rest, nerdGraph]) {
       const series = await readOne(reader.counters, subjectOf(SHOP), call, RANGE);
-      expect(new Set(countedMinutes(series).values())).toEqual(new Set(['broken']));
+      expect(new Set(readCountedMinutes(series).values())).toEqual(new Set(['broken']));
     }
   });
 
@@ -30,14 +30,14 @@ describe('the minutes that counters are made of', () => {
   ] as const)('cover the range that the response names, with %s timeslices', async (fault, broken) => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     for (const { reader, call } of [rest, nerdGraph]) {
-      const whole = countedMinutes(await readOne(reader.counters, subjectOf(SHOP), call, RANGE));
+      const whole = readCountedMinutes(await readOne(reader.counters, subjectOf(SHOP), call, RANGE));
       simulator.faults.add({ effect: 'series', fault });
       const series = await readOne(reader.counters, subjectOf(SHOP), call, RANGE);
       simulator.faults.clear();
       expect(series.window).toEqual(RANGE);
       if (fault !== 'from-1970') whole.delete(END - 60);
       for (const minute of broken) whole.set(minute, 'broken');
-      expect(countedMinutes(series)).toEqual(whole);
+      expect(readCountedMinutes(series)).toEqual(whole);
     }
   });
 
@@ -71,7 +71,7 @@ describe('the minutes that counters are made of', () => {
   });
 
   const web = (from: number, seconds: number, values: Readonly<Record<string, number>>) =>
-    countedMinutes({
+    readCountedMinutes({
       window: RANGE,
       metrics: new Map([
         ['HttpDispatcher', [{ from, to: from + seconds, columns: inColumns('HttpDispatcher', values, seconds) }]],
@@ -108,7 +108,7 @@ describe('the minutes that counters are made of', () => {
       ['HttpDispatcher', [{ from: begin, to: begin + 60, columns: {} }]],
       ['Errors/all', [{ from: begin, to: end, columns: {} }]],
     ]);
-    const minutes = countedMinutes({ window: { from: begin, to: end }, metrics });
+    const minutes = readCountedMinutes({ window: { from: begin, to: end }, metrics });
     expect([...minutes]).toEqual([0, 60, 120].map((seconds) => [begin + seconds, 'broken']));
   });
 

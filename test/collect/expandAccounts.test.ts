@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ListedAccount } from '../../src/api/upstreamReader.ts';
 import { expandAccounts } from '../../src/collect/accounts/expandAccounts.ts';
 import type { AccountConfig } from '../../src/config/config.ts';
-import { labelValueText } from '../../src/metrics/writeSamples.ts';
+import { writeLabelValue } from '../../src/metrics/writeSamples.ts';
 import { configOf } from '../config/reading.ts';
 
 /** The accounts of a file, by the lines of each. */
@@ -57,7 +57,7 @@ describe('the names of the accounts of a list', () => {
         const list = listOf(...names).concat(later.map((name, index) => ({ id: 100 + index, name })));
         const second = expandAccounts(entries, new Map([['entry-1', list]]), first.accounts);
         for (const { accounts } of [first, second]) {
-          const written = accounts.map(({ name }) => labelValueText(name));
+          const written = accounts.map(({ name }) => writeLabelValue(name));
           expect(new Set(written).size).toBe(accounts.length);
           expect(written).not.toContain('');
           expect(written).not.toContain('entry-1');

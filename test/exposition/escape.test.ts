@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { writeMetadata } from '../../src/exposition/formats.ts';
-import { labelValueText } from '../../src/metrics/writeSamples.ts';
+import { writeLabelValue } from '../../src/metrics/writeSamples.ts';
 import { unescaped } from '../support/expositionLine.ts';
 
 const read = (text: string) => unescaped(text, '\\"n', 1, text);
@@ -10,22 +10,22 @@ describe('a label value', () => {
   it('is read back as it was, when it is well-formed and short enough', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 250 }), (value) => {
-        expect(read(labelValueText(value))).toBe(value);
+        expect(read(writeLabelValue(value))).toBe(value);
       }),
     );
   });
 
   it('has a replacement character for each half of a surrogate pair that stands alone', () => {
-    expect(labelValueText('a\ud83db\ude00\ud83d\ude00')).toBe('a\ufffdb\ufffd😀');
+    expect(writeLabelValue('a\ud83db\ude00\ud83d\ude00')).toBe('a\ufffdb\ufffd😀');
   });
 
   it('stays different from every other, also where they differ only behind the cut', () => {
     const tails = ['', 'a', 'b', 'ab', 'ba', '\ud83d', '\ude00', '😀', 'a'.repeat(5_000)];
-    const written = tails.map((tail) => labelValueText(`${'Custom/'.repeat(200)}${tail}`));
+    const written = tails.map((tail) => writeLabelValue(`${'Custom/'.repeat(200)}${tail}`));
     expect(new Set(written).size).toBe(tails.length);
     fc.assert(
       fc.property(fc.uniqueArray(fc.string({ unit: 'binary' }), { maxLength: 20 }), (ends) => {
-        const texts = ends.map((end) => labelValueText(`${'x'.repeat(1020)}12345${end}`));
+        const texts = ends.map((end) => writeLabelValue(`${'x'.repeat(1020)}12345${end}`));
         expect(new Set(texts).size).toBe(ends.length);
       }),
     );
@@ -38,7 +38,7 @@ describe('a label value', () => {
     });
     fc.assert(
       fc.property(long, (characters) => {
-        const bytes = Buffer.byteLength(read(labelValueText(characters.join(''))), 'utf8');
+        const bytes = Buffer.byteLength(read(writeLabelValue(characters.join(''))), 'utf8');
         expect(bytes).toBeLessThanOrEqual(1024);
       }),
     );

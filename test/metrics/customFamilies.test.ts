@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
-  customMatches,
+  matchCustomMetrics,
   customMetrics,
   customSamples,
   type CustomMetricDefinition,
@@ -24,7 +24,7 @@ const readOf = (value: number, ...names: readonly string[]) => ({
 });
 
 const read = (definitions: readonly CustomMetricDefinition[], names: readonly string[], entities?: number) => {
-  const { matches, cut } = customMatches(customMetrics(definitions), names, entities);
+  const { matches, cut } = matchCustomMetrics(customMetrics(definitions), names, entities);
   return { names: matches.map(({ metricName }) => metricName), cut: Object.fromEntries(cut) };
 };
 
@@ -48,7 +48,7 @@ describe('customMetrics', () => {
 
 describe('customMatches', () => {
   it('finds the names that fit, sorted, with their labels', () => {
-    const { matches, cut } = customMatches(customMetrics([DEPTH]), NAMES);
+    const { matches, cut } = matchCustomMetrics(customMetrics([DEPTH]), NAMES);
     expect(matches.map(({ metricName, labels }) => [metricName, labels])).toEqual([
       ['Custom/Queue/jobs/depth', { queue: 'jobs' }],
       ['Custom/Queue/mail/depth', { queue: 'mail' }],
@@ -71,7 +71,7 @@ describe('customMatches', () => {
     ['a cap that ends with a name', 8, 4, 3, 8, 4],
   ])('gives the hosts max_series series altogether, of %s', (_, max_series, hosts, names, given, cut) => {
     const metricNames = Array.from({ length: names }, (_name, index) => `Custom/Queue/q${index}/depth`);
-    const found = customMatches(customMetrics([{ ...DEPTH, scope: 'host', max_series }]), metricNames, hosts);
+    const found = matchCustomMetrics(customMetrics([{ ...DEPTH, scope: 'host', max_series }]), metricNames, hosts);
     const values = readOf(1, ...metricNames);
     const series = Array.from({ length: hosts }, (_host, rank) => customSamples(found.matches, values, rank)).flat();
     expect(series).toHaveLength(given);
@@ -100,7 +100,7 @@ describe('customMatches', () => {
   });
 
   it('captures nothing where the template is one name', () => {
-    const { matches } = customMatches(customMetrics([{ ...DEPTH, match: 'Custom/Queue/jobs/depth' }]), NAMES);
+    const { matches } = matchCustomMetrics(customMetrics([{ ...DEPTH, match: 'Custom/Queue/jobs/depth' }]), NAMES);
     expect(matches.map(({ labels }) => labels)).toEqual([undefined]);
   });
 
@@ -109,7 +109,7 @@ describe('customMatches', () => {
       { ...DEPTH, match: 'Custom/A/{queue}/{kind}' },
       { ...DEPTH, match: 'Custom/B/{kind}/{queue}' },
     ];
-    const { matches } = customMatches(customMetrics(two), ['Custom/A/q/k', 'Custom/B/k2/q2']);
+    const { matches } = matchCustomMetrics(customMetrics(two), ['Custom/A/q/k', 'Custom/B/k2/q2']);
     expect(matches.map(({ labels }) => Object.entries(labels ?? {}).join(' '))).toEqual([
       'queue,q kind,k',
       'queue,q2 kind,k2',
@@ -118,7 +118,7 @@ describe('customMatches', () => {
 });
 
 describe('customSamples', () => {
-  const { matches } = customMatches(customMetrics([{ ...DEPTH, scale: 0.001 }]), NAMES);
+  const { matches } = matchCustomMetrics(customMetrics([{ ...DEPTH, scale: 0.001 }]), NAMES);
 
   it('scales the value', () => {
     const samples = customSamples(matches, readOf(2500, 'Custom/Queue/jobs/depth', 'Custom/Queue/mail/depth'));
@@ -131,12 +131,12 @@ describe('customSamples', () => {
   it('has no sample where upstream has no such metric or no such value', () => {
     const values = { seconds: 1800, metrics: new Map([['Custom/Queue/jobs/depth', { values: { call_count: 1 } }]]) };
     expect(customSamples(matches, values)).toEqual([]);
-    const odd = customMatches(customMetrics([{ ...DEPTH, value: 'constructor' }]), NAMES).matches;
+    const odd = matchCustomMetrics(customMetrics([{ ...DEPTH, value: 'constructor' }]), NAMES).matches;
     expect(customSamples(odd, values)).toEqual([]);
   });
 
   it('has no sample where the product is no finite number', () => {
-    const huge = customMatches(customMetrics([{ ...DEPTH, scale: 1e300 }]), NAMES).matches;
+    const huge = matchCustomMetrics(customMetrics([{ ...DEPTH, scale: 1e300 }]), NAMES).matches;
     expect(customSamples(huge, readOf(1e300, ...NAMES))).toEqual([]);
   });
 });

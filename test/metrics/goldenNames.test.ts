@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byTitle, compareText, goldenFamilyName, goldenHelp } from '../../src/metrics/monitoredFamilies.ts';
+import { compareTitles, compareText, goldenFamilyName, goldenHelp } from '../../src/metrics/monitoredFamilies.ts';
 import { findNameProblem } from '../../src/config/schema/customMetric.ts';
 
 describe('the family of a golden metric', () => {
@@ -62,7 +62,7 @@ describe('the family of a golden metric', () => {
 
   it('takes HELP of the first title and unit by code points', () => {
     const titles = ['b', '\u{1F600}', '\uFFFD', 'a'].map((title) => ({ title, unit: 'MS' }));
-    expect(titles.toSorted(byTitle).map(({ title }) => title)).toEqual(['a', 'b', '\uFFFD', '\u{1F600}']);
-    expect(byTitle({ title: 'a', unit: 'B' }, { title: 'a', unit: 'A' })).toBeGreaterThan(0);
+    expect(titles.toSorted(compareTitles).map(({ title }) => title)).toEqual(['a', 'b', '\uFFFD', '\u{1F600}']);
+    expect(compareTitles({ title: 'a', unit: 'B' }, { title: 'a', unit: 'A' })).toBeGreaterThan(0);
   });
 });

@@ -8,7 +8,7 @@ import { ITSELF, type FoundRows, type TimesliceQuery } from './rows.ts';
 import { countQueries } from './timeslices.ts';
 import type { BatchRead, Outcome, RollingSubject, TimeRange } from '../upstreamReader.ts';
 import { apdexScore } from '../../formulas/derivedValues.ts';
-import { known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
+import { finiteOrUndefined, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 import { UpstreamError } from '../upstreamError.ts';
@@ -154,7 +154,7 @@ export function calculateRolling(rows: ReadonlyMap<string, Columns>, seconds: nu
     responseTime: ratio(rows.get(METRIC.web)?.sum ?? 0, web),
     requestRate: ratio(web, seconds),
     errorRate: ratio(errors, (web ?? 0) + (count(METRIC.nonWeb) ?? 0)),
-    apdexScore: known(apdexScore(rows.get(METRIC.apdex))),
+    apdexScore: finiteOrUndefined(apdexScore(rows.get(METRIC.apdex))),
   };
   const views = rows.get(METRIC.endUser);
   const verdicts = rows.get(METRIC.endUserApdex);
@@ -165,7 +165,7 @@ export function calculateRolling(rows: ReadonlyMap<string, Columns>, seconds: nu
       responseTime: ratio(views?.sum, views?.count),
       requestRate: ratio(views?.count, seconds),
       apdexTarget: verdicts?.max,
-      apdexScore: known(apdexScore(verdicts)),
+      apdexScore: finiteOrUndefined(apdexScore(verdicts)),
     },
   };
 }
@@ -186,12 +186,12 @@ export function calculateKeyTransaction(
     responseTime: ratio(row?.sum ?? 0, count),
     requestRate: ratio(count, seconds),
     errorRate: ratio(row?.exclusive, row?.count),
-    apdexScore: row === undefined ? undefined : known(apdexScore(apdex)),
+    apdexScore: row === undefined ? undefined : finiteOrUndefined(apdexScore(apdex)),
   };
   return { summary };
 }
 
 /** Divides; undefined without data, for a whole that is not positive, and for a result that is not finite. */
 function ratio(part = NaN, whole = NaN): number | undefined {
-  return whole > 0 ? known(part / whole) : undefined;
+  return whole > 0 ? finiteOrUndefined(part / whole) : undefined;
 }

@@ -2,7 +2,7 @@ import { isList, isObject, parseTime, type Json, type Discarded } from '../http/
 import { secondsOf, type Timeslice } from '../types.ts';
 import { CallFailure } from '../upstreamError.ts';
 import type { TimeRange } from '../upstreamReader.ts';
-import { isApdex, known, METRIC, type Columns } from '../../formulas/metricInputs.ts';
+import { isApdex, finiteOrUndefined, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 
 /** A timeslice in the units of the REST interface: milliseconds, rates per minute, percent, megabytes. */
 export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
@@ -30,15 +30,16 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
     // Without a count of requests, a score of 0 may mean that there were no requests.
     const isVerdict = Number.isNaN(count) ? score !== 0 : count > 0;
     return {
-      count: known(s),
-      sum: known(t),
-      exclusive: known(f),
-      max: known(threshold),
+      count: finiteOrUndefined(s),
+      sum: finiteOrUndefined(t),
+      exclusive: finiteOrUndefined(f),
+      max: finiteOrUndefined(threshold),
       score: isVerdict ? score : NaN,
     };
   }
   // `percent` is the share of the time that all processes together spent on a processor.
-  if (metric === METRIC.cpu) return { sum: known(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
+  if (metric === METRIC.cpu)
+    return { sum: finiteOrUndefined(((values['percent'] ?? NaN) / 100) * secondsOf(timeslice)) };
   if (metric === METRIC.memory) return { memory: values['total_used_mb'], processMemory: values['used_mb_by_host'] };
   const {
     average_response_time: average = NaN,
@@ -47,12 +48,12 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
     [metric === METRIC.errors ? 'error_count' : 'call_count']: count = NaN,
   } = values;
   return {
-    count: known(count),
+    count: finiteOrUndefined(count),
     // Without calls, the mean time may be absent.
-    sum: count === 0 ? 0 : known((count * average) / 1000),
-    callTime: callTime === 0 ? undefined : known(callTime / 1000),
-    mean: Number.isNaN(count) ? known(average / 1000) : undefined,
-    rate: rate === 0 && count > 0 ? undefined : known(rate / 60),
+    sum: count === 0 ? 0 : finiteOrUndefined((count * average) / 1000),
+    callTime: callTime === 0 ? undefined : finiteOrUndefined(callTime / 1000),
+    mean: Number.isNaN(count) ? finiteOrUndefined(average / 1000) : undefined,
+    rate: rate === 0 && count > 0 ? undefined : finiteOrUndefined(rate / 60),
   };
 }
 

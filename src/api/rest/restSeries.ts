@@ -1,7 +1,7 @@
 import type { SeriesChunk, SeriesLimits, TimeRange, MetricDataResult, MetricSeries } from '../upstreamReader.ts';
 import { secondsOf, type Timeslice } from '../types.ts';
 import { isKnown } from './restColumns.ts';
-import { known, mergeColumns, type Columns } from '../../formulas/metricInputs.ts';
+import { finiteOrUndefined, mergeColumns, type Columns } from '../../formulas/metricInputs.ts';
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /**
@@ -27,7 +27,7 @@ export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
   ): number | undefined => {
     const having = timeslices.filter((slice) => slice.columns[figure] !== undefined);
     const weights = addUp(having, weight);
-    return known(addUp(having, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
+    return finiteOrUndefined(addUp(having, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
   };
   return {
     ...columns,

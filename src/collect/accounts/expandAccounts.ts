@@ -1,7 +1,7 @@
 import type { AccountConfig } from '../../config/config.ts';
 import type { ListedAccount } from '../../api/upstreamReader.ts';
 import { counted } from '../../text/wording.ts';
-import { shortened } from '../../metrics/writeSamples.ts';
+import { shortenLabelValue } from '../../metrics/writeSamples.ts';
 import { selects, unmatched, describeUnmatched } from '../inventory/selection.ts';
 
 /** The decision about a listed account: its exported name, or why it is left out. */
@@ -166,7 +166,7 @@ function nameAccounts(
 }
 
 function addId({ name, id }: ListedAccount): string {
-  return name === '' ? `(${id})` : shortened(`${name} (${id})`);
+  return name === '' ? `(${id})` : shortenLabelValue(`${name} (${id})`);
 }
 
 /**
@@ -175,7 +175,7 @@ function addId({ name, id }: ListedAccount): string {
  */
 function cleanName(name: string): string {
   const plain = name.replace(/\p{Cc}/gu, ' ');
-  return plain.trim() === '' ? '' : shortened(plain);
+  return plain.trim() === '' ? '' : shortenLabelValue(plain);
 }
 
 function findWarnings(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): readonly string[] {

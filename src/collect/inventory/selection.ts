@@ -3,7 +3,7 @@ import type { MetricSelection, MonitoredEntity } from '../../api/upstreamReader.
 import type { AccountConfig } from '../../config/config.ts';
 import { globMatches, type EntityMatch, type Matchable, matches } from '../../config/match.ts';
 import { COUNTER_METRICS } from '../../metrics/counterFamilies.ts';
-import { customMatches, type CustomMetric } from '../../metrics/customMetrics.ts';
+import { matchCustomMetrics, type CustomMetric } from '../../metrics/customMetrics.ts';
 import type { FamilyScope } from '../../metrics/family.ts';
 import { queryNames } from '../../metrics/windowFamilies.ts';
 
@@ -116,7 +116,7 @@ const MAX_CACHED = 10_000;
 
 interface SelectedMetrics {
   readonly metrics: MetricSelection;
-  readonly custom: ReturnType<typeof customMatches>;
+  readonly custom: ReturnType<typeof matchCustomMetrics>;
   /** The datastore metrics in `metrics`, as in `WindowInput`. */
   readonly datastores: string | undefined;
 }
@@ -131,7 +131,7 @@ export interface SelectionInput {
   selected: { application?: SelectedMetrics; host?: SelectedMetrics };
 }
 
-const NO_MATCHES = customMatches([], []);
+const NO_MATCHES = matchCustomMetrics([], []);
 
 export class MetricSelections {
   readonly counters: MetricSelection = { names: COUNTER_METRICS };
@@ -151,7 +151,7 @@ export class MetricSelections {
     if (known !== undefined) return known;
     const scopeMetrics = this.#customMetrics.filter(({ definition }) => definition.scope === scope);
     const entities = scope === 'host' ? hosts.size : 1;
-    const custom = customNames === undefined ? NO_MATCHES : customMatches(scopeMetrics, customNames, entities);
+    const custom = customNames === undefined ? NO_MATCHES : matchCustomMetrics(scopeMetrics, customNames, entities);
     const values = new Map<string, Set<string>>();
     for (const { metricName, metric } of custom.matches) {
       const valueNames = values.get(metricName) ?? new Set();

@@ -12,7 +12,7 @@ import {
   type TimeRange,
 } from '../../api/upstreamReader.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
-import { countedMinutes, counterSamples } from '../../metrics/counterFamilies.ts';
+import { readCountedMinutes, counterSamples } from '../../metrics/counterFamilies.ts';
 import { READS, type Kind } from '../../reads/reads.ts';
 import type { Task } from './task.ts';
 import { steadyRange } from './counterLedger.ts';
@@ -295,7 +295,7 @@ export class TaskReads {
         const { window } = series;
         if (window.to <= Math.max(window.from, requested.from)) fail('the response is for another time than requested');
         const now = { wall: clock.now() / 1000, running: clock.monotonic() / 1000 };
-        const { late, lost, broken } = counters.add(requested, window, countedMinutes(series), now);
+        const { late, lost, broken } = counters.add(requested, window, readCountedMinutes(series), now);
         inventory.counterTotals.lateTransactions += late;
         inventory.counterTotals.lostSeconds += lost;
         if (broken !== undefined) fail(`the minute ${new Date(broken * 1000).toISOString()} cannot be read`);

@@ -4,7 +4,7 @@ import { UpstreamError, type FailureReason } from '../../api/upstreamError.ts';
 import { type CallOptions, type MetricDataSubject, type SeriesChunk, takeAll } from '../../api/upstreamReader.ts';
 import type { FamilyScope, Labels } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
-import { bracedLabels, labelPairs } from '../../metrics/writeSamples.ts';
+import { addBraces, writeLabelPairs } from '../../metrics/writeSamples.ts';
 import { readOne } from '../upstream/readForCommand.ts';
 import { sumBy } from '../grouping.ts';
 import type { LiveAccount } from '../upstream/session.ts';
@@ -220,8 +220,8 @@ async function writeSeries(
   }
   const series = [...table.values()];
   for (const { family, labels, times, values } of series) {
-    const pairs = mask([...labelPairs(entity.labels), ...labelPairs(labels)].join(','));
-    const beginning = family + bracedLabels(pairs);
+    const pairs = mask([...writeLabelPairs(entity.labels), ...writeLabelPairs(labels)].join(','));
+    const beginning = family + addBraces(pairs);
     const lines = times.map((time, index) => `${beginning}${values[index]} ${time}\n`);
     await checkpoint.append(familyFile(subject, family), lines.join(''));
   }

@@ -1,7 +1,7 @@
 import type { AccountStatus, ApplicationView, GroupStatus, TaskStatus } from '../../collect/serve/accountStatus.ts';
 import { groupFailures, type FailureGroup } from '../../collect/serve/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
-import { titleAndUnit } from '../../metrics/monitoredFamilies.ts';
+import { parseGoldenHelp } from '../../metrics/monitoredFamilies.ts';
 import { NO_SAMPLES, type Block, type PackedSamples } from '../../metrics/writeSamples.ts';
 import { FIRST_OF, type Group } from '../../reads/reads.ts';
 
@@ -168,7 +168,7 @@ export function listParts({ window }: Served) {
 export function listGoldenMetrics({ window }: Served) {
   return listSamples(window).map(({ family, labels: { percentile }, value }) => ({
     metric: family.name,
-    ...titleAndUnit(family.help),
+    ...parseGoldenHelp(family.help),
     ...(percentile === undefined ? {} : { percentile }),
     value,
   }));

@@ -1,7 +1,7 @@
 import type { Application } from '../../../src/api/types.ts';
 import { readOne } from '../../../src/tools/upstream/readForCommand.ts';
 import type { LiveAccount } from '../../../src/tools/upstream/session.ts';
-import { bracedLabels, labelPairs } from '../../../src/metrics/writeSamples.ts';
+import { addBraces, writeLabelPairs } from '../../../src/metrics/writeSamples.ts';
 import { databaseKind } from '../../../src/formulas/derivedValues.ts';
 import { applicationLabels, hostLabels } from '../../../src/metrics/listedFamilies.ts';
 import type { Labels, Sample } from '../../../src/metrics/family.ts';
@@ -30,8 +30,8 @@ export async function publishedAt(
   const published = new Map<string, number>();
   const add = (labels: Labels, samples: readonly Sample[]): void => {
     for (const sample of samples) {
-      const pairs = [...labelPairs(labels), ...labelPairs(sample.labels ?? {})];
-      published.set(sample.family.name + bracedLabels(pairs.join(',')).trimEnd(), sample.value);
+      const pairs = [...writeLabelPairs(labels), ...writeLabelPairs(sample.labels ?? {})];
+      published.set(sample.family.name + addBraces(pairs.join(',')).trimEnd(), sample.value);
     }
   };
   const labels = applicationLabels(config, application);
