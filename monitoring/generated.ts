@@ -9,21 +9,21 @@ const HEAD = `# Edit: nothing. Written by \`npm run generate\` from the files of
 
 const ruleFile = z.object({ groups: z.array(z.unknown()) });
 
-/** The files of rules that the deployments of Kubernetes load; the others suit some accounts only. */
+/** Rule files that the Kubernetes deployments load. The other files suit only some accounts. */
 const RULES = ['recording.yaml', 'alerts.yaml', 'packs.yaml'] as const;
 
-function textOf(file: string): string {
+function readRules(file: string): string {
   return readFileSync(new URL(`rules/${file}`, import.meta.url), 'utf8');
 }
 
-/** The groups of a file of rules. */
-function groupsOf(file: string): unknown[] {
-  return ruleFile.parse(parse(textOf(file))).groups;
+/** Returns the groups of a rule file. */
+function parseGroups(file: string): unknown[] {
+  return ruleFile.parse(parse(readRules(file))).groups;
 }
 
-/** The rules as the Prometheus operator takes them. */
+/** Writes the rules for the Prometheus operator. */
 export function prometheusRule(): GeneratedFile {
-  const groups = RULES.flatMap(groupsOf);
+  const groups = RULES.flatMap(parseGroups);
   const resource = {
     apiVersion: 'monitoring.coreos.com/v1',
     kind: 'PrometheusRule',
@@ -36,27 +36,29 @@ export function prometheusRule(): GeneratedFile {
   };
 }
 
-/** The rules as JSON, which every jsonnet reads; its own reader of YAML does not know texts of several lines. */
+/**
+ * Writes the rules as JSON, which every jsonnet reads. The YAML reader of jsonnet does not support multi-line texts.
+ */
 function mixinRules(): GeneratedFile {
   const rules = {
-    alerts: [...groupsOf('alerts.yaml'), ...groupsOf('packs.yaml')],
-    recording: groupsOf('recording.yaml'),
-    serviceLevels: groupsOf('slo.yaml'),
+    alerts: [...parseGroups('alerts.yaml'), ...parseGroups('packs.yaml')],
+    recording: parseGroups('recording.yaml'),
+    serviceLevels: parseGroups('slo.yaml'),
   };
   return { path: 'monitoring/mixin/rules.json', content: `${JSON.stringify(rules, null, 2)}\n` };
 }
 
 /**
- * Rules and dashboards as files of the chart. Helm reads only what lies inside a chart, and a symbolic link is lost where
- * Git makes none (Windows) and where links are left out of an archive (Flux).
+ * Returns rules and dashboards as files of the chart. Helm reads only files inside a chart. Symbolic links do not
+ * work: Git on Windows does not create them, and Flux leaves them out of an archive.
  */
 function chartFiles(): GeneratedFile[] {
-  const rules = RULES.map((file) => ({ path: `rules/${file}`, content: HEAD + textOf(file) }));
+  const rules = RULES.map((file) => ({ path: `rules/${file}`, content: HEAD + readRules(file) }));
   const boards = dashboards().map(({ path, content }) => ({ path: path.replace(/^monitoring\//, ''), content }));
   return [...rules, ...boards].map(({ path, content }) => ({ path: `deploy/helm/files/${path}`, content }));
 }
 
-/** Every file under monitoring/ and deploy/ that is generated and committed. */
+/** Returns every generated and committed file under monitoring/ and deploy/. */
 export function monitoringFiles(): GeneratedFile[] {
   return [...dashboards(), prometheusRule(), mixinRules(), ...chartFiles()];
 }

@@ -17,7 +17,7 @@ const key = (family: string): string => by(KEY_IDS, select(`newrelic_key_transac
 const KEY_NAME = '{{key_transaction}} ({{key_transaction_id}})';
 const ROLLING = 'Rolling value of each key transaction over 10 minutes.';
 
-/** Of one exporter: what the copies of a pair count differs. */
+/** Rate per exporter: two exporters count different amounts. */
 const rate = (family: string, more = ''): string =>
   `rate(${select(`newrelic_application_${family}_total`, APP, more)}[$__rate_interval])`;
 const burnRate = (time: string): string =>
@@ -25,14 +25,14 @@ const burnRate = (time: string): string =>
 const COUNTERS_ONLY = 'Empty for an account without counters.';
 
 /**
- * The newest deployment of the chosen application in milliseconds, one series for each version. Applications and the entities of
- * the pack `deployments` share their name only: its label `entity` is matched with `app`.
+ * Returns the newest deployment of the chosen application in milliseconds, one series per version. Applications and
+ * entities of the pack `deployments` share only their name: `entity` matches `app`.
  */
 const DEPLOYMENTS =
   `1000 * ${by(['account', 'entity', 'version'], select('newrelic_deployment_timestamp_seconds', ACCOUNT))} * on (account, entity) ` +
   `group_left () label_replace(group by (account, app) (${select('newrelic_application_info', APP)}), "entity", "$1", "app", "(.*)")`;
 
-/** One application: where its time goes, how much it does, how well, on which hosts. */
+/** Shows one application: where its time goes, its throughput, its quality, its hosts. */
 export function applicationDashboard(): ClassicDashboard {
   const dashboard = frame('application', 'One application in depth.', [
     datasource(),
@@ -61,7 +61,7 @@ export function applicationDashboard(): ClassicDashboard {
       lines(
         {
           title: 'Percentiles of web transactions',
-          description: 'Of the events that the agents kept. Empty without the query pack transactions.',
+          description: 'Calculated from the events that the agents kept. Empty without the query pack transactions.',
           unit: 's',
         },
         [[by(['percentile'], select('newrelic_transaction_duration_seconds', APP)), '{{percentile}} % took at most']],
@@ -137,7 +137,7 @@ export function applicationDashboard(): ClassicDashboard {
         {
           title: 'Burn rate of the error budget',
           description:
-            'At 1 the budget lasts exactly as long as the objective is for. Recorded by monitoring/rules/slo.yaml from counters.',
+            'At 1 the budget lasts exactly for the period of the objective. Recorded by monitoring/rules/slo.yaml from counters.',
           unit: 'short',
         },
         ['1h', '6h', '3d'].map((time) => [burnRate(time), `{{slo}}, ${time}`] as const),

@@ -7,18 +7,18 @@ import { hostDashboard } from './host.ts';
 import { queriesDashboard } from './queries.ts';
 import { IMPORTED_DATASOURCE } from './variables.ts';
 
-/** A file that is generated and committed; the path is relative to the repository. */
+/** A generated file in the repository. The path is relative to the repository. */
 export interface GeneratedFile {
   readonly path: string;
   readonly content: string;
 }
 
-/** The oldest Grafana whose schema the dashboards need. */
+/** The oldest Grafana that supports the schema of the dashboards. */
 const GRAFANA = '11.0.0';
 
 const PANELS: Readonly<Record<string, string>> = { stat: 'Stat', table: 'Table', timeseries: 'Time series' };
 
-/** The committed files of the dashboards. */
+/** Builds the files of the dashboards. */
 export function dashboards(): GeneratedFile[] {
   const built: Readonly<Record<string, ClassicDashboard>> = {
     fleet: fleetDashboard(),
@@ -30,12 +30,12 @@ export function dashboards(): GeneratedFile[] {
   };
   return Object.entries(built).map(([name, dashboard]) => ({
     path: `monitoring/dashboards/${name}.json`,
-    content: `${JSON.stringify({ ...neededToImport(dashboard), ...dashboard }, asTheSchema, 2)}\n`,
+    content: `${JSON.stringify({ ...describeImport(dashboard), ...dashboard }, skipUnknownKeys, 2)}\n`,
   }));
 }
 
-/** What Grafana asks for when the file is imported by hand, and what it must have to show it. */
-function neededToImport({ panels = [] }: ClassicDashboard): object {
+/** Returns what Grafana asks for at an import by hand, and what it needs to show the dashboard. */
+function describeImport({ panels = [] }: ClassicDashboard): object {
   const used = new Set(panels.map(({ type }) => type));
   const inputs = [
     {
@@ -57,7 +57,9 @@ function neededToImport({ panels = [] }: ClassicDashboard): object {
   return { __inputs: inputs, __elements: {}, __requires: requires };
 }
 
-/** Leaves out what the SDK writes and Grafana's schema does not have: settings of other kinds of variables, an old footer. */
-function asTheSchema(this: unknown, key: string, value: unknown): unknown {
+/**
+ * Skips keys that the SDK writes and the schema of Grafana does not have: settings of other variables, an old footer.
+ */
+function skipUnknownKeys(this: unknown, key: string, value: unknown): unknown {
   return ['auto', 'auto_min', 'auto_count', 'footer'].includes(key) ? undefined : value;
 }

@@ -12,7 +12,7 @@ const EMPTY = 'Empty without entities.';
 
 const each = (family: string): string => by(IDS, select(`newrelic_entity_${family}`, CHOSEN));
 
-/** Any type of entities with its golden metrics, whose names are not known before. */
+/** Shows entities of any type with their golden metrics, whose names are not known in advance. */
 export function entitiesDashboard(): ClassicDashboard {
   return frame('entities', 'Entities of any type with the golden metrics that New Relic defines for them.', [
     datasource(),

@@ -11,11 +11,11 @@ const NAME = '{{instance}} {{account}}';
 const GROUP = `${NAME} {{group}}`;
 const DAY = 86_400;
 
-/** A family of one process and account: never folded, since every process has a budget of its own. */
-const own = (family: string, more = ''): string => select(`newrelic_exporter_${family}`, ACCOUNT, more);
+/** Selects a family per process and account. Never merges processes: every process has its own budget. */
+const exporterFamily = (family: string, more = ''): string => select(`newrelic_exporter_${family}`, ACCOUNT, more);
 const perMinute = (family: string, labels: string): string =>
-  `60 * sum by (instance, account, ${labels}) (rate(${own(family)}[$__rate_interval]))`;
-/** Something that is mostly not there, with a 0 per account in its place. */
+  `60 * sum by (instance, account, ${labels}) (rate(${exporterFamily(family)}[$__rate_interval]))`;
+/** Adds a 0 per account for an expression that is mostly absent. */
 const orZero = (expression: string): string =>
   `${expression} or on (instance, account) 0 * ${select('newrelic_up', ACCOUNT)}`;
 
@@ -23,10 +23,11 @@ const AGES: Builder<Panel>[] = [
   lines(
     {
       title: 'Applications',
-      description: 'Listed by New Relic, of them exported, of them reporting. A list that shrinks is not health.',
+      description:
+        'Applications that New Relic lists, that are exported, and that report. A list that shrinks needs a look.',
       unit: 'short',
     },
-    [[`max by (instance, account, state) (${own('applications')})`, `${NAME} {{state}}`]],
+    [[`max by (instance, account, state) (${exporterFamily('applications')})`, `${NAME} {{state}}`]],
   ).min(0),
   lines(
     {
@@ -34,14 +35,19 @@ const AGES: Builder<Panel>[] = [
       description: 'Time since the end of the oldest window served, per group: at least the delay of the collection.',
       unit: 's',
     },
-    [[`time() - ${own('oldest_window_end_timestamp_seconds')}`, GROUP]],
+    [[`time() - ${exporterFamily('oldest_window_end_timestamp_seconds')}`, GROUP]],
   ).min(0),
-  lines({ title: 'Effective interval', description: 'How often the budget lets each group be refreshed.', unit: 's' }, [
-    [own('effective_interval_seconds'), GROUP],
-  ]).min(0),
+  lines(
+    {
+      title: 'Effective interval',
+      description: 'Interval at which the budget allows each group to refresh.',
+      unit: 's',
+    },
+    [[exporterFamily('effective_interval_seconds'), GROUP]],
+  ).min(0),
   stacked(
     { title: 'Entities by state', description: 'Fresh, stale (past due), missing (nothing to serve).', unit: 'short' },
-    [[`sum by (instance, account, state) (${own('collection_entities')})`, `${NAME} {{state}}`]],
+    [[`sum by (instance, account, state) (${exporterFamily('collection_entities')})`, `${NAME} {{state}}`]],
   ).min(0),
   lines(
     {
@@ -49,19 +55,19 @@ const AGES: Builder<Panel>[] = [
       description: '1 when the last refresh of a group had no failure.',
       unit: 'short',
     },
-    [[own('collection_success'), GROUP]],
+    [[exporterFamily('collection_success'), GROUP]],
   )
     .min(0)
     .max(1),
   lines({ title: 'Duration of a refresh', description: 'How long the last refresh of each group took.', unit: 's' }, [
-    [own('collection_duration_seconds'), GROUP],
+    [exporterFamily('collection_duration_seconds'), GROUP],
   ]).min(0),
   lines({ title: 'Since the last success', description: 'Time since the last refresh without a failure.', unit: 's' }, [
-    [`time() - ${own('collection_last_success_timestamp_seconds')}`, GROUP],
+    [`time() - ${exporterFamily('collection_last_success_timestamp_seconds')}`, GROUP],
   ]).min(0),
 ];
 
-/** Of accounts with counters; the share is that of one exporter, because a pair counts the same data twice. */
+/** Panels for accounts with counters. The share is per exporter: two exporters count the same data twice. */
 const COUNTERS: Builder<Panel>[] = [
   lines(
     {
@@ -73,7 +79,7 @@ const COUNTERS: Builder<Panel>[] = [
     },
     [
       [
-        `rate(${own('late_transactions_total')}[$__rate_interval]) / on (job, instance, account) sum by (job, instance, account) ` +
+        `rate(${exporterFamily('late_transactions_total')}[$__rate_interval]) / on (job, instance, account) sum by (job, instance, account) ` +
           `(rate(${select('newrelic_application_transactions_total', ACCOUNT)}[$__rate_interval]))`,
         NAME,
       ],
@@ -83,11 +89,11 @@ const COUNTERS: Builder<Panel>[] = [
     {
       title: 'Lost time',
       description:
-        'Seconds per second that the counters of applications have missed, all applications together. Empty for an account ' +
+        'Seconds per second that the counters of all applications together miss. Empty for an account ' +
         'without counters.',
       unit: 'short',
     },
-    [[`rate(${own('lost_seconds_total')}[$__rate_interval])`, NAME]],
+    [[`rate(${exporterFamily('lost_seconds_total')}[$__rate_interval])`, NAME]],
   ).min(0),
 ];
 
@@ -96,7 +102,7 @@ const CALLS: Builder<Panel>[] = [
     { title: 'Calls per minute', description: 'Calls by endpoint; the line is the budget in force.', unit: 'rpm' },
     [
       [perMinute('api_requests_total', 'endpoint'), `${NAME} {{endpoint}}`],
-      [own('api_budget_requests_per_minute'), `${NAME} budget`],
+      [exporterFamily('api_budget_requests_per_minute'), `${NAME} budget`],
     ],
   )
     .min(0)
@@ -115,16 +121,16 @@ const CALLS: Builder<Panel>[] = [
   lines({ title: 'Time of a call', description: 'The 95th percentile by endpoint.', unit: 's' }, [
     [
       'histogram_quantile(0.95, sum by (le, endpoint) ' +
-        `(rate(${own('api_request_duration_seconds_bucket')}[$__rate_interval])))`,
+        `(rate(${exporterFamily('api_request_duration_seconds_bucket')}[$__rate_interval])))`,
       '{{endpoint}}',
     ],
   ]).min(0),
   lines({ title: 'In flight and retries', description: 'Calls at once, and retries per minute.', unit: 'short' }, [
-    [own('api_requests_in_flight'), `${NAME} in flight`],
-    [orZero(`60 * rate(${own('api_retries_total')}[$__rate_interval])`), `${NAME} retries per minute`],
+    [exporterFamily('api_requests_in_flight'), `${NAME} in flight`],
+    [orZero(`60 * rate(${exporterFamily('api_retries_total')}[$__rate_interval])`), `${NAME} retries per minute`],
   ]).min(0),
-  lines({ title: 'Pause', description: 'How long calls will still pause after an overload answer.', unit: 's' }, [
-    [orZero(`${own('api_paused_until_timestamp_seconds')} - time()`), NAME],
+  lines({ title: 'Pause', description: 'How long calls still pause after an overload response.', unit: 's' }, [
+    [orZero(`${exporterFamily('api_paused_until_timestamp_seconds')} - time()`), NAME],
   ]).min(0),
   lines(
     {
@@ -162,12 +168,13 @@ const PROCESS: Builder<Panel>[] = [
   lines({ title: 'CPU', description: 'Processor time per second.', unit: 'percentunit' }, [
     [`rate(${process('process_cpu_seconds_total')}[$__rate_interval])`, '{{instance}}'],
   ]).min(0),
-  lines({ title: 'Event loop lag', description: 'The 99th percentile: what a scrape may have to wait.', unit: 's' }, [
-    [process('nodejs_eventloop_lag_p99_seconds'), '{{instance}}'],
-  ]).min(0),
+  lines(
+    { title: 'Event loop lag', description: 'The 99th percentile: how long a scrape may have to wait.', unit: 's' },
+    [[process('nodejs_eventloop_lag_p99_seconds'), '{{instance}}']],
+  ).min(0),
 ];
 
-/** The exporter itself: is what the other dashboards show true, and what does it cost? */
+/** Shows whether the data of the other dashboards are fresh, and what they cost. */
 export function exporterDashboard(): ClassicDashboard {
   const dashboard = frame('exporter', 'Health of the exporter: freshness, calls against the budget, the process.', [
     datasource(),
@@ -200,10 +207,10 @@ export function exporterDashboard(): ClassicDashboard {
       nameStat(
         {
           title: 'Interface',
-          description: 'What each account is read through (rest or nerdgraph), and its region where it has one.',
+          description: 'The interface of each account (rest or nerdgraph), and its region, if any.',
           unit: 'short',
         },
-        [own('account_info'), `${NAME} {{api}} {{region}}`],
+        [exporterFamily('account_info'), `${NAME} {{api}} {{region}}`],
         12,
       ),
     )
@@ -212,11 +219,11 @@ export function exporterDashboard(): ClassicDashboard {
         {
           title: 'Time until the interface ends',
           description:
-            'How long New Relic still serves what the account is read through. Empty for an account read through ' +
-            'NerdGraph, of which no end is announced.',
+            'How long New Relic still serves the interface of the account. Empty for an account read through NerdGraph, ' +
+            'for which no end is announced.',
           unit: 's',
         },
-        [[`${own('api_end_of_life_timestamp_seconds')} - time()`, NAME]],
+        [[`${exporterFamily('api_end_of_life_timestamp_seconds')} - time()`, NAME]],
         12,
       ).thresholds(steps(['red', null], ['orange', 30 * DAY], ['green', 180 * DAY])),
     )

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { dashboards } from './dashboards.ts';
 
-/** A query of a panel, with Grafana's variables still in it. */
+/** A query of a panel. It still contains the variables of Grafana. */
 export interface DashboardExpression {
-  /** File name without the ending. */
+  /** File name without extension. */
   readonly dashboard: string;
   readonly panel: string;
   readonly description: string;
@@ -29,9 +29,9 @@ const committed = z.object({
 });
 const query = z.object({ query: z.string() });
 
-/** Every query of every panel and of every annotation of every dashboard. */
+/** Returns every query of every panel and annotation of all dashboards. */
 export function dashboardExpressions(): DashboardExpression[] {
-  return parsed().flatMap(({ dashboard, content }) => [
+  return parseDashboards().flatMap(({ dashboard, content }) => [
     ...content.annotations.list.map(({ name, expr }) => ({
       dashboard,
       panel: name,
@@ -51,9 +51,9 @@ export function dashboardExpressions(): DashboardExpression[] {
   ]);
 }
 
-/** Every query variable of every dashboard. */
+/** Returns every query variable of all dashboards. */
 export function variableQueries(): VariableQuery[] {
-  return parsed().flatMap(({ dashboard, content }) =>
+  return parseDashboards().flatMap(({ dashboard, content }) =>
     content.templating.list
       .filter(({ type }) => type === 'query')
       .map((variable) => ({ dashboard, variable: variable.name, query: query.parse(variable.query).query })),
@@ -61,8 +61,8 @@ export function variableQueries(): VariableQuery[] {
 }
 
 /**
- * The expression as Grafana sends it: variables replaced by the given values (regular expressions), everything else by
- * what "All" means, `$__rate_interval` by the given range.
+ * Replaces variables as Grafana does: by `values` (regular expressions), `$__rate_interval` by `range`, all others by
+ * "All".
  */
 export function substitute(expression: string, values: Readonly<Record<string, string>> = {}, range = '5m'): string {
   return expression.replace(/\$([a-z_]\w*)/gi, (_, name: string) =>
@@ -70,14 +70,14 @@ export function substitute(expression: string, values: Readonly<Record<string, s
   );
 }
 
-/** What a variable's query asks Prometheus for: a selector whose labels are read, or an expression. */
+/** Returns what the query of a variable asks Prometheus for: a selector whose labels are read, or an expression. */
 export function variableExpression({ query: text }: VariableQuery): string {
   const inner = /^(?:label_values|query_result)\((.*?)(?:, \w+)?\)$/s.exec(text)?.[1];
   if (inner === undefined) throw new Error(`not a variable query: ${text}`);
   return inner;
 }
 
-function parsed(): { dashboard: string; content: z.infer<typeof committed> }[] {
+function parseDashboards(): { dashboard: string; content: z.infer<typeof committed> }[] {
   return dashboards().map(({ path, content }) => ({
     dashboard: path.replace(/^.*\//, '').replace('.json', ''),
     content: committed.parse(JSON.parse(content)),

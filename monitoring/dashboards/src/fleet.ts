@@ -7,23 +7,23 @@ import { APP, RECORDED, RECORDED_APP, by, healthRank, select } from './selectors
 import { accountOfApplications, application, datasource, jobAndInstance } from './variables.ts';
 
 const IDS = ['account', 'app', 'app_id'];
-/** What tells one alert from another; the table has no column for a label that none of them has. */
+/** Labels that identify an alert. The table has no column for a label that no alert has. */
 const ALERT_LABELS = ['severity', 'alertname', 'account', 'app', 'app_id', 'key_transaction', 'host', 'group'];
-/** What the variable `app` shows: names may be equal. */
+/** Shows the same text as the variable `app`: names may be equal. */
 const NAME = '{{app}} ({{account}}, {{app_id}})';
 
-/** When each alert that fires now began to, in milliseconds. */
+/** When each firing alert began, in milliseconds. */
 const FIRING_SINCE =
   `1000 * ${by(ALERT_LABELS, 'ALERTS_FOR_STATE{alertname=~"NewRelic.+", account=~"$account|"}')} and ` +
   by(ALERT_LABELS, 'ALERTS{alertname=~"NewRelic.+", alertstate="firing", account=~"$account|"}');
 
 const each = (family: string): string => by(IDS, select(`newrelic_application_${family}`, APP));
-/** A recording rule of each application, and one of each account. */
+/** A recording rule per application, and per account. */
 const recorded = (rule: string): string => select(`account_app:newrelic_application_${rule}`, RECORDED_APP);
-const ofAccount = (rule: string): string => select(`account:newrelic_application_${rule}`, RECORDED);
+const recordedPerAccount = (rule: string): string => select(`account:newrelic_application_${rule}`, RECORDED);
 const health = healthRank('newrelic_application_health_status', APP, IDS);
 
-/** All applications at a glance, with the way to each. */
+/** Shows all applications at a glance, with a link to each. */
 export function fleetDashboard(): ClassicDashboard {
   return frame('fleet', 'All applications of the chosen accounts.', [
     datasource(),
@@ -36,7 +36,7 @@ export function fleetDashboard(): ClassicDashboard {
       stat(
         {
           title: 'Applications',
-          description: 'Exported applications: New Relic lists them, and the configuration does not leave them out.',
+          description: 'Exported applications: those that New Relic lists and the configuration does not exclude.',
           unit: 'short',
         },
         [[`count(${each('info')})`, 'applications']],
@@ -90,7 +90,8 @@ export function fleetDashboard(): ClassicDashboard {
         {
           title: 'Current alerts',
           description:
-            'Alerts of monitoring/rules that fire now, as the Prometheus behind the data source evaluates them; follow the runbook for what to do. Empty while no alert fires.',
+            'Alerts of monitoring/rules that fire now in the Prometheus of the data source; the runbook says what to do. Empty ' +
+            'while no alert fires.',
           unit: 'short',
         },
         [
@@ -125,7 +126,7 @@ export function fleetDashboard(): ClassicDashboard {
           description: 'Web requests of all applications of an account.',
           unit: 'reqps',
         },
-        [[ofAccount('web_requests_per_second:sum'), '{{account}}']],
+        [[recordedPerAccount('web_requests_per_second:sum'), '{{account}}']],
         6,
       ).min(0),
     )
@@ -136,7 +137,7 @@ export function fleetDashboard(): ClassicDashboard {
           description: 'Mean over all web requests of an account, queueing included.',
           unit: 's',
         },
-        [[ofAccount('response_time_seconds:mean'), '{{account}}']],
+        [[recordedPerAccount('response_time_seconds:mean'), '{{account}}']],
         6,
       ).min(0),
     )
@@ -147,7 +148,7 @@ export function fleetDashboard(): ClassicDashboard {
           description: 'Errors of all applications of an account over all their requests.',
           unit: 'percentunit',
         },
-        [[ofAccount('errors_per_request:ratio'), '{{account}}']],
+        [[recordedPerAccount('errors_per_request:ratio'), '{{account}}']],
         6,
       ).min(0),
     )
@@ -158,7 +159,7 @@ export function fleetDashboard(): ClassicDashboard {
           description: 'Over all requests of an account, each judged by the threshold of its own application.',
           unit: 'short',
         },
-        [[ofAccount('apdex_score:mean'), '{{account}}']],
+        [[recordedPerAccount('apdex_score:mean'), '{{account}}']],
         6,
       )
         .min(0)

@@ -23,10 +23,10 @@ const TITLES = {
 
 type Which = keyof typeof UIDS;
 
-/** A dashboard in the classic schema, which every maintained Grafana imports and provisions from a file. */
+/** A dashboard in the classic schema. Every maintained Grafana imports and provisions it from a file. */
 export type ClassicDashboard = ReturnType<DashboardBuilder['build']>;
 
-/** A dashboard without panels: its name, variables, and links to the others. */
+/** Builds a dashboard without panels: name, variables, and links to the other dashboards. */
 export function frame(which: Which, description: string, variables: Builder<VariableModel>[]): DashboardBuilder {
   const others = (Object.keys(UIDS) as Which[]).filter((other) => other !== which);
   return new DashboardBuilder(TITLES[which])
@@ -42,12 +42,12 @@ export function frame(which: Which, description: string, variables: Builder<Vari
     .links(others.map((other) => dashboardLink(TITLES[other].replace('New Relic APM / ', ''), UIDS[other])));
 }
 
-/** The address of an application's dashboard from a table with the columns `account` and `app_id`. */
+/** Link from a table with the columns `account` and `app_id` to the dashboard of an application. */
 export const APPLICATION_ADDRESS =
   `/d/${UIDS.application}?\${datasource:queryparam}&\${job:queryparam}&\${instance:queryparam}` +
   '&var-account=${__data.fields.account}&var-app=${__data.fields.app_id}&${__url_time_range}';
 
-/** The address of a host's dashboard from a table with the column `host_id`, on a dashboard with the variable `app`. */
+/** Link from a table with the column `host_id`, on a dashboard with the variable `app`, to the dashboard of a host. */
 export const HOST_ADDRESS =
   `/d/${UIDS.host}?\${datasource:queryparam}&\${job:queryparam}&\${instance:queryparam}&\${account:queryparam}` +
   '&${app:queryparam}&var-host=${__data.fields.host_id}&${__url_time_range}';

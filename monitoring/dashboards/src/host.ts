@@ -5,7 +5,7 @@ import { lines } from './panels.ts';
 import { breakdown, charts, figures, window } from './scopePanels.ts';
 import { accountOfApplications, application, datasource, host, jobAndInstance } from './variables.ts';
 
-/** One host of one application, with the same charts as the application. */
+/** Shows one host of one application, with the same charts as the application. */
 export function hostDashboard(): ClassicDashboard {
   const dashboard = frame('host', 'One host of one application.', [
     datasource(),

@@ -24,7 +24,7 @@ import { PanelBuilder as TableBuilder } from '@grafana/grafana-foundation-sdk/ta
 import { PanelBuilder as TimeseriesBuilder } from '@grafana/grafana-foundation-sdk/timeseries';
 import { DATASOURCE } from './variables.ts';
 
-/** What every panel says about itself; the unit is a Grafana unit id. */
+/** Texts of every panel. The unit is a Grafana unit id. */
 export interface Heading {
   readonly title: string;
   readonly description: string;
@@ -34,7 +34,7 @@ export interface Heading {
 /** A query and the legend of its series. */
 export type Line = readonly [expression: string, legend: string];
 
-/** A column of a table: title, expression (one series per row), unit, and colour steps or value names where it has some. */
+/** A column of a table: title, expression (one series per row), unit, and optionally colour steps or value names. */
 export interface Column {
   readonly title: string;
   readonly expression: string;
@@ -48,7 +48,7 @@ function query(expression: string, index: number): DataqueryBuilder {
   return new DataqueryBuilder().expr(expression).refId(REF_IDS.charAt(index)).datasource(DATASOURCE);
 }
 
-/** Lines over time; half of the width by default. */
+/** Draws lines over time, half of the width by default. */
 export function lines(heading: Heading, queries: readonly Line[], span = 12): TimeseriesBuilder {
   const panel = new TimeseriesBuilder()
     .title(heading.title)
@@ -60,7 +60,7 @@ export function lines(heading: Heading, queries: readonly Line[], span = 12): Ti
     .lineWidth(1)
     .fillOpacity(5)
     .showPoints(VisibilityMode.Never)
-    // Values come once a minute; a hole longer than that is a hole and is drawn as one.
+    // Values come once a minute, so draw longer gaps as gaps.
     .spanNulls(120_000)
     .legend(
       new VizLegendOptionsBuilder()
@@ -75,7 +75,7 @@ export function lines(heading: Heading, queries: readonly Line[], span = 12): Ti
   return panel;
 }
 
-/** Areas on top of each other. */
+/** Draws stacked areas. */
 export function stacked(
   heading: Heading,
   queries: readonly Line[],
@@ -85,7 +85,7 @@ export function stacked(
   return lines(heading, queries, span).fillOpacity(60).stacking(new StackingConfigBuilder().mode(mode).group('A'));
 }
 
-/** What takes a query out of a stack and draws it as a line above it. */
+/** Takes a query out of a stack, and draws it as a line above. */
 export const LINE_OVER_STACK: DynamicConfigValue[] = [
   { id: 'custom.stacking', value: { mode: StackingMode.None, group: 'B' } },
   { id: 'custom.fillOpacity', value: 0 },
@@ -93,7 +93,7 @@ export const LINE_OVER_STACK: DynamicConfigValue[] = [
   { id: 'color', value: { mode: 'fixed', fixedColor: 'text' } },
 ];
 
-/** The latest value in large type; a row of six fills the width. */
+/** Shows the latest value in large type. Six of these fill a row. */
 export function stat(heading: Heading, queries: readonly Line[], span = 4): StatBuilder {
   const panel = new StatBuilder()
     .title(heading.title)
@@ -110,12 +110,12 @@ export function stat(heading: Heading, queries: readonly Line[], span = 4): Stat
   return panel;
 }
 
-/** Shows the name of the one series that there is, such as the current health status. */
+/** Shows the name of the only series, such as the current health status. */
 export function nameStat(heading: Heading, line: Line, span = 4): StatBuilder {
   return stat(heading, [line], span).textMode(BigValueTextMode.Name);
 }
 
-/** A table of entities: the queries share their labels, which become the first columns. */
+/** Shows a table of entities. The common labels of the queries are the first columns. */
 export function table(heading: Heading, columns: readonly Column[]): TableBuilder {
   const panel = new TableBuilder()
     .title(heading.title)
@@ -139,7 +139,7 @@ export function table(heading: Heading, columns: readonly Column[]): TableBuilde
   });
 }
 
-/** Colour steps for a panel or column, lowest first; the first has no bound. */
+/** Builds colour steps, lowest first; the first has no bound. */
 export function steps(...bounds: readonly (readonly [color: string, from: number | null])[]): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder()
     .mode(ThresholdsMode.Absolute)
@@ -151,17 +151,17 @@ export function columnLink(title: string, address: string): DynamicConfigValue[]
   return [{ id: 'links', value: [{ title, url: address }] }];
 }
 
-const coloured = (thresholds: ThresholdsConfigBuilder): DynamicConfigValue[] => [
+const colourBy = (thresholds: ThresholdsConfigBuilder): DynamicConfigValue[] => [
   { id: 'thresholds', value: thresholds.build() },
   { id: 'custom.cellOptions', value: { type: 'color-text' } },
 ];
 
 export const APDEX_STEPS = steps(['red', null], ['orange', 0.5], ['yellow', 0.7], ['green', 0.85]);
 export const ERROR_STEPS = steps(['green', null], ['orange', 0.05], ['red', 0.25]);
-export const APDEX_COLUMN = coloured(APDEX_STEPS);
-export const ERROR_COLUMN = coloured(ERROR_STEPS);
+export const APDEX_COLUMN = colourBy(APDEX_STEPS);
+export const ERROR_COLUMN = colourBy(ERROR_STEPS);
 
-/** Names and colours for the rank that `healthRank` calculates. */
+/** Names and colours for the result of `healthRank`. */
 export const HEALTH_COLUMN: DynamicConfigValue[] = [
   {
     id: 'mappings',
@@ -180,7 +180,7 @@ export const HEALTH_COLUMN: DynamicConfigValue[] = [
   { id: 'custom.cellOptions', value: { type: 'color-text' } },
 ];
 
-/** A link in the head of a dashboard, with the variables and the time range taken along. */
+/** Builds a link in the head of a dashboard. It passes on the variables and the time range. */
 export function dashboardLink(title: string, uid: string): DashboardLinkBuilder {
   return new DashboardLinkBuilder(title).url(`/d/${uid}`).includeVars(true).keepTime(true);
 }

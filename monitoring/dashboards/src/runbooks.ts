@@ -8,7 +8,7 @@ import { columnLink } from './panels.ts';
 const rule = z.object({ alert: z.string().optional(), annotations: z.object({ runbook_url: z.string() }).optional() });
 const ruleFile = z.object({ groups: z.array(z.object({ rules: z.array(rule) })) });
 
-/** The page and the section of each alert, as its rule links to them. */
+/** Reads page and section of each alert from the link in its rule. */
 function readRunbooks(): { alert: string; page: string; section: string }[] {
   return ['alerts', 'packs', 'slo'].flatMap((file) => {
     const text = readFileSync(new URL(`../../rules/${file}.yaml`, import.meta.url), 'utf8');
@@ -22,8 +22,8 @@ function readRunbooks(): { alert: string; page: string; section: string }[] {
 }
 
 /**
- * Shows the name of an alert as its section of the runbooks, and links there. Grafana cannot write a name in lower case, as
- * the anchor of a section has it; so each name has a text.
+ * Shows an alert as its section of the runbooks, and links there. Anchors are in lower case, which Grafana cannot
+ * produce: each name has a text.
  */
 export function runbookColumn(): DynamicConfigValue[] {
   const runbooks = readRunbooks();

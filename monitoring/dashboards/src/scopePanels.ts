@@ -10,11 +10,11 @@ import { APP, HOST, by, select } from './selectors.ts';
 
 export type Scope = 'application' | 'host';
 
-/** The window families are the same for an application and for a host, and so are their panels. */
+/** Applications and hosts have the same window families, so they have the same panels. */
 const matchers = (scope: Scope): string => (scope === 'application' ? APP : HOST);
 const ids = (scope: Scope): string[] => (scope === 'application' ? ['app_id'] : ['app_id', 'host_id']);
 
-/** One series of a window family, or one per value of the further labels. */
+/** Selects one series of a window family, or one per value of `labels`. */
 export function window(scope: Scope, family: string, labels: readonly string[] = []): string {
   return by([...ids(scope), ...labels], select(`newrelic_${scope}_${family}`, matchers(scope)));
 }
@@ -25,7 +25,7 @@ const HEALTH: Readonly<Record<Scope, string>> = {
   host: `${VERDICT} Empty for an account read through NerdGraph, which has none for hosts.`,
 };
 
-/** The row of large figures. */
+/** Builds the row of large figures. */
 export function figures(scope: Scope): Builder<Panel>[] {
   const status = by(['status'], `${select(`newrelic_${scope}_health_status`, matchers(scope))} == 1`);
   return [
@@ -55,7 +55,7 @@ export function figures(scope: Scope): Builder<Panel>[] {
   ];
 }
 
-/** The main chart: where the response time goes, as stacked areas, with the response time as a line over them. */
+/** Builds the main chart: the parts of the response time as stacked areas, the response time as a line over them. */
 export function breakdown(scope: Scope, span = 24): Builder<Panel> {
   return stacked(
     {
@@ -77,7 +77,7 @@ export function breakdown(scope: Scope, span = 24): Builder<Panel> {
     .overrideByQuery('D', LINE_OVER_STACK);
 }
 
-/** Throughput, Apdex, errors, calls of components. */
+/** Builds the charts of throughput, Apdex, errors and calls of components. */
 export function charts(scope: Scope): Builder<Panel>[] {
   return [
     stacked({ title: 'Throughput', description: 'Web and non-web transactions per second.', unit: 'reqps' }, [

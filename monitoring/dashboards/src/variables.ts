@@ -6,10 +6,10 @@ import {
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { ACCOUNT, APP, EXPORTER, by, select } from './selectors.ts';
 
-/** What every panel, query and variable reads from. */
+/** The data source of every panel, query and variable. */
 export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 
-/** Replaced by the data source that is chosen when the file is imported; a provisioned copy takes the first that there is. */
+/** Grafana replaces it by the chosen data source at an import. A provisioned copy takes the first data source. */
 export const IMPORTED_DATASOURCE = 'DS_PROMETHEUS';
 
 const ALL = { text: 'All', value: '$__all' };
@@ -22,7 +22,7 @@ export function datasource(): DatasourceVariableBuilder {
     .current({ text: chosen, value: chosen });
 }
 
-/** `job` and `instance` of every target that serves the family. */
+/** Builds `job` and `instance` of every target that serves the family. */
 export function jobAndInstance(family: string): QueryVariableBuilder[] {
   return [
     several(query('job', 'Job', `label_values(${family}, job)`)),
@@ -34,7 +34,7 @@ export function account(): QueryVariableBuilder {
   return several(query('account', 'Account', `label_values(${select('newrelic_up', EXPORTER)}, account)`));
 }
 
-/** As `account`, where the targets are those of /probe, which have no `newrelic_up`. */
+/** Builds `account` for targets of /probe too, which have no `newrelic_up`. */
 export function accountOfApplications(): QueryVariableBuilder {
   return several(
     query('account', 'Account', `label_values(${select('newrelic_application_info', EXPORTER)}, account)`),
@@ -42,7 +42,7 @@ export function accountOfApplications(): QueryVariableBuilder {
 }
 
 export function application(choice: 'one' | 'several'): QueryVariableBuilder {
-  // Two applications of one name differ in account or id, which stand behind the name.
+  // Applications with the same name differ in account or id, which follow the name.
   const place = 'label_join(' + select('newrelic_application_info', ACCOUNT) + ', "place", ", ", "account", "app_id")';
   const named = `label_join(label_replace(${place}, "place", "($1)", "place", "(.*)"), "app", " ", "app", "place")`;
   const applications = by(['app', 'app_id'], named);
@@ -62,7 +62,7 @@ export function entityType(matchers: string): QueryVariableBuilder {
   return several(query('entity_type', 'Type', text));
 }
 
-/** Shows names and holds guids, because names of one type may be equal. */
+/** Builds a variable that shows names and holds guids: names of one type may be equal. */
 export function entity(matchers: string): QueryVariableBuilder {
   const entities = by(['entity', 'entity_guid'], select('newrelic_entity_info', matchers));
   return several(
@@ -72,7 +72,10 @@ export function entity(matchers: string): QueryVariableBuilder {
   );
 }
 
-/** Names of families: every golden metric has the label `entity_guid`, and so have three families about the entity itself. */
+/**
+ * Builds a variable of family names. Golden metrics have the label `entity_guid`, as have three families of the
+ * entity itself.
+ */
 export function goldenMetric(): QueryVariableBuilder {
   const matchers = '__name__!~"newrelic_entity_(?:info|reporting|health_status)", entity_guid=~"$entity"';
   return query('golden_metric', 'Golden metric', `label_values(${select('', ACCOUNT, matchers)}, __name__)`);
