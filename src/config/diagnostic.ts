@@ -55,7 +55,7 @@ export function issue(path: Path, message: string, position: Issue['at'] = 'valu
 
 /** Maximum length of texts that are always shown. API keys are far longer. */
 const ALWAYS_SHOWN = 5;
-/** Maximum length of texts that are shown at all. Names of settings are shorter. */
+/** Maximum length of shown texts. Names of settings are shorter. */
 const MAX_SHOWN = 48;
 /** Maximum number of words in a shown text. File names with many folders have more. */
 const MAX_WORDS = 8;

@@ -25,7 +25,7 @@ function addExample(folder: string, example: string, suffix: string, metric: str
     expect(rest.length, before).toBeGreaterThan(0);
     writeFileSync(path, `${head}${text}${before}${rest.join(before)}`);
   };
-  const row = "windowRow(scope, {\n      suffix: 'memory_used_bytes'";
+  const row = "createWindowRow(scope, {\n      suffix: 'memory_used_bytes'";
   insert('src/metrics/windowFamilies.ts', `suffix: '${suffix}'`, row, example);
   insert('test/metrics/catalogue.test.ts', `'${suffix}'`, "  'memory_used_bytes',\n", `  '${suffix}',\n`);
   const input = `  '${metric}': { call_count: 40, average_response_time: 250 },\n`;
