@@ -1,29 +1,28 @@
 import * as z from 'zod';
 import type { Amendment } from './world/worldEntities.ts';
 
-/** The two interfaces over one world: a change may be seen through one of them alone, so that they differ. */
+/** The two interfaces to one world. A change can apply to one interface only, so that the two differ. */
 export const INTERFACES = ['rest', 'nerdgraph'] as const;
 
 /**
- * The properties of an application or a key transaction that can be changed while the simulator runs; members that are left out
- * stay as they are.
+ * A change to an application or a key transaction while the simulator runs. Absent members change nothing.
  */
 export const CHANGE = z.strictObject({
-  /** The interface through which the change is seen; without it, both. */
+  /** The interface that shows the change; by default both. */
   on: z.enum(INTERFACES).optional(),
   removed: z.boolean().optional(),
   name: z.string().min(1).optional(),
-  /** Names of hosts that are not listed; their traffic still counts for the application. */
+  /** Names of hosts to hide. Their traffic still counts for the application. */
   hosts_removed: z.array(z.string().min(1)).optional(),
-  /** The settings are null. */
+  /** Makes the settings null. */
   settings: z.null().optional(),
-  /** The id of the application that a key transaction belongs to. */
+  /** Moves a key transaction to the application with this id. */
   application: z.int().positive().optional(),
-  /** The Apdex target of a key transaction fails over NerdGraph; the field is required, so the whole entity is null. */
+  /** Makes NerdGraph fail to resolve the required Apdex target of a key transaction, so its whole entity is null. */
   failing: z.boolean().optional(),
-  /** false: reports nothing from now on; true: reports, and has reported without a break. */
+  /** False: stops reporting now. True: reports, without a gap in the past. */
   reporting: z.boolean().optional(),
-  /** Slow and failing for this number of minutes; null ends all incidents that were started by hand. */
+  /** Makes the application slow and failing for some minutes; null ends the manual incident. */
   incident: z
     .strictObject({
       minutes: z.int().positive().default(10),
@@ -33,7 +32,7 @@ export const CHANGE = z.strictObject({
     })
     .nullable()
     .optional(),
-  /** The traffic of the whole application in every minute; null brings the generated traffic back. */
+  /** Fixes the traffic of the whole application in every minute; null restores the generated traffic. */
   traffic: z
     .strictObject({
       requests_per_minute: z.int().nonnegative(),
@@ -45,7 +44,7 @@ export const CHANGE = z.strictObject({
     .optional(),
 });
 
-/** A change in the form that the world keeps; `minute` is the one in which it is made. */
+/** Converts a change for the world. `minute` is the current minute. */
 export function toAmendment(
   { incident, reporting, ...plain }: Omit<z.output<typeof CHANGE>, 'on'>,
   minute: number,

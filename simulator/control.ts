@@ -42,8 +42,8 @@ function applications(state: SimulatorState): unknown {
   }));
 }
 
-/** Carries out a call of the control endpoint. The response body may be any JSON value. Throws an Error on a bad request body. */
-function obey(
+/** Executes a call of the control endpoint. The response body is any JSON value. Throws an Error on a bad body. */
+function execute(
   state: SimulatorState,
   request: IncomingMessage,
   path: string,
@@ -109,10 +109,10 @@ export function control(
   path: string,
   text: string,
 ): void {
-  let result: ReturnType<typeof obey>;
+  let result: ReturnType<typeof execute>;
   try {
     result = LOOPBACK.test(request.socket.remoteAddress ?? '')
-      ? obey(state, request, path, text)
+      ? execute(state, request, path, text)
       : [403, { error: 'the control endpoint answers on the loopback interface only' }];
   } catch (error) {
     if (!(error instanceof Error)) throw error;

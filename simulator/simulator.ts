@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { NERDGRAPH_PATH, type ServiceCall, type ServiceOptions, SimulatorState } from './simulatorState.ts';
 import { deliver } from './faults/faultEffects.ts';
 import type { FaultRuleInput } from './faults/faultRules.ts';
-import { bodyOf, failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
+import { readBody, failure, listen, render, send, sentKey, type TlsFiles } from './simulatorHttp.ts';
 import { control, isControl } from './control.ts';
 import { RestService } from './rest/restService.ts';
 import { type ServiceSettings, DEMO_API_KEY, DEFAULT_SETTINGS } from './simulatorSettings.ts';
@@ -24,7 +24,7 @@ export interface SimulatorOptions extends Partial<WorldOptions>, Partial<Service
   /** Milliseconds since 1970; default the system's clock. */
   readonly now?: () => number;
   readonly faults?: readonly FaultRuleInput[];
-  /** The newest calls that the log keeps as entries; default 100,000. */
+  /** The number of calls that the log keeps as entries; default 100,000. */
   readonly loggedRequests?: number;
   /** Serves `/control/...` on the loopback interface; default on. */
   readonly control?: boolean;
@@ -37,8 +37,8 @@ export type Simulator = SimulatorState & {
   readonly close: () => Promise<void>;
 };
 
-/** The host as it stands in a URL; a listener on all interfaces is reached through the loopback interface. */
-function reachable(host: string): string {
+/** Returns the host for a URL. For a listener on all interfaces, that is the loopback interface. */
+function toUrlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
@@ -52,7 +52,7 @@ function reportFailure(response: ServerResponse, error: unknown): void {
   send(response, render(failure(500, 'Internal Server Error', [String(error)]), 'json'));
 }
 
-/** Serves one call: logs it, waits, applies the first fault that matches, and responds. */
+/** Serves a call: logs it, waits, applies the first matching fault, and responds. */
 async function serve(
   { state, apiKeys, latencyMs, signal }: ServiceOptions,
   call: ServiceCall,
@@ -78,7 +78,7 @@ async function serve(
   await deliver(state.faults.strike(call), call, response, { now: state.now(), key: key?.value ?? '', signal });
 }
 
-/** Starts the imitation of New Relic. Rejects when it cannot listen, or on a bad fault rule. */
+/** Starts the simulator. Rejects if it cannot listen, or on a bad fault rule. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', tls } = options;
   const scheme = tls === undefined ? 'http' : 'https';
@@ -89,10 +89,10 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     options.loggedRequests,
   );
   for (const rule of options.faults ?? []) state.faults.add(rule);
-  // The GraphQL library is loaded only when a simulator starts.
+  // Loads the GraphQL library only when a simulator starts.
   const { GraphqlService } = await import('./nerdgraph/graphqlService.ts');
   const stopping = new AbortController();
-  // Each waiting call adds a listener, and any number of calls may wait.
+  // Every waiting call adds a listener, without a limit.
   setMaxListeners(0, stopping.signal);
   const shared = {
     state,
@@ -105,7 +105,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const graphql = await GraphqlService.open(shared);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [, path = '/', search = ''] = /^([^?]*)(?:\?(.*))?$/s.exec(request.url ?? '/') ?? [];
-    const body = await bodyOf(request);
+    const body = await readBody(request);
     if (body === undefined) send(response, render(failure(413, 'Payload Too Large'), 'json'));
     else if (options.control !== false && isControl(path)) control(state, request, response, path, body);
     else {
@@ -118,7 +118,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
     handle(request, response).catch((error: unknown) => reportFailure(response, error));
   });
   return Object.assign(state, {
-    url: `${scheme}://${reachable(host)}:${listener.port}`,
+    url: `${scheme}://${toUrlHost(host)}:${listener.port}`,
     port: listener.port,
     close: () => {
       stopping.abort();

@@ -11,8 +11,8 @@ import { gzipSync } from 'node:zlib';
 
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** The text of a body; undefined when it has more than `MAX_CHARACTERS`. */
-export async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+/** Reads a body as text; undefined if it has more than `MAX_CHARACTERS`. */
+export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   let body = '';
   for await (const chunk of request.setEncoding('utf8') as AsyncIterable<string>) {
     if (body.length <= MAX_CHARACTERS) body += chunk;
@@ -28,7 +28,7 @@ export interface TlsFiles {
 
 const TLS_HANDSHAKE = 0x16;
 
-/** The 301 that New Relic sends to a plain HTTP call. */
+/** Sends New Relic's 301 to a plain HTTP call. */
 function redirectToHttps(request: IncomingMessage, response: ServerResponse): void {
   const address = `https://${request.headers.host ?? 'localhost'}${request.url ?? '/'}`;
   const body = `You are being redirected ${address}\n`;
@@ -41,7 +41,7 @@ function redirectToHttps(request: IncomingMessage, response: ServerResponse): vo
   response.end(body);
 }
 
-/** One port for HTTPS and HTTP: a first byte other than that of a TLS handshake is a plain call, which is redirected. */
+/** Serves HTTPS and HTTP on one port. Redirects a call whose first byte begins no TLS handshake. */
 function createSharedServer(
   tls: TlsFiles,
   handler: (request: IncomingMessage, response: ServerResponse) => void,
@@ -59,7 +59,7 @@ function createSharedServer(
   });
 }
 
-/** Listens on a host and port (0 picks a free one); `close` ends every connection at once, hanging calls too. Rejects with the system's error. */
+/** Listens on a host and port (0: any free port). `close` ends all connections at once. Rejects with system errors. */
 export async function listen(
   host: string,
   port: number,
@@ -97,7 +97,7 @@ export interface JsonObject {
   readonly [name: string]: JsonValue;
 }
 
-/** The response to a call, before it is written as JSON or XML. */
+/** The response to a call, before `render` turns it into JSON or XML. */
 export interface ServiceResponse {
   readonly status: number;
   readonly body: JsonObject;
@@ -108,7 +108,7 @@ export function ok(body: JsonObject, link?: string): ServiceResponse {
   return { status: 200, body, headers: link === undefined ? {} : { Link: link } };
 }
 
-/** An error in the form of the REST interface: a title, and messages where there is more to say. */
+/** Creates an error in the form of the REST interface: a title, and perhaps messages. */
 export function failure(
   status: number,
   title: string,
@@ -124,7 +124,7 @@ export const NOT_FOUND = failure(404, 'The requested resource was not found');
 const DOCUMENTATION =
   'https://docs.newrelic.com/docs/apis/rest-api-v2/requirements/api-overload-protection-preventing-429-errors';
 
-/** The 429 of an account that made too many calls; `reset` in Unix seconds. */
+/** Creates the 429 of a rate limit; `reset` is in Unix seconds. */
 export function limited(limit: number, reset: number): ServiceResponse {
   return {
     status: 429,
@@ -138,7 +138,7 @@ export function limited(limit: number, reset: number): ServiceResponse {
   };
 }
 
-/** The key a call carries, and the header it came in. */
+/** Returns the key of a call, and its header. */
 export function sentKey(headers: IncomingHttpHeaders) {
   for (const header of ['X-Api-Key', 'Api-Key'] as const) {
     const value = headers[header.toLowerCase()];
@@ -147,12 +147,12 @@ export function sentKey(headers: IncomingHttpHeaders) {
   return undefined;
 }
 
-/** The 401 for a wrong key, which repeats the key, as New Relic does. */
+/** Creates the 401 for a wrong key. It repeats the key, as New Relic does. */
 export function invalidKey(key: string): ServiceResponse {
   return { status: 401, body: { error: { title: 'Invalid API Key', api_key: key } }, headers: {} };
 }
 
-/** The XML elements of entries, for lists whose name without its last letter would be wrong. */
+/** The XML elements of entries, for lists whose name without its last letter is wrong. */
 const ENTRY_NAMES: Readonly<Record<string, string>> = { metrics_found: 'metric', metrics_not_found: 'metric' };
 
 const builder = new Builder({ format: true, suppressEmptyNode: false, processEntities: true });
@@ -169,7 +169,7 @@ function nest(value: JsonValue, name: string): unknown {
   return value === null ? '' : String(value);
 }
 
-/** The body as XML; its root element is the name of the body's first member with `_response` at the end. */
+/** Writes a body as XML. The root element is the name of the first member with the suffix `_response`. */
 function toXml(body: JsonObject): string {
   const root = `${Object.keys(body)[0] ?? 'empty'}_response`;
   const document = builder.build({ [root]: nest(body, root) });
@@ -188,7 +188,7 @@ export function render({ status, body, headers }: ServiceResponse, format: 'json
   return { status, headers: { ...type, ...headers }, text: format === 'xml' ? toXml(body) : JSON.stringify(body) };
 }
 
-/** Writes a response at once, compressed where the caller accepts that. */
+/** Sends a response in one piece, compressed if the caller accepts gzip. */
 export function send(response: ServerResponse, { status, headers, text }: Rendered): void {
   const isCompressed = text !== '' && /\bgzip\b/.test(response.req.headers['accept-encoding'] ?? '');
   const body = isCompressed ? gzipSync(text, { level: 1 }) : Buffer.from(text);

@@ -17,7 +17,7 @@ export class MinuteLimit {
     this.perMinute = perMinute;
   }
 
-  /** Counts a call; false when it exceeds the limit. `now` is milliseconds since 1970. */
+  /** Counts a call; false if the call exceeds the limit. `now` is milliseconds since 1970. */
   count(key: string, now: number): boolean {
     if (this.perMinute === 0) return true;
     const minute = Math.floor(now / 60_000);
@@ -33,9 +33,9 @@ export class MinuteLimit {
 
 /** A received call, without its key. */
 interface LoggedRequest {
-  /** By the simulator's clock, in milliseconds since 1970. */
+  /** Time of the simulator's clock, in milliseconds since 1970. */
   readonly at: number;
-  /** By a monotonic clock, in milliseconds: for rates. */
+  /** Time of a monotonic clock in milliseconds, for rates. */
   readonly elapsed: number;
   readonly method: string;
   readonly path: string;
@@ -45,7 +45,7 @@ interface LoggedRequest {
   readonly applicationId: number | undefined;
   readonly keyHeader: 'X-Api-Key' | 'Api-Key' | undefined;
   readonly keyValid: boolean;
-  /** Calls in flight when this one arrived, itself included. */
+  /** Calls in flight when this call arrived, including this call. */
   readonly concurrent: number;
   /** The requests of a GraphQL document, in its order; undefined for calls of the REST interface. */
   readonly operations?: readonly LoggedOperation[];
@@ -56,29 +56,28 @@ export interface LoggedOperation {
   readonly kind: CallKind;
   /** The NRQL query, the search, or the guids; empty for accounts. */
   readonly text: string;
-  /** Rows or entities in the response; undefined when it failed. */
+  /** Rows or entities in the response; undefined after a failure. */
   rows?: number;
-  /** Why it failed. */
   error?: string;
 }
 
-/** The received calls, for tests and rehearsals: the newest ones as entries, all of them in the counts. */
+/** Logs received calls for tests and rehearsals. Keeps the newest calls as entries, and counts all calls. */
 export class RequestLog {
   readonly #limit: number;
   #entries: LoggedRequest[] = [];
   byKind: Record<string, number> = {};
-  /** The number of responses with each status; `none` for connections that ended before one. */
+  /** The number of responses by status; `none` for connections that ended without a response. */
   statuses: Record<string, number> = {};
-  /** The calls in flight, and the most that ever were. */
+  /** The calls in flight now, and the maximum so far. */
   running = 0;
   maxConcurrency = 0;
 
-  /** Keeps at least this many entries, and less than twice as many. */
+  /** Keeps at least `limit` entries, and at most twice as many. */
   constructor(limit = 100_000) {
     this.#limit = limit;
   }
 
-  /** Records a call. The returned function must be called once at its end, with the sent status if there was one. */
+  /** Records a call. Call the returned function once when it ends, with the sent status if there is one. */
   begin(request: Omit<LoggedRequest, 'concurrent'>): (status?: number | 'none') => void {
     this.running += 1;
     this.maxConcurrency = Math.max(this.maxConcurrency, this.running);
@@ -92,19 +91,19 @@ export class RequestLog {
     };
   }
 
-  /** The calls, oldest first; of one kind when given. */
+  /** Lists the kept calls, oldest first, perhaps of one kind only. */
   all(kind?: CallKind): readonly LoggedRequest[] {
     const newest = this.#entries.slice(-this.#limit);
     return kind === undefined ? newest : newest.filter((entry) => entry.kind === kind);
   }
 
-  /** The number of calls; of one kind when given. */
+  /** Returns the number of calls, perhaps of one kind only. */
   count(kind?: CallKind | 'other'): number {
     if (kind !== undefined) return this.byKind[kind] ?? 0;
     return Object.values(this.byKind).reduce((sum, calls) => sum + calls, 0);
   }
 
-  /** The most calls that came within any `milliseconds`. */
+  /** Returns the most calls that arrived within any `milliseconds`. */
   busiest(milliseconds = 60_000): number {
     const times = this.all().map(({ elapsed }) => elapsed);
     let first = 0;
@@ -116,7 +115,7 @@ export class RequestLog {
     return highest;
   }
 
-  /** The distinct from/to pairs of the metric data calls, and how many sent each. */
+  /** Counts the metric data calls by from/to pair. */
   ranges(): readonly { readonly from: string | null; readonly to: string | null; readonly calls: number }[] {
     const found = new Map<string, ReturnType<RequestLog['ranges']>[number]>();
     for (const { query } of this.all('metric_data')) {
@@ -128,7 +127,7 @@ export class RequestLog {
     return [...found.values()];
   }
 
-  /** Forgets everything but the calls under way. */
+  /** Forgets everything but the calls in flight. */
   clear(): void {
     this.#entries = [];
     this.byKind = {};
@@ -137,16 +136,16 @@ export class RequestLog {
   }
 }
 
-/** The state of a running simulator: the world as each interface shows it, the faults, the log of calls. */
+/** The state of a running simulator: a world for each interface, the faults, the log of calls. */
 export class SimulatorState {
   readonly faults = new FaultBook();
   readonly requests: RequestLog;
   readonly now: () => number;
-  /** The account that REST shows. */
+  /** The world of the first account, for each interface. */
   readonly #worlds: Record<(typeof INTERFACES)[number], World>;
-  /** The accounts that the key sees; those beside the first have a world that only NerdGraph shows. */
+  /** The accounts that the key sees. All but the first have a world that only NerdGraph shows. */
   #accounts: { readonly id: number; name: string | null; world: World | undefined }[] = [];
-  /** The number of accounts that there ever were. */
+  /** The number of accounts so far, including removed accounts. */
   #count = 1;
 
   constructor(world: World, now: () => number, accounts?: readonly AccountOptions[], loggedRequests?: number) {
@@ -156,7 +155,7 @@ export class SimulatorState {
     for (const account of accounts ?? [{ id: world.options.accountId, name: 'Simulator' }]) this.addAccount(account);
   }
 
-  /** The world of the first account as the REST interface shows it now; each change replaces it. */
+  /** The current world of the first account for REST. Every change replaces it. */
   get world(): World {
     return this.#worlds.rest;
   }
@@ -166,37 +165,37 @@ export class SimulatorState {
     return this.#accounts.map(({ id, name }) => ({ id, name }));
   }
 
-  /** The world of an account over NerdGraph; undefined when the key does not see the account. */
+  /** Returns the world of an account for NerdGraph; undefined if the key does not see the account. */
   worldOf(accountId: number): World | undefined {
     const account = this.#accounts.find(({ id }) => id === accountId);
     return account && (account.world ?? this.#worlds.nerdgraph);
   }
 
-  /** Adds an account with applications of its own. */
+  /** Adds an account with its own applications. */
   addAccount({ id, name, applications }: AccountOptions): void {
     const { options } = this.#worlds.rest;
     const isFirst = id === options.accountId;
-    const own = { accountId: id, accountIndex: this.#count, applications: applications ?? options.applications };
+    const changed = { accountId: id, accountIndex: this.#count, applications: applications ?? options.applications };
     if (!isFirst) this.#count += 1;
-    this.#accounts.push({ id, name, world: isFirst ? undefined : createWorld({ ...options, ...own }) });
+    this.#accounts.push({ id, name, world: isFirst ? undefined : createWorld({ ...options, ...changed }) });
   }
 
-  /** Gives an account another name; false when there is no such account. */
+  /** Renames an account; false for an unknown account. */
   renameAccount(id: number, name: string | null): boolean {
     const account = this.#accounts.find((each) => each.id === id);
     if (account !== undefined) account.name = name;
     return account !== undefined;
   }
 
-  /** Hides an account from the key; false when there is no such account. */
+  /** Hides an account from the key; false for an unknown account. */
   removeAccount(id: number): boolean {
-    const left = this.#accounts.filter((account) => account.id !== id);
-    const isKnown = left.length < this.#accounts.length;
-    this.#accounts = left;
+    const remaining = this.#accounts.filter((account) => account.id !== id);
+    const isKnown = remaining.length < this.#accounts.length;
+    this.#accounts = remaining;
     return isKnown;
   }
 
-  /** A number for one more account. */
+  /** A free account id. */
   get nextAccountId(): number {
     return Math.max(this.#worlds.rest.options.accountId, ...this.#accounts.map(({ id }) => id)) + 1;
   }
@@ -210,7 +209,7 @@ export class SimulatorState {
     this.#amendOthers(id, amendment);
   }
 
-  /** Takes back everything that was changed about one application or key transaction. */
+  /** Reverts all changes to one application or key transaction. */
   restore(id: number): void {
     for (const through of INTERFACES) this.#worlds[through] = this.#worlds[through].amend(id, undefined);
     this.#amendOthers(id, undefined);
@@ -242,6 +241,6 @@ export interface ServiceCall extends FaultTarget {
   /** The requests of a GraphQL document. */
   readonly operations?: readonly LoggedOperation[];
   readonly format: 'json' | 'xml';
-  /** Makes the response; a fault may change it. */
+  /** Creates the response; a fault may change it. */
   readonly respond: (rule: FaultRule | undefined) => ServiceResponse | Promise<ServiceResponse>;
 }

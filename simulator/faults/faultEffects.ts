@@ -16,12 +16,12 @@ import {
 import type { ServiceCall } from '../simulatorState.ts';
 import type { FaultRule } from './faultRules.ts';
 
-const page = (status: number, title: string): Rendered => ({
+const renderPage = (status: number, title: string): Rendered => ({
   status,
   headers: { 'Content-Type': 'text/html; charset=utf-8' },
   text: `<!DOCTYPE html><html><head><title>${title}</title></head><body><h1>${title}</h1></body></html>`,
 });
-const json = (status: number, headers: Readonly<Record<string, string>> = {}, text = '{}'): Rendered => ({
+const renderJson = (status: number, headers: Readonly<Record<string, string>> = {}, text = '{}'): Rendered => ({
   status,
   headers: { 'Content-Type': 'application/json; charset=utf-8', ...headers },
   text,
@@ -29,11 +29,11 @@ const json = (status: number, headers: Readonly<Record<string, string>> = {}, te
 
 const RATE_LIMIT_PER_MINUTE = 1000;
 
-/** The response of a fault that replaces the whole response; undefined for the other effects. */
+/** Returns the response of a fault that replaces the whole response; undefined for other effects. */
 function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql: boolean): Rendered | undefined {
   switch (rule?.effect) {
     case 'status':
-      return json(rule.status, rule.headers, rule.body);
+      return renderJson(rule.status, rule.headers, rule.body);
     case 'rate-limit': {
       const reset = Math.ceil(now / 1000) + rule.seconds;
       if (rule.header === 'reset') return render(limited(RATE_LIMIT_PER_MINUTE, reset), 'json');
@@ -42,25 +42,25 @@ function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql
         old: { 'NewRelic-OverloadProtection-Reset': String(reset) },
         none: {},
       };
-      return json(429, headers[rule.header]);
+      return renderJson(429, headers[rule.header]);
     }
     case 'unavailable':
-      return json(503, { 'Retry-After': String(rule.seconds) }, '{"error":{"title":"Service Unavailable"}}');
+      return renderJson(503, { 'Retry-After': String(rule.seconds) }, '{"error":{"title":"Service Unavailable"}}');
     case 'invalid-key': {
       if (!isGraphql) return render(invalidKey(key), 'json');
       const error = { message: 'authentication required', extensions: { error_code: 'BAD_API_KEY', api_key: key } };
-      return json(401, {}, JSON.stringify({ errors: [error] }));
+      return renderJson(401, {}, JSON.stringify({ errors: [error] }));
     }
     case 'payment-required': {
       const title = 'Payment Required';
-      return json(402, {}, JSON.stringify(isGraphql ? { errors: [{ message: title }] } : { error: { title } }));
+      return renderJson(402, {}, JSON.stringify(isGraphql ? { errors: [{ message: title }] } : { error: { title } }));
     }
     case 'forbidden-page':
-      return page(403, '403 Forbidden');
+      return renderPage(403, '403 Forbidden');
     case 'empty':
-      return json(200, {}, '');
+      return renderJson(200, {}, '');
     case 'html':
-      return page(200, 'Be right back');
+      return renderPage(200, 'Be right back');
     case 'redirect': {
       const { status, location } = rule;
       return { status, headers: { Location: location }, text: `You are being redirected ${location}\n` };
@@ -70,12 +70,12 @@ function refuse(rule: FaultRule | undefined, now: number, key: string, isGraphql
   }
 }
 
-/** Members whose numbers `nulls`, `strings` and `numbers` replace; numbers elsewhere, such as ids and ports, stay. */
+/** Members whose numbers `nulls`, `strings` and `numbers` replace. They keep other numbers, such as ids and ports. */
 const FIGURES = new Set([
   ...['application_summary', 'end_user_summary', 'settings', 'values'],
   ...['apmSummary', 'apdexTarget', 'browserApdexTarget', 'otherResult', 'totalResult'],
 ]);
-/** Members of NRQL rows that stay too: times. */
+/** Times in NRQL rows, which these effects keep, too. */
 const TIMES = new Set(['beginTimeSeconds', 'endTimeSeconds']);
 const PLACEHOLDER = '\u0000number\u0000';
 
@@ -83,13 +83,13 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value with every figure replaced. */
+/** Replaces every figure in a value. */
 function mapFigures(value: JsonValue, replace: (figure: number) => JsonValue, isFigure = false): JsonValue {
   if (typeof value === 'number') return isFigure ? replace(value) : value;
   if (Array.isArray(value)) return value.map((item: JsonValue) => mapFigures(item, replace, isFigure));
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([name, member]) => {
-    // The rows of NRQL are a list; the member of the same name in an entity search is an object.
+    // `results` of NRQL is the list of rows; `results` of an entity search is an object.
     const isRows = name === 'results' && Array.isArray(member);
     const holdsFigures = (isFigure || FIGURES.has(name) || isRows) && !TIMES.has(name);
     return [name, mapFigures(member, replace, holdsFigures)] as const;
@@ -97,22 +97,22 @@ function mapFigures(value: JsonValue, replace: (figure: number) => JsonValue, is
   return Object.fromEntries(members);
 }
 
-/** The time at which a timeslice of REST or a bucket of NRQL begins; NaN for other values. */
-function beginningOf(value: JsonValue): number {
+/** Returns when a timeslice of REST or a bucket of NRQL begins; NaN for other values. */
+function readBeginning(value: JsonValue): number {
   if (!isObject(value)) return NaN;
   const { from, beginTimeSeconds } = value;
   return typeof from === 'string' ? Date.parse(from) : Number(beginTimeSeconds ?? NaN);
 }
 
-/** The value with every list of timeslices or buckets in it spoilt. */
+/** Spoils every list of timeslices or buckets in a value. */
 function mapSeries(value: JsonValue, fault: Extract<FaultRule, { effect: 'series' }>['fault']): JsonValue {
   if (isObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, mapSeries(member, fault)]));
   }
   if (!Array.isArray(value)) return value;
   const list = value.map((item: JsonValue) => mapSeries(item, fault));
-  const newest = list.reduce<number>((last, item) => Math.max(last, beginningOf(item)), -Infinity);
-  const isNewest = (item: JsonValue): boolean => beginningOf(item) === newest;
+  const newest = list.reduce<number>((last, item) => Math.max(last, readBeginning(item)), -Infinity);
+  const isNewest = (item: JsonValue): boolean => readBeginning(item) === newest;
   if (fault === 'newest-missing') return list.filter((item) => !isNewest(item));
   if (fault === 'newest-broken')
     return list.map((item) => (isNewest(item) ? mapFigures(item, () => null, true) : item));
@@ -121,7 +121,7 @@ function mapSeries(value: JsonValue, fault: Extract<FaultRule, { effect: 'series
   return [...dated.map((item) => ({ ...item, ...begins(item) })), ...list];
 }
 
-/** The members that identify records, each with a value that makes it unusable. */
+/** Members that identify records, each with an unusable value. */
 const IDENTITY: Readonly<Record<string, JsonValue>> = {
   guid: null,
   name: null,
@@ -132,38 +132,38 @@ const IDENTITY: Readonly<Record<string, JsonValue>> = {
   facet: null,
 };
 
-function spoilt(record: JsonObject): JsonObject {
+function spoilIdentity(record: JsonObject): JsonObject {
   const known = Object.entries(IDENTITY).filter(([name]) => name in record);
   return { ...record, ...Object.fromEntries(known) };
 }
 
-/** The value with the first record of its first list of records spoilt; undefined when it holds no such list. */
-function withFirstSpoilt(value: JsonValue): JsonValue | undefined {
+/** Spoils the first record of the first list of records in a value; undefined if the value has no such list. */
+function spoilFirstRecord(value: JsonValue): JsonValue | undefined {
   if (Array.isArray(value)) {
     const [first, ...rest] = value as readonly JsonValue[];
-    return first !== undefined && isObject(first) ? [spoilt(first), ...rest] : undefined;
+    return first !== undefined && isObject(first) ? [spoilIdentity(first), ...rest] : undefined;
   }
   if (!isObject(value)) return undefined;
   for (const [name, member] of Object.entries(value)) {
-    const changed = withFirstSpoilt(member);
+    const changed = spoilFirstRecord(member);
     if (changed !== undefined) return { ...value, [name]: changed };
   }
   return undefined;
 }
 
-/** The body with the value of its envelope changed; the envelope is `data`, or else the first member. */
-function inEnvelope(body: JsonObject, change: (value: JsonValue, envelope: string) => JsonValue): JsonObject {
+/** Changes the value in the envelope of a body: the member `data`, or else the first member. */
+function changeEnvelope(body: JsonObject, change: (value: JsonValue, envelope: string) => JsonValue): JsonObject {
   const envelope = 'data' in body ? 'data' : (Object.keys(body)[0] ?? '');
   const value = body[envelope];
   return value === undefined ? body : { ...body, [envelope]: change(value, envelope) };
 }
 
-/** Makes id and name of the first record, or of the only one, unusable; the rest stays valid. */
-function withBadRecord(value: JsonValue, envelope: string): JsonValue {
-  return withFirstSpoilt(value) ?? (isObject(value) && envelope !== 'data' ? spoilt(value) : value);
+/** Makes id and name of the first or only record unusable. The other records stay valid. */
+function spoilRecord(value: JsonValue, envelope: string): JsonValue {
+  return spoilFirstRecord(value) ?? (isObject(value) && envelope !== 'data' ? spoilIdentity(value) : value);
 }
 
-/** The response with its body spoilt by the rule; unchanged under effects that are not about the body. */
+/** Renders the response, its body spoilt by the rule. Effects that do not concern the body leave it unchanged. */
 function distort(rule: FaultRule | undefined, response: ServiceResponse, format: 'json' | 'xml'): Rendered {
   const { body } = response;
   const rendered = (changed: JsonValue): Rendered => render({ ...response, body: changed as JsonObject }, format);
@@ -173,9 +173,9 @@ function distort(rule: FaultRule | undefined, response: ServiceResponse, format:
       return { ...whole, text: whole.text.slice(0, Math.ceil(whole.text.length / 2)) };
     }
     case 'wrong-shape':
-      return rendered(inEnvelope(body, () => 'unexpected'));
+      return rendered(changeEnvelope(body, () => 'unexpected'));
     case 'bad-record':
-      return rendered(inEnvelope(body, withBadRecord));
+      return rendered(changeEnvelope(body, spoilRecord));
     case 'nulls':
       return rendered(mapFigures(body, () => null));
     case 'strings':
@@ -184,7 +184,7 @@ function distort(rule: FaultRule | undefined, response: ServiceResponse, format:
       return rendered(mapSeries(body, rule.fault));
     case 'numbers': {
       if (format === 'xml') return rendered(mapFigures(body, () => rule.value));
-      // A JavaScript number cannot hold values such as 1e999, so the digits are put into the text.
+      // A JavaScript number cannot hold values such as 1e999, so this puts the digits into the text.
       const { text, ...rest } = rendered(mapFigures(body, () => PLACEHOLDER));
       return { ...rest, text: text.replaceAll(JSON.stringify(PLACEHOLDER), rule.value) };
     }
@@ -196,7 +196,7 @@ function distort(rule: FaultRule | undefined, response: ServiceResponse, format:
 const BYTES_PER_CHUNK = 64 * 1024;
 const MISSING_BYTES = 1024;
 
-/** Breaks the connection as a crashed peer does; over TLS there is no way to send a TCP reset, so it just ends. */
+/** Resets the connection, as a crashed peer does. Over TLS, Node.js cannot send a reset, so this closes it. */
 function breakConnection(response: ServerResponse): void {
   const { socket } = response;
   if (socket === null || socket instanceof TLSSocket) response.destroy();
@@ -217,13 +217,13 @@ async function drip(
   response.end();
 }
 
-function* padded(body: Buffer, megabytes: number): Generator<Buffer> {
+function* padBody(body: Buffer, megabytes: number): Generator<Buffer> {
   const filler = Buffer.alloc(BYTES_PER_CHUNK, ' ');
-  for (let left = megabytes * 1024 * 1024; left > 0; left -= filler.length) yield filler;
+  for (let missing = megabytes * 1024 * 1024; missing > 0; missing -= filler.length) yield filler;
   yield body;
 }
 
-/** Answers a call under the rule that matches it, which may replace or spoil the response, or break the connection. */
+/** Answers a call. The matching rule may replace or spoil the response, or break the connection. */
 export async function deliver(
   rule: FaultRule | undefined,
   { isGraphql, format, respond }: ServiceCall,
@@ -251,7 +251,7 @@ export async function deliver(
       response.writeHead(status, { ...headers, 'Content-Length': body.length });
       return drip(response, body, rule, signal);
     case 'cut':
-      // Content-Length announces more bytes than are sent.
+      // Content-Length announces more bytes than the body has.
       response.writeHead(status, { ...headers, 'Content-Length': body.length + MISSING_BYTES });
       await new Promise<void>((resolve) => response.write(body, () => resolve()));
       response.destroy();
@@ -259,7 +259,7 @@ export async function deliver(
     case 'huge':
       // Spaces before JSON leave it valid.
       response.writeHead(status, { ...headers });
-      return pipeline(Readable.from(padded(body, rule.megabytes)), response, { signal });
+      return pipeline(Readable.from(padBody(body, rule.megabytes)), response, { signal });
     case 'delay':
       await pause(rule.milliseconds, undefined, { signal });
       break;

@@ -5,7 +5,7 @@ import {
   type SimulatedApplication,
   type SimulatedKeyTransaction,
 } from '../world/worldEntities.ts';
-import { errorOf } from './pages.ts';
+import { createError } from './pages.ts';
 import { MONITORED_DOMAINS, type MonitoredEntity, monitoredEntities } from '../world/monitoredEntities.ts';
 import { health, keyTransactionReports, keyTransactionSummary, rollingSummary } from '../world/rollingFigures.ts';
 import type { World } from '../world/world.ts';
@@ -31,22 +31,22 @@ function tags(values: Readonly<Record<string, string | number | readonly string[
   return Object.entries(values).map(([key, value]) => ({ key, values: [value].flat().map(String) }));
 }
 
-/** The part that all entities share whose figures come from an application. Function members are evaluated only when requested. */
-function outline<Own extends Pick<MonitoredEntity, 'guid' | 'domainId' | 'domain' | 'type' | 'name' | 'tags'>>(
+/** Creates the shared part of entities with figures of an application. GraphQL calls function members on request. */
+function createOutline<Part extends Pick<MonitoredEntity, 'guid' | 'domainId' | 'domain' | 'type' | 'name' | 'tags'>>(
   world: World,
   now: number,
   application: SimulatedApplication,
-  own: Own,
+  part: Part,
 ) {
   const { accountId } = world.options;
   const { summaryCounts, alertPolicy } = application.archetype;
   const reports = isReporting(application, now);
   return {
-    ...own,
+    ...part,
     accountId,
-    // For the old agent whose REST summary has no counts, New Relic does not know whether it reports.
+    // New Relic does not know whether an old agent reports, whose REST summary has no counts.
     reporting: reports && summaryCounts === 'none' ? null : reports,
-    tags: tags({ account: 'Simulator', accountId, ...own.tags }),
+    tags: tags({ account: 'Simulator', accountId, ...part.tags }),
     alertSeverity: () => SEVERITY[health(reports, alertPolicy, rollingSummary(world, world.whole(application), now))],
   };
 }
@@ -56,7 +56,7 @@ function applicationOutline(world: World, now: number, application: SimulatedApp
   const { archetype: kind, amendment, id, name } = application;
   const { apdexTarget, serverSideConfig, language } = kind;
   return {
-    ...outline(world, now, application, {
+    ...createOutline(world, now, application, {
       guid: guidOf(accountId, 'APPLICATION', id),
       ...{ domainId: String(id), name, domain: 'APM', type: 'APPLICATION' },
       tags: { language, trustedAccountId: String(accountId), ...kind.tags },
@@ -69,7 +69,7 @@ function applicationOutline(world: World, now: number, application: SimulatedApp
   };
 }
 
-/** The figures of the last minutes: seconds, calls per minute, percent; null when the application does not report. */
+/** Creates the rolling figures: seconds, calls per minute, percent; null if the application does not report. */
 function apmSummary(world: World, now: number, application: SimulatedApplication) {
   const scope = world.whole(application);
   const web = rollingSummary(world, scope, now);
@@ -114,7 +114,7 @@ function keyTransactionOutline(world: World, now: number, key: SimulatedKeyTrans
   };
 }
 
-/** The whole entity of a key transaction; its application is null when the key cannot see that. */
+/** Creates the whole entity of a key transaction. Its application is null if the key cannot see the application. */
 function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransaction) {
   const { guid, name, accountId, reporting } = keyTransactionOutline(world, now, key);
   const owner = world.application(key.applicationId);
@@ -137,14 +137,14 @@ function keyTransactionEntity(world: World, now: number, key: SimulatedKeyTransa
   };
 }
 
-/** An entity of another type as a search finds it. */
+/** Creates the search result for an entity of another type. */
 function entityOutline(world: World, now: number, entity: MonitoredEntity, fault: FaultRule | undefined) {
-  const { typename, application, metrics, ...own } = entity;
+  const { typename, application, metrics, ...part } = entity;
   return {
-    ...outline(world, now, application, own),
+    ...createOutline(world, now, application, part),
     __typename: typename,
     goldenMetrics: () => {
-      if (fault?.effect === 'graphql-error' && (fault.entity ?? own.name) === own.name) throw errorOf(fault);
+      if (fault?.effect === 'graphql-error' && (fault.entity ?? part.name) === part.name) throw createError(fault);
       return { metrics };
     },
   };
@@ -152,7 +152,7 @@ function entityOutline(world: World, now: number, entity: MonitoredEntity, fault
 
 const ATTRIBUTES = ['accountId', 'domain', 'domainId', 'guid', 'id', 'name', 'reporting', 'type'];
 
-/** Reads an entity search, whose LIKE finds its text anywhere in a value; undefined if it is empty. Throws an NrqlError. */
+/** Parses an entity search; undefined if empty. LIKE matches anywhere in a value. Throws an NrqlError. */
 export function parseSearch(text: string): NrqlCondition | undefined {
   const reader = new TokenReader(text);
   if (reader.peek().kind === 'end') return undefined;
@@ -163,22 +163,23 @@ export function parseSearch(text: string): NrqlCondition | undefined {
   return condition;
 }
 
-/** The kind of a search: applications, key transactions, or entities of any type. */
-export function kindOfSearch(condition: NrqlCondition | undefined): CallKind {
+/** Returns the kind of a search: applications, key transactions, or entities of any type. */
+export function readSearchKind(condition: NrqlCondition | undefined): CallKind {
   const [types = [], domains = []] = ['type', 'domain'].map((name) =>
     condition === undefined ? [] : comparedValues(condition, name),
   );
   if (types.includes('KEY_TRANSACTION')) return 'graphql_key_transactions';
-  const isOfApplications = domains.length === 0 ? types.includes('APPLICATION') : domains.every((one) => one === 'APM');
-  return isOfApplications ? 'graphql_applications' : 'graphql_entity_list';
+  const isForApplications =
+    domains.length === 0 ? types.includes('APPLICATION') : domains.every((one) => one === 'APM');
+  return isForApplications ? 'graphql_applications' : 'graphql_entity_list';
 }
 
 /**
- * The entities that a search finds, also when they do not report: applications first, then key transactions, then all others, each
- * in the order of their ids.
+ * Returns the entities that a search finds, also silent entities: applications, then key transactions, then all other
+ * entities, each sorted by id.
  */
 export function findEntities(world: World, now: number, condition: NrqlCondition | undefined, fault?: FaultRule) {
-  // A search of another domain must not compute thousands of hosts.
+  // Avoids computing thousands of hosts for a search in another domain.
   const mayHave = (attribute: string, value: string): boolean =>
     condition?.meets((each) => (each === attribute ? value : undefined)) !== false;
   const accountId = String(world.options.accountId);
@@ -186,7 +187,7 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
   const others = MONITORED_DOMAINS.filter((domain) => mayHave('domain', domain)).flatMap((domain) =>
     monitoredEntities(world, now, domain),
   );
-  // A search looks at thousands for each page of 200, so an outline is made only once its entity is shown.
+  // A search looks at thousands of entities for a page of 200, so outlines are lazy.
   const all = [
     ...world.applications().map((application) => ({
       ...{ domain: 'APM', type: 'APPLICATION', name: application.name },
@@ -215,14 +216,14 @@ export function findEntities(world: World, now: number, condition: NrqlCondition
   });
 }
 
-/** The whole entities with these guids (without padding), by guid. */
+/** Returns the whole entities with these guids (without padding), by guid. */
 export function wholeEntities(world: World, now: number, guids: readonly string[]) {
   const { accountId } = world.options;
   const wanted = new Set(guids);
   const keys = world.keyTransactions().map((key) => [guidOf(accountId, 'KEY_TRANSACTION', key.id), key] as const);
   const found = new Map<string, { readonly guid: string; readonly name: string; readonly __typename: string }>();
   for (const [guid, key] of keys) if (wanted.has(guid)) found.set(guid, keyTransactionEntity(world, now, key));
-  // Thousands of hosts are looked through only for a guid that no key transaction has.
+  // Searches thousands of hosts only for guids that no key transaction has.
   for (const { type, outline } of found.size < wanted.size ? findEntities(world, now, undefined) : []) {
     const entity = type === 'KEY_TRANSACTION' ? undefined : outline();
     if (entity === undefined || !wanted.has(entity.guid)) continue;
@@ -231,7 +232,7 @@ export function wholeEntities(world: World, now: number, guids: readonly string[
   return found;
 }
 
-/** The number of entities of each type that a search found. */
+/** Counts the entities that a search found by type. */
 export function entityTypes(found: ReturnType<typeof findEntities>) {
   const types = new Map<string, { readonly domain: string; readonly type: string; count: number }>();
   for (const { domain, type } of found) {

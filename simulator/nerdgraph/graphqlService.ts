@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ExecutionResult, type GraphQLSchema, buildSchema, execute, GraphQLError, parse, validate } from 'graphql';
-import { type CallKind, type FaultRule, isMeant } from '../faults/faultRules.ts';
+import { type CallKind, type FaultRule, appliesTo } from '../faults/faultRules.ts';
 import { comparedValues, NrqlError } from '../nrql/condition.ts';
 import { parseNrql } from '../nrql/parseQuery.ts';
 import { runNrql } from '../nrql/runQuery.ts';
@@ -16,8 +16,8 @@ import {
 } from '../simulatorState.ts';
 import { unpadded } from '../world/worldEntities.ts';
 import type { World } from '../world/world.ts';
-import { entityTypes, findEntities, kindOfSearch, parseSearch, wholeEntities } from './graphqlEntities.ts';
-import { errorOf, invalidInput, isOmitted, pageOf, truncated } from './pages.ts';
+import { entityTypes, findEntities, readSearchKind, parseSearch, wholeEntities } from './graphqlEntities.ts';
+import { createError, invalidInput, isOmitted, cutPage, truncated } from './pages.ts';
 
 const REQUEST = z.object({
   query: z.string(),
@@ -25,7 +25,7 @@ const REQUEST = z.object({
   operationName: z.string().nullish(),
 });
 
-/** The GraphQL request in a body; undefined when the body is not one. */
+/** Reads the GraphQL request in a body; undefined if the body has another form. */
 function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   try {
     return REQUEST.safeParse(JSON.parse(text)).data;
@@ -34,8 +34,8 @@ function readRequest(text: string): z.infer<typeof REQUEST> | undefined {
   }
 }
 
-/** A parsed document, which is executed twice: first to list its requests, then to answer them; or its errors. */
-function documentOf(schema: GraphQLSchema, query: string) {
+/** Parses a document, or returns its errors. The service executes it twice: to list its requests, and to answer. */
+function parseDocument(schema: GraphQLSchema, query: string) {
   try {
     const document = parse(query);
     const errors = validate(schema, document);
@@ -46,7 +46,7 @@ function documentOf(schema: GraphQLSchema, query: string) {
   }
 }
 
-/** Resolves one request of a document. The first execution lists it and returns null, the second returns the value of `resolve`. */
+/** Resolves a request of a document. The first execution lists the request; the second returns the resolved value. */
 type Field = <Result>(
   kind: CallKind,
   text: string,
@@ -55,22 +55,22 @@ type Field = <Result>(
 
 /** One request of a document. */
 interface DocumentCall {
-  /** Its entry in the log of calls, which records the result. */
+  /** The entry in the log of calls, which records the result. */
   readonly entry: LoggedOperation;
   readonly applicationIds: readonly number[];
 }
 
 const MAX_GUIDS = 25;
-/** Limit for the calls in flight of one user, with all keys of the user together. */
+/** The most calls in flight of one user, over all keys of the user. */
 const MAX_CALLS_AT_ONCE = 25;
 const USER = 1_000_000;
 
-function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
+function refuse(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ServiceResponse {
   return { status, body: { errors: [{ message }] }, headers };
 }
 
-/** The result of `read`, or `fallback` for an invalid query, whose error is reported when it is answered. */
-function orElse<Found>(fallback: Found, read: () => Found): Found {
+/** Returns the result of `read`, or `fallback` for an invalid query. The answer reports the error later. */
+function readOr<Found>(fallback: Found, read: () => Found): Found {
   try {
     return read();
   } catch (error) {
@@ -79,13 +79,13 @@ function orElse<Found>(fallback: Found, read: () => Found): Found {
   }
 }
 
-/** The kind of an entity search; applications where it is invalid. */
-const kindOf = (text: string): CallKind => orElse('graphql_applications', () => kindOfSearch(parseSearch(text)));
+/** Returns the kind of an entity search; applications if the search is invalid. */
+const readKind = (text: string): CallKind => readOr('graphql_applications', () => readSearchKind(parseSearch(text)));
 
-const applicationIdsOf = (query: string): readonly number[] =>
+const readApplicationIds = (query: string): readonly number[] =>
   comparedValues(parseNrql(query).where, 'appId').map(Number);
 
-const textOf = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
+const joinGuids = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
 
 /** The GraphQL interface. */
 export class GraphqlService {
@@ -115,8 +115,8 @@ export class GraphqlService {
     const running = this.#count(user, 1);
     response.once('close', () => this.#count(user, -1));
     const request = readRequest(body);
-    const document = documentOf(this.#schema, request?.query ?? '');
-    const requested = request === undefined ? [] : await this.#requestsOf(request, document);
+    const document = parseDocument(this.#schema, request?.query ?? '');
+    const requested = request === undefined ? [] : await this.#listRequests(request, document);
     return {
       kinds: requested.map(({ entry }) => entry.kind),
       applicationIds: requested.flatMap(({ applicationIds }) => applicationIds),
@@ -127,30 +127,30 @@ export class GraphqlService {
       operations: requested.map(({ entry }) => entry),
       format: 'json',
       respond: async (rule) => {
-        if (incoming.method !== 'POST') return refusal(405, 'Method Not Allowed', { Allow: 'POST' });
-        // The REST interface accepts the key in another header, too; this one does not.
+        if (incoming.method !== 'POST') return refuse(405, 'Method Not Allowed', { Allow: 'POST' });
+        // Unlike REST, NerdGraph accepts the key in this header only.
         if (incoming.headers['api-key'] === undefined || !this.#options.apiKeys.has(key))
-          return refusal(401, 'authentication required');
-        if (running > MAX_CALLS_AT_ONCE) return refusal(429, 'Too many requests at once');
+          return refuse(401, 'authentication required');
+        if (running > MAX_CALLS_AT_ONCE) return refuse(429, 'Too many requests at once');
         const now = this.#options.state.now();
         const isRepeated = ({ entry: { kind, text } }: DocumentCall): boolean =>
           kind === 'graphql_nrql' && !this.#identical.count(`${key} ${text}`, now);
-        if (requested.some(isRepeated)) return refusal(429, 'Too many identical queries');
-        if (request === undefined) return refusal(400, 'The body must be a JSON object with a query');
-        const field = answerRequests(requested, rule);
+        if (requested.some(isRepeated)) return refuse(429, 'Too many identical queries');
+        if (request === undefined) return refuse(400, 'The body must be a JSON object with a query');
+        const field = createAnswers(requested, rule);
         return { status: 200, body: await this.#execute(request, document, this.#root(field, key, rule)), headers: {} };
       },
     };
   }
 
-  /** The requests of a document, in its order, found by executing it with null for each; none when it is invalid. */
-  async #requestsOf(
+  /** Lists the requests of a document by executing it with null for each. An invalid document has none. */
+  async #listRequests(
     request: z.infer<typeof REQUEST>,
-    document: ReturnType<typeof documentOf>,
+    document: ReturnType<typeof parseDocument>,
   ): Promise<readonly DocumentCall[]> {
     const requested: DocumentCall[] = [];
     const list: Field = (kind, text) => {
-      const applicationIds = kind === 'graphql_nrql' ? orElse([], () => applicationIdsOf(text)) : [];
+      const applicationIds = kind === 'graphql_nrql' ? readOr([], () => readApplicationIds(text)) : [];
       requested.push({ entry: { kind, text }, applicationIds });
       return null;
     };
@@ -158,10 +158,10 @@ export class GraphqlService {
     return requested;
   }
 
-  /** The body of the response: the data, and errors where fields failed. */
+  /** Returns the body of the response: the data, and the errors of failed fields. */
   async #execute(
     { variables, operationName }: z.infer<typeof REQUEST>,
-    read: ReturnType<typeof documentOf>,
+    read: ReturnType<typeof parseDocument>,
     rootValue: object,
   ): Promise<JsonObject> {
     const schema = this.#schema;
@@ -174,9 +174,9 @@ export class GraphqlService {
   }
 
   /**
-   * The root object of execution: the members of the schema's `Query`, with their arguments.
+   * Creates the root object of execution: the members of the schema's `Query`.
    *
-   * @param key undefined where requests are only listed: they may then name any account
+   * @param key undefined to list requests only, which may then name any account
    */
   #root(field: Field, key?: string, rule?: FaultRule) {
     const { state, settings } = this.#options;
@@ -185,7 +185,7 @@ export class GraphqlService {
     const level = rule?.effect === 'null-alias' ? rule.level : undefined;
     const now = state.now();
 
-    const nrqlOf =
+    const createNrql =
       (world: World) =>
       ({ query }: { readonly query: string }) =>
         field('graphql_nrql', query, (fault) => {
@@ -213,34 +213,34 @@ export class GraphqlService {
         })),
       accounts: () => field('graphql_accounts', '', () => ({ value: accounts, rows: accounts.length })),
       account: ({ id }: { readonly id: number }) => {
-        // Where requests are only listed, any world does.
+        // To list requests, any world is good enough.
         const world = state.worldOf(id) ?? (key === undefined ? state.world : undefined);
         if (world === undefined)
           throw new GraphQLError(`You are not authorized to query account ${id}`, {
             extensions: { errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' },
           });
         if (level === 'account') return null;
-        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql: nrqlOf(world) };
+        return { id, name: accounts.find((account) => account.id === id)?.name ?? null, nrql: createNrql(world) };
       },
       entitySearch: (search: {
         readonly query?: string | null;
         readonly options?: { readonly limit?: number | null } | null;
       }) => {
         const text = search.query ?? '';
-        return field(kindOf(text), text, (fault) => {
+        return field(readKind(text), text, (fault) => {
           const condition = parseSearch(text);
           const found = worlds
             .flatMap((world) => findEntities(world, now, condition, fault))
             .filter(({ name }) => !isOmitted(name, fault));
           const results = ({ cursor }: { readonly cursor?: string | null }) => {
-            const { page, nextCursor } = pageOf(found, cursor, search.options?.limit ?? undefined, fault);
+            const { page, nextCursor } = cutPage(found, cursor, search.options?.limit ?? undefined, fault);
             return { entities: page.map(({ outline }) => outline()), nextCursor };
           };
           return { value: { count: found.length, types: () => entityTypes(found), results }, rows: found.length };
         });
       },
       entities: ({ guids }: { readonly guids: readonly (string | null)[] }) =>
-        field('graphql_entities', textOf(guids), (fault) => {
+        field('graphql_entities', joinGuids(guids), (fault) => {
           if (guids.length > MAX_GUIDS)
             throw invalidInput(`At most ${MAX_GUIDS} guids can be asked for, not ${guids.length}`);
           const wanted = guids.map((guid) => unpadded(guid ?? ''));
@@ -266,17 +266,17 @@ export class GraphqlService {
   }
 }
 
-/** Answers fields under the fault that applies to them, with null, an error, or data, and logs each field. */
-function answerRequests(requested: readonly DocumentCall[], rule: FaultRule | undefined): Field {
+/** Creates the resolver that answers each request, or applies the fault, and logs the result. */
+function createAnswers(requested: readonly DocumentCall[], rule: FaultRule | undefined): Field {
   return (kind, text, resolve) => {
     const one = requested.find(
       ({ entry }) =>
         entry.kind === kind && entry.text === text && entry.rows === undefined && entry.error === undefined,
     );
-    const fault = rule !== undefined && isMeant(rule, [kind], one?.applicationIds ?? []) ? rule : undefined;
+    const fault = rule !== undefined && appliesTo(rule, [kind], one?.applicationIds ?? []) ? rule : undefined;
     if (fault?.effect === 'null-alias') return null;
     try {
-      if (fault?.effect === 'graphql-error' && fault.field === undefined) throw errorOf(fault);
+      if (fault?.effect === 'graphql-error' && fault.field === undefined) throw createError(fault);
       const { value, rows } = resolve(fault);
       if (one !== undefined) one.entry.rows = rows;
       return value;

@@ -1,11 +1,11 @@
-/** The words of NRQL and of entity searches, and the conditions that both are made of. */
+/** The tokens and conditions that NRQL and entity searches share. */
 
-/** The reason why a query fails, in New Relic's words. */
+/** Says why a query fails, in New Relic's words. */
 export class NrqlError extends Error {
   override readonly name = 'NrqlError';
 }
 
-/** The error for a text that is not a valid query. `position` counts characters from 1. */
+/** Creates the error for an invalid query. `position` counts characters from 1. */
 export function syntaxError(text: string, position: number, problem: string): NrqlError {
   const before = text.slice(0, position - 1).split('\n');
   const column = (before.at(-1) ?? '').length + 1;
@@ -16,10 +16,10 @@ const PIECE =
   /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+:-])/gy;
 
 /**
- * The pieces of a query: values are without quotes and escapes, positions count from 1. A `word` is a keyword, a function or an
- * attribute; a `name` is an attribute in backticks; a `text` stands in quotes; the last one is the `end`.
+ * Splits a query into pieces. Values have no quotes and escapes, positions count from 1. A `word` is a keyword, a
+ * function or an attribute; a `name` is an attribute in backticks; a `text` is in quotes. The last piece is the `end`.
  */
-function piecesOf(query: string) {
+function splitPieces(query: string) {
   let read = 0;
   const pieces = [...query.matchAll(PIECE)].flatMap(({ 0: whole, groups, index }) => {
     read = index + whole.length;
@@ -32,21 +32,21 @@ function piecesOf(query: string) {
   return [...pieces, { kind: 'end', value: '', position: query.length + 1 }];
 }
 
-/** Reads the tokens of a query one after the other. Keywords are read in any case. */
+/** Reads the pieces of a query in order. Accepts keywords in any case. */
 export class TokenReader {
   readonly #query: string;
-  readonly #pieces: ReturnType<typeof piecesOf>;
+  readonly #pieces: ReturnType<typeof splitPieces>;
   #next = 0;
-  /** Reads a subquery, and returns its values, which are there when the query runs; undefined: subqueries are refused. */
+  /** Reads a subquery. Returns the set that has its values when the query runs. Undefined: subqueries are refused. */
   readSubquery: (() => ReadonlySet<string>) | undefined;
 
   /** Throws an NrqlError at the first character that begins no piece. */
   constructor(query: string) {
     this.#query = query;
-    this.#pieces = piecesOf(query);
+    this.#pieces = splitPieces(query);
   }
 
-  /** The next piece, without taking it. */
+  /** Returns the next piece without taking it. */
   peek() {
     const piece = this.#pieces[this.#next] ?? this.#pieces.at(-1);
     if (piece === undefined) throw new Error('a query has at least its end');
@@ -83,12 +83,12 @@ export class TokenReader {
     if (this.takeSign(sign) === undefined) this.fail(`'${sign}'`);
   }
 
-  /** Takes a piece of one of these kinds. Throws an NrqlError that says what was expected when the next is another. */
+  /** Takes a piece of one of these kinds. Throws an NrqlError that names `expected` if the next piece is of another. */
   expect(expected: string, ...kinds: readonly string[]) {
     return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
   }
 
-  /** The results of `read`, one for each part between commas. */
+  /** Calls `read` for each part between commas, and returns the results. */
   list<Item>(read: () => Item): readonly Item[] {
     const items = [read()];
     while (this.takeSign(',') !== undefined) items.push(read());
@@ -109,19 +109,19 @@ export type Value = string | number | boolean | readonly string[];
 /** The condition that a record must meet. */
 export interface NrqlCondition {
   /**
-   * Whether a record meets it. `lookup` returns the value of an attribute: null when the record has none, undefined when it is
-   * not known yet. Undefined when the result depends on an unknown attribute.
+   * Tells whether a record meets the condition; undefined if that depends on an unknown attribute. `lookup` returns
+   * the value of an attribute: null if the record has none, undefined if it is not known yet.
    */
   readonly meets: (lookup: (attribute: string) => Value | null | undefined) => boolean | undefined;
-  /** Every comparison in it; `values` are those of `=` and `IN`, empty where the comparison, or a NOT around it, excludes them. */
+  /** All comparisons. `values` come from `=` and `IN`; a negated comparison has none. */
   readonly comparisons: readonly { readonly attribute: string; readonly values: readonly string[] }[];
 }
 
-/** The attribute under which `eventType()` is kept. */
+/** The attribute that stands for `eventType()`. */
 export const EVENT_TYPE = 'eventType()';
 
 /**
- * Reads `a OR b AND NOT (c)`: AND binds closer than OR, NOT closer than AND. With `likeContains`, LIKE finds its text
+ * Reads `a OR b AND NOT (c)`: AND binds closer than OR, NOT closer than AND. With `likeContains`, LIKE matches
  * anywhere in a value, also without `%`. Throws an NrqlError.
  */
 export function parseCondition(reader: TokenReader, likeContains = false): NrqlCondition {
@@ -137,14 +137,15 @@ export function parseCondition(reader: TokenReader, likeContains = false): NrqlC
     reader.expectSign(')');
     return inner;
   };
-  const parseConjunction = (): NrqlCondition => joined(reader, 'AND', false, parseFactor);
-  return joined(reader, 'OR', true, parseConjunction);
+  const parseConjunction = (): NrqlCondition => parseJoined(reader, 'AND', false, parseFactor);
+  return parseJoined(reader, 'OR', true, parseConjunction);
 }
 
 /**
- * Parts joined by AND or OR: one part with the `decisive` result decides; otherwise one unknown part makes the result unknown.
+ * Reads parts joined by AND or OR. One part with the `decisive` result decides; otherwise an unknown part makes the
+ * result unknown.
  */
-function joined(reader: TokenReader, word: string, decisive: boolean, read: () => NrqlCondition): NrqlCondition {
+function parseJoined(reader: TokenReader, word: string, decisive: boolean, read: () => NrqlCondition): NrqlCondition {
   const parts = [read()];
   while (reader.takeWord(word)) parts.push(read());
   return {
@@ -161,8 +162,8 @@ function joined(reader: TokenReader, word: string, decisive: boolean, read: () =
   };
 }
 
-/** True where the attribute has a value that passes the test; with `isNot`, where it has no such value. */
-function comparison(
+/** Creates a condition: the attribute has a value that passes the test. With `isNot`, it has no such value. */
+function createComparison(
   attribute: string,
   isNot: boolean,
   test: (value: Value) => boolean,
@@ -177,10 +178,10 @@ function comparison(
   };
 }
 
-/** Values of every type are compared as texts. */
-function isOneOf(attribute: string, isNot: boolean, values: readonly string[]): NrqlCondition {
+/** Creates a condition that compares values of every type as texts. */
+function createChoice(attribute: string, isNot: boolean, values: readonly string[]): NrqlCondition {
   const wanted = new Set(values);
-  return comparison(attribute, isNot, (value) => wanted.has(String(value)), isNot ? [] : values);
+  return createComparison(attribute, isNot, (value) => wanted.has(String(value)), isNot ? [] : values);
 }
 
 const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
@@ -196,15 +197,15 @@ function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondit
   const compare = COMPARISONS[sign ?? ''];
   if (compare !== undefined) {
     const bound = Number(reader.expect('a number', 'number').value);
-    return comparison(attribute, false, (value) => typeof value === 'number' && compare(value, bound));
+    return createComparison(attribute, false, (value) => typeof value === 'number' && compare(value, bound));
   }
-  if (sign !== undefined) return isOneOf(attribute, sign !== '=', [parseValue(reader)]);
+  if (sign !== undefined) return createChoice(attribute, sign !== '=', [parseValue(reader)]);
   if (reader.takeWord('IS')) {
     const isNot = reader.takeWord('NOT');
     const literal = ['true', 'false'].find((word) => reader.takeWord(word.toUpperCase()));
-    if (literal !== undefined) return isOneOf(attribute, isNot, [literal]);
+    if (literal !== undefined) return createChoice(attribute, isNot, [literal]);
     reader.expectWord('NULL');
-    return comparison(attribute, !isNot, () => true);
+    return createComparison(attribute, !isNot, () => true);
   }
   const isNot = reader.takeWord('NOT');
   if (reader.takeWord('IN')) {
@@ -213,19 +214,19 @@ function parseComparison(reader: TokenReader, likeContains: boolean): NrqlCondit
     if (isQuery && reader.readSubquery !== undefined) {
       const found = reader.readSubquery();
       reader.expectSign(')');
-      return comparison(attribute, isNot, (value) => found.has(String(value)));
+      return createComparison(attribute, isNot, (value) => found.has(String(value)));
     }
     const values = reader.list(() => parseValue(reader));
     reader.expectSign(')');
-    return isOneOf(attribute, isNot, values);
+    return createChoice(attribute, isNot, values);
   }
   if (!reader.takeWord('LIKE')) reader.fail('=, IN, LIKE or IS');
   const { value: like } = reader.expect("a text such as 'Datastore/%'", 'text');
   const pattern = likePattern(like, likeContains);
-  return comparison(attribute, isNot, (value) => pattern.test(String(value)));
+  return createComparison(attribute, isNot, (value) => pattern.test(String(value)));
 }
 
-/** An attribute, with or without backticks, or `eventType()`. */
+/** Reads an attribute, with or without backticks, or `eventType()`. */
 export function parseAttribute(reader: TokenReader): string {
   const { kind, value } = reader.expect('an attribute', 'word', 'name');
   if (kind === 'name' || reader.takeSign('(') === undefined) return value;
@@ -241,19 +242,19 @@ function parseValue(reader: TokenReader): string {
   return literal === 'true' || literal === 'false' ? literal : reader.fail('a text or a number');
 }
 
-/** The source of a regular expression for a text in which the wildcard is any run of characters. */
-export function patternOf(text: string, wildcard: string): string {
+/** Returns the source of a regular expression in which the wildcard matches any run of characters. */
+export function toPattern(text: string, wildcard: string): string {
   const parts = text.split(wildcard).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
   return parts.join('.*');
 }
 
-/** LIKE ignores case; `%` is any run of characters. */
+/** LIKE ignores case; `%` matches any run of characters. */
 function likePattern(like: string, contains: boolean): RegExp {
-  const pattern = patternOf(like, '%');
+  const pattern = toPattern(like, '%');
   return new RegExp(contains ? pattern : `^${pattern}$`, 'is');
 }
 
-/** Every value that a condition selects an attribute by, with `=` or `IN`. */
+/** Returns all values that a condition compares an attribute with by `=` or `IN`. */
 export function comparedValues({ comparisons }: NrqlCondition, attribute: string): readonly string[] {
   return comparisons.flatMap((one) => (one.attribute === attribute ? one.values : []));
 }

@@ -26,23 +26,23 @@ import type { Groups } from './rowTally.ts';
 
 /** Records with the same attributes: one metric, one host, one scope. */
 interface Series {
-  /** Attributes and values by name: null where the records lack it, undefined where it is not known yet. */
+  /** Attributes by name: null if the records lack the attribute, undefined if it is not known yet. */
   readonly attributes: Readonly<Record<string, string | null | undefined>>;
-  /** The stored timeslice of an instance for a minute; undefined when there is none. */
+  /** Returns the stored timeslice of an instance for a minute; undefined if there is none. */
   readonly record: (done: InstanceMinute) => StoredTimeslice | undefined;
 }
 
-/** The value, among the attributes of a series, of the metric that it has. */
+/** The attribute value that marks the metric of a series. */
 const PRESENT = 'present';
-/** The attributes that choose applications: a query of timeslices needs one of them. */
+/** Attributes that select applications. A query of timeslices needs one. */
 const SOURCES = ['appId', 'appName', 'entity.guid'];
 
 function isMet({ meets }: NrqlCondition, attributes: Series['attributes']): boolean | undefined {
   return meets((name) => (name in attributes ? attributes[name] : null));
 }
 
-/** The record of a minute; undefined where nothing happened, because agents send no empty records. */
-function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
+/** Creates the record function of a metric. It returns undefined for idle minutes: agents send no empty records. */
+function createRecord({ record, samplesPerMinute = 1 }: MetricDefinition): Series['record'] {
   return (done) => {
     const one = record(done);
     if (one === undefined || (one.count === 0 && one.total === 0 && one.totalExclusive === 0)) return undefined;
@@ -58,8 +58,8 @@ function recordOf({ record, samplesPerMinute = 1 }: MetricDefinition): Series['r
 }
 
 /**
- * The timeslices of applications that meet a condition: for each application the series that the instances of its hosts report. Browser
- * metrics have no host. Throws an NrqlError when the condition selects no existing application.
+ * Yields, for each application that meets a condition, the matching series of its hosts. Browser metrics have no host.
+ * Throws an NrqlError if the condition selects no existing application.
  */
 function* timesliceSeries(world: World, where: NrqlCondition) {
   const hasSource = where.comparisons.some(({ attribute }) => SOURCES.includes(attribute));
@@ -89,7 +89,7 @@ function* timesliceSeries(world: World, where: NrqlCondition) {
       };
       if (isMet(where, named) === false) return [];
       const scopes = [null, ...(metric.scope === undefined ? [] : [metric.scope])];
-      const record = recordOf(metric);
+      const record = createRecord(metric);
       return scopes.map((scopeName): Series => ({ attributes: { ...named, scope: scopeName }, record }));
     });
     if (candidates.length === 0) continue;
@@ -106,7 +106,7 @@ function* timesliceSeries(world: World, where: NrqlCondition) {
   }
 }
 
-/** The durations and errors of key transactions that meet a condition. They have only the guid of the key transaction. */
+/** Yields durations and errors of the key transactions that meet a condition. The only other attribute is the guid. */
 function* keyTransactionSeries(world: World, where: NrqlCondition) {
   for (const { id, source, state } of world.keyTransactions()) {
     if (state === 'idle' || state === 'silent') continue;
@@ -120,13 +120,13 @@ function* keyTransactionSeries(world: World, where: NrqlCondition) {
       const attributes = { 'entity.guid': guidOf(world.options.accountId, 'KEY_TRANSACTION', id), [value]: PRESENT };
       return metric === undefined || isMet(where, attributes) !== true
         ? []
-        : [{ attributes, record: recordOf(metric) }];
+        : [{ attributes, record: createRecord(metric) }];
     });
     if (series.length > 0) yield { scope, seriesOf: () => series };
   }
 }
 
-/** The gauges that an OpenTelemetry collector reports for a host once a minute, from 0 to 1, by state or file system. */
+/** Creates the gauges that an OpenTelemetry collector reports for a host, from 0 to 1, by state or file system. */
 function hostGauges(guid: string): readonly Series[] {
   const gauge = (name: string, by: Series['attributes'], part: (done: InstanceMinute) => number): Series => ({
     attributes: { 'entity.guid': guid, [name]: PRESENT, ...by },
@@ -144,7 +144,7 @@ function hostGauges(guid: string): readonly Series[] {
   ];
 }
 
-/** The requests of a service by exception: failed ones took as long as the others. */
+/** Creates the requests of a service by exception. Failed requests take as long as successful requests. */
 function micrometerRequests(
   guid: string,
   calls: MetricDefinition | undefined,
@@ -162,7 +162,7 @@ function micrometerRequests(
   return [requests('none', (all, failed) => all - failed), requests('TimeoutException', (_, failed) => failed)];
 }
 
-/** The metrics of services, and of hosts that report through OpenTelemetry. They carry the guid of their entity. */
+/** Yields metrics of services, and of hosts that report through OpenTelemetry. They have the guid of their entity. */
 function* entitySeries(world: World, where: NrqlCondition) {
   const { accountId } = world.options;
   const wanted = (series: readonly Series[]): readonly Series[] =>
@@ -176,13 +176,15 @@ function* entitySeries(world: World, where: NrqlCondition) {
     );
     const errors = world.metric(scope, 'Errors/all');
     const isMicrometer = serviceProvider(application) === 'micrometer';
-    const ofService = [
+    const serviceSeries = [
       { metric: calls, name: SERVICE_DURATION },
       { metric: errors, name: SERVICE_ERRORS },
     ].flatMap(({ metric, name }): readonly Series[] =>
-      metric === undefined ? [] : [{ attributes: { 'entity.guid': guid, [name]: PRESENT }, record: recordOf(metric) }],
+      metric === undefined
+        ? []
+        : [{ attributes: { 'entity.guid': guid, [name]: PRESENT }, record: createRecord(metric) }],
     );
-    const service = wanted(isMicrometer ? micrometerRequests(guid, calls, errors) : ofService);
+    const service = wanted(isMicrometer ? micrometerRequests(guid, calls, errors) : serviceSeries);
     const hosts = hasHostAgent(application) ? [] : scope.instances;
     const gauges = new Map(
       hosts.map(({ host, hostId }) => [host, wanted(hostGauges(hostIdentity(accountId, hostId).guid))]),
@@ -195,8 +197,8 @@ function* entitySeries(world: World, where: NrqlCondition) {
 const HOUR_MINUTES = 60;
 
 /**
- * Adds the metric records of a query to its groups. The time of a record is the beginning of its minute; a range
- * that begins more than eight days ago finds only the records of whole hours, with the beginning of the hour.
+ * Adds the metric records of a query to its groups. The time of a record is the beginning of its minute. In a range
+ * that begins more than eight days ago, it is the beginning of the hour, because New Relic keeps only whole hours.
  */
 export function collectMetrics(groups: Groups, { world, now }: { readonly world: World; readonly now: number }): void {
   const { query, range } = groups;
@@ -205,10 +207,10 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
   const fromMinute = Math.max(Math.ceil(range.begin / MINUTE / unit) * unit, complete - RETENTION_MINUTES);
   const toMinute = Math.min(Math.ceil(range.until / MINUTE / unit) * unit, complete);
   const existenceIsEnough = range.buckets.length === 1 && query.functions.every((name) => name === 'uniques');
-  for (const { scope, seriesOf } of seriesFor(query)(world, query.where)) {
+  for (const { scope, seriesOf } of selectSeries(query)(world, query.where)) {
     const hosts = new Set(scope.instances.map(({ host }) => host));
     const pending = new Map(
-      [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routed(series, groups) ?? [])]),
+      [...hosts].map((host) => [host, seriesOf(host).flatMap((series) => routeSeries(series, groups) ?? [])]),
     );
     for (const { done, instance, minute } of world.minutes(scope, fromMinute, toMinute, now)) {
       const bucket = range.bucketOf((minute - (minute % unit)) * MINUTE);
@@ -225,31 +227,31 @@ export function collectMetrics(groups: Groups, { world, now }: { readonly world:
         return false;
       });
       if (!existenceIsEnough) continue;
-      // One record is enough for a series whose existence alone counts.
+      // Drops series that have a record: `uniques` needs no more.
       pending.set(instance.host, silent);
-      if ([...pending.values()].every((left) => left.length === 0)) break;
+      if ([...pending.values()].every((series) => series.length === 0)) break;
     }
   }
 }
 
-/** Selects the series that have a value for the inputs, or for the condition. */
-function seriesFor({ inputs, where }: Groups['query']) {
+/** Selects the source of series by the values in the inputs and the condition. */
+function selectSeries({ inputs, where }: Groups['query']) {
   const names = new Set([...inputs, ...where.comparisons].map(({ attribute }) => attribute));
   if (names.has(KEY_TRANSACTION_DURATION) || names.has(KEY_TRANSACTION_ERRORS)) return keyTransactionSeries;
   return ENTITY_VALUES.some((name) => names.has(name)) ? entitySeries : timesliceSeries;
 }
 
-/** The group of a series, and a reader for each input; undefined when it lacks an attribute of the FACET, or all inputs. */
-function routed({ attributes, record }: Series, groups: Groups) {
+/** Finds the group of a series and a reader for each input; undefined without a facet attribute or any input. */
+function routeSeries({ attributes, record }: Series, groups: Groups) {
   const facet = groups.query.facets.map(({ attribute }) => attributes[attribute ?? '']);
-  const readers = groups.query.inputs.map((input) => readerOf(input, attributes));
+  const readers = groups.query.inputs.map((input) => createReader(input, attributes));
   if (!facet.every((value) => typeof value === 'string') || readers.every((reader) => reader === undefined))
     return undefined;
   return { record, group: groups.group(facet), readers, choosesFacet: readers[0] !== undefined };
 }
 
-/** A function that reads records with these attributes for an input; undefined when they have no value for it. */
-function readerOf(
+/** Creates a function that adds records to a tally; undefined if the records have no value for the input. */
+function createReader(
   input: Input,
   attributes: Series['attributes'],
 ): ((record: StoredTimeslice, tally: Tally) => void) | undefined {

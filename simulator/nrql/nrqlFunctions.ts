@@ -1,22 +1,22 @@
 import type { Value } from './condition.ts';
 
-/** The value of a column: `percentile` gives an object, `uniques` a list; null where there is nothing to calculate with. */
+/** The value of a column: an object for `percentile`, a list for `uniques`, null without records. */
 export type ColumnValue = Value | readonly FacetValue[] | Readonly<Record<string, number | null>> | null;
 
-/** The value of one facet: numbers are texts, an attribute may be a list. */
+/** The value of one facet. Numbers become texts; an attribute may be a list. */
 export type FacetValue = string | readonly string[];
 
-/** The sums and values of one input over the records of a row, from which functions are calculated. */
+/** Collects one input over the records of a row, for functions to calculate with. */
 export class Tally {
   count = 0;
   sum = 0;
   min = Infinity;
   max = -Infinity;
-  /** Every value of events, where the input keeps them. */
+  /** All values of events, if the input keeps values. */
   readonly values: Value[] = [];
   last: readonly [time: number, value: Value | null] = [-Infinity, null];
 
-  /** Adds a record of measurements: their number, sum, least and greatest. */
+  /** Adds a record of measurements. */
   add(count: number, sum: number, min: number, max: number): void {
     this.count += count;
     this.sum += sum;
@@ -45,8 +45,8 @@ export class Tally {
 const numbersIn = ({ values }: Tally): readonly number[] => values.filter((value) => typeof value === 'number');
 
 /**
- * The result of each function over the records of a row; `numbers` are the percentiles, the most values of `uniques`, the
- * threshold of `apdex`, or the ceiling and the number of buckets of `histogram`.
+ * The functions of NRQL, over the records of a row. `numbers` are the percentiles, the maximum of `uniques`, the
+ * threshold of `apdex`, or ceiling and bucket count of `histogram`.
  */
 export const FUNCTIONS = {
   count: ({ count }) => count,
@@ -58,8 +58,8 @@ export const FUNCTIONS = {
   latest: ({ last: [, value] }) => value,
   percentile: (tally, numbers) => {
     const sorted = numbersIn(tally).toSorted((a, b) => a - b);
-    const at = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
-    return Object.fromEntries(numbers.map((percent) => [String(percent), at(percent)]));
+    const valueAt = (percent: number) => sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? null;
+    return Object.fromEntries(numbers.map((percent) => [String(percent), valueAt(percent)]));
   },
   apdex: (tally, [threshold = 0]) => {
     const values = numbersIn(tally);

@@ -40,45 +40,45 @@ const METRIC_ATTRIBUTES: readonly string[] = [
 export const METRIC = 'Metric';
 
 const NAMES = Object.keys(FUNCTIONS) as readonly (keyof typeof FUNCTIONS)[];
-/** Functions that read every value, not only sums. */
+/** Functions that need every value, not only sums. */
 const KEEPING: ReadonlySet<string> = new Set(['percentile', 'uniqueCount', 'uniques', 'apdex', 'histogram']);
 /** Functions that can read records of metrics. */
 const METRIC_FUNCTIONS: ReadonlySet<string> = new Set([
   ...['count', 'datapointCount', 'sum', 'average', 'min', 'max', 'uniques'],
 ]);
 
-/** The part of each record that a function reads. Functions with the same input share one. */
+/** The part of each record that a function reads. Functions can share an input. */
 export interface Input {
-  /** Undefined for `*`, which counts records, or with the field `count` what metrics count, and for datapointCount(). */
+  /** Undefined for `*` and datapointCount(). Both count records; with the field `count`, `*` adds up counts. */
   readonly attribute: string | undefined;
-  /** One number of a timeslice in place of the whole. */
+  /** One number of the timeslice; undefined for the whole timeslice. */
   readonly field: (typeof FIELDS)[number] | undefined;
-  /** Only records that meet it are read. */
+  /** The function reads only records that meet this condition. */
   readonly where: NrqlCondition;
-  /** True if every value is kept, not only sums. */
+  /** True if the tally keeps every value, not only sums. */
   readonly keepsValues: boolean;
 }
 
 /** The expression of a column. */
 interface NrqlExpression {
-  /** The key of a column without an alias: undefined, which becomes `result`, unless the expression is one function. */
+  /** The key of a column without an alias. Undefined, which becomes `result`, for all but single functions. */
   readonly key?: string;
-  /** Calculates the column of a row from a tally for each input; `milliseconds` is the length of the row's range. */
+  /** Calculates the column of a row from the tallies of all inputs; `milliseconds` is the length of the row's range. */
   readonly evaluate: (tallies: readonly Tally[], milliseconds: number) => ColumnValue;
 }
 
-/** A parsed query. Times are milliseconds since 1970, before now where they are negative; undefined without SINCE or UNTIL. */
+/** A parsed query. Times are milliseconds since 1970; negative times count back from now. */
 export interface NrqlQuery {
   /** The columns of the result; `key` is the member of the rows. */
   readonly select: readonly Required<NrqlExpression>[];
-  /** The names of the functions in the columns. */
+  /** The names of the functions in SELECT. */
   readonly functions: readonly string[];
-  /** The inputs of the functions, in their order. Only groups that have the attribute of the first one become facets. */
+  /** The inputs of the functions, in order. Only groups with the attribute of the first input become facets. */
   readonly inputs: readonly Input[];
   /** Names of events, or another query whose rows are read. */
   readonly from: readonly string[] | NrqlQuery;
   readonly where: NrqlCondition;
-  /** The attributes of the FACET; a choice by `if` has `attribute` undefined. */
+  /** The attributes of FACET. For `if`, `attribute` is undefined. */
   readonly facets: readonly {
     readonly attribute: string | undefined;
     readonly key: string;
@@ -86,7 +86,7 @@ export interface NrqlQuery {
   }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  /** What chooses the facets under a limit, those with the most first; undefined without ORDER BY. */
+  /** Ranks the facets for LIMIT, the highest first; undefined without ORDER BY. */
   readonly orderBy?: NrqlExpression['evaluate'] | undefined;
   /** The most facets in the result; `Infinity` for LIMIT MAX. */
   readonly limit?: number | undefined;
@@ -119,21 +119,21 @@ export function parseNrql(text: string): NrqlQuery & { readonly subqueries: read
   return { ...query, subqueries };
 }
 
-/** A query behind IN. `values` is empty until the subquery has run. Subqueries inside this one come before it. */
+/** A query after IN. `values` is empty until the subquery has run. Inner subqueries come before their outer query. */
 interface Subquery {
   readonly query: NrqlQuery;
   readonly values: Set<string>;
 }
 
-/** True if functions read the metrics of New Relic's limits, whose records are kept as events. */
-export function isOfResources(inputs: readonly Input[]): boolean {
+/** True if functions read the metrics of New Relic's limits, which the simulator stores as events. */
+export function readsResources(inputs: readonly Input[]): boolean {
   return inputs.some(({ attribute }) => attribute !== undefined && RESOURCE_VALUES.includes(attribute));
 }
 
-/** Refuses functions and attributes that metrics do not have. New Relic accepts any attribute, and returns no rows then. */
+/** Refuses functions and attributes that metrics do not have. New Relic returns no rows for unknown attributes. */
 function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, text: string): void {
   if ('select' in from) checkMetrics(from, text);
-  if ('select' in from || !from.includes(METRIC) || isOfResources(inputs)) return;
+  if ('select' in from || !from.includes(METRIC) || readsResources(inputs)) return;
   const attributes = [
     ...facets.map(({ attribute, key }) => attribute ?? key),
     ...[where, ...inputs.map((input) => input.where)].flatMap(({ comparisons }) =>
@@ -150,9 +150,9 @@ function checkMetrics({ from, functions, inputs, where, facets }: NrqlQuery, tex
   const unknown =
     functions.find((name) => !METRIC_FUNCTIONS.has(name)) ??
     attributes.find((name) => !METRIC_ATTRIBUTES.includes(name) && !METRIC_VALUES.includes(name));
-  const isOfEntities = [...values].some((name) => ENTITY_VALUES.includes(name));
+  const readsEntities = [...values].some((name) => ENTITY_VALUES.includes(name));
   const isLoose = inputs.some(({ attribute, where: filter }) => attribute === undefined || filter !== ALWAYS);
-  const refused = unknown ?? (!isOfEntities && isLoose ? '*' : undefined);
+  const refused = unknown ?? (!readsEntities && isLoose ? '*' : undefined);
   if (refused !== undefined) throw syntaxError(text, 1, `unexpected '${refused}' in a query of metrics`);
 }
 
@@ -165,23 +165,23 @@ function mapNumbers(result: ColumnValue, change: (value: number) => number): Col
 }
 
 const ARITHMETIC = {
-  '+': (left: number, right: number) => left + right,
-  '*': (left: number, right: number) => left * right,
-  '/': (left: number, right: number) => left / right,
+  '+': (first: number, second: number) => first + second,
+  '*': (first: number, second: number) => first * second,
+  '/': (first: number, second: number) => first / second,
 };
 
-/** A sum, difference, product or quotient; null where that is no number. */
-function arithmetic(sign: keyof typeof ARITHMETIC, left: NrqlExpression, right: NrqlExpression): NrqlExpression {
+/** Adds, multiplies or divides two expressions; null if the result is not a number. */
+function combine(sign: keyof typeof ARITHMETIC, first: NrqlExpression, second: NrqlExpression): NrqlExpression {
   return {
     evaluate: (tallies, milliseconds) => {
-      const by = right.evaluate(tallies, milliseconds);
+      const by = second.evaluate(tallies, milliseconds);
       if (typeof by !== 'number' || (sign === '/' && by === 0)) return null;
-      return mapNumbers(left.evaluate(tallies, milliseconds), (value) => ARITHMETIC[sign](value, by));
+      return mapNumbers(first.evaluate(tallies, milliseconds), (value) => ARITHMETIC[sign](value, by));
     },
   };
 }
 
-/** The member of a row for one member of an object that a function gives. */
+/** Creates a column from one member of the object that a function returns. */
 function memberOf(name: string, evaluate: NrqlExpression['evaluate'], key = name): NrqlQuery['select'][number] {
   return {
     key,
@@ -195,7 +195,7 @@ function memberOf(name: string, evaluate: NrqlExpression['evaluate'], key = name
 
 const constant = (value: number): NrqlExpression => ({ evaluate: () => value });
 
-/** Reads one query; a query inside another has a parser of its own over the same words. */
+/** Parses one query. An inner query has its own parser and shares the token reader. */
 class QueryParser {
   readonly #reader: TokenReader;
   readonly #functions: string[] = [];
@@ -205,7 +205,7 @@ class QueryParser {
     this.#reader = reader;
   }
 
-  /** One behind FROM has no SINCE, UNTIL and TIMESERIES of its own, one in WHERE may have a range of its own. */
+  /** Parses a query. An inner query in FROM has no SINCE, UNTIL and TIMESERIES; in WHERE it may have a range. */
   query(place: 'outermost' | 'FROM' | 'WHERE'): NrqlQuery {
     const reader = this.#reader;
     const isInner = place !== 'outermost';
@@ -231,7 +231,7 @@ class QueryParser {
       if (reader.takeWord('WHERE')) query.where = parseCondition(reader);
       else if (reader.takeWord('FACET')) {
         query.facets = this.#facets();
-        // Elsewhere ORDER BY would be another clause, for rows of attributes.
+        // Only ORDER BY after FACET is supported: elsewhere it sorts rows of attributes.
         if (reader.takeWord('ORDER')) query.orderBy = this.#order();
       } else if (reader.takeWord('LIMIT'))
         query.limit = reader.takeWord('MAX') ? Infinity : this.#whole('a limit or MAX');
@@ -252,7 +252,7 @@ class QueryParser {
     return inner;
   }
 
-  /** The members of a row that a column gives: a few functions add members that SELECT does not name. */
+  /** Parses a column, and returns the members of a row that it makes. Some functions make several. */
   #columns(): NrqlQuery['select'] {
     if (this.#reader.takeWord('GETFIELD')) return this.#fieldOfColumn();
     const isApdex = this.#reader.peek().value.toUpperCase() === 'APDEX';
@@ -261,7 +261,7 @@ class QueryParser {
     return isApdex ? [column, ...['score', 's', 't', 'f', 'count'].map((name) => memberOf(name, evaluate))] : [column];
   }
 
-  /** `(percentile(attribute, 95), 95)` behind `getField`: the number has a key of its own, an alias has null. */
+  /** Parses `(percentile(attribute, 95), 95)` after `getField`. The value has a key of its own; an alias has null. */
   #fieldOfColumn(): NrqlQuery['select'] {
     const reader = this.#reader;
     reader.expectSign('(');
@@ -275,7 +275,7 @@ class QueryParser {
     return alias === undefined ? [number] : [{ key: alias, evaluate: () => null }, number];
   }
 
-  /** Milliseconds since 1970; in a subquery also `1 day ago`, which is negative. */
+  /** Parses milliseconds since 1970. In a subquery also parses `1 day ago` as a negative number. */
   #time(isInner: boolean): number {
     const number = this.#whole('milliseconds since 1970');
     const units = { MINUTE, HOUR: 60 * MINUTE, DAY: 24 * 60 * MINUTE };
@@ -291,17 +291,17 @@ class QueryParser {
   }
 
   #sum(): NrqlExpression {
-    let left = this.#product();
-    while (this.#reader.takeSign('+') !== undefined) left = arithmetic('+', left, this.#product());
-    return left;
+    let sum = this.#product();
+    while (this.#reader.takeSign('+') !== undefined) sum = combine('+', sum, this.#product());
+    return sum;
   }
 
   #product(): NrqlExpression {
-    let left = this.#factor();
+    let product = this.#factor();
     for (;;) {
       const sign = this.#reader.takeSign('*', '/');
-      if (sign === undefined) return left;
-      left = arithmetic(sign, left, this.#factor());
+      if (sign === undefined) return product;
+      product = combine(sign, product, this.#factor());
     }
   }
 
@@ -325,10 +325,10 @@ class QueryParser {
     reader.expectWord('WHERE');
     const part = over({ ...input, where: parseCondition(reader) });
     reader.expectSign(')');
-    return isFilter ? part : arithmetic('/', arithmetic('*', constant(100), part), over(input));
+    return isFilter ? part : combine('/', combine('*', constant(100), part), over(input));
   }
 
-  /** A function: its input, and `over`, which evaluates it over this input or over the same input with a condition. */
+  /** Parses a function. `over` creates its expression for an input, which may have a further condition. */
   #function(): { readonly input: Input; readonly over: (input: Input) => NrqlExpression } {
     const reader = this.#reader;
     const { kind, value: word } = reader.peek();
@@ -340,7 +340,7 @@ class QueryParser {
     reader.expectSign('(');
     const isAll = name === 'datapointCount' || (name === 'count' && reader.takeSign('*') !== undefined);
     const isAverage = name === 'average';
-    // `average(1 - x)`, and `average(convert(x, unit OR 's', 'ms'))`, whose records have no other unit than seconds.
+    // `average(1 - x)` and `average(convert(x, unit OR 's', 'ms'))`. All records are in seconds.
     const isRest = isAverage && reader.peek().value === '1';
     if (isRest) {
       reader.take();
@@ -350,18 +350,18 @@ class QueryParser {
     if (isConverted) reader.expectSign('(');
     const attribute = isAll ? undefined : parseAttribute(reader);
     if (isConverted) this.#toMilliseconds();
-    // Records of metrics have a count of their own, which count(*) sums up.
+    // count(*) adds up the counts that records of metrics have.
     const whole = isAll && name === 'count' ? 'count' : undefined;
     const field = reader.takeSign('[') === undefined ? whole : this.#field();
     const numbers = this.#numbers(name);
     reader.expectSign(')');
-    const of = `${attribute ?? ''}${field === undefined ? '' : `['${field}']`}`;
+    const argument = `${attribute ?? ''}${field === undefined ? '' : `['${field}']`}`;
     return {
       input: { attribute, field, where: ALWAYS, keepsValues: KEEPING.has(name) },
       over: (input) => {
         const place = this.#placeOf(input);
         return {
-          key: name === 'count' ? name : `${name}.${of}`,
+          key: name === 'count' ? name : `${name}.${argument}`,
           evaluate: (tallies) => {
             const tally = tallies[place];
             const result = tally === undefined ? null : FUNCTIONS[name](tally, numbers);
@@ -372,7 +372,7 @@ class QueryParser {
     };
   }
 
-  /** The rest of `convert(attribute, unit OR 's', 'ms')`. */
+  /** Reads the rest of `convert(attribute, unit OR 's', 'ms')`. */
   #toMilliseconds(): void {
     const reader = this.#reader;
     reader.expectSign(',');
@@ -416,7 +416,7 @@ class QueryParser {
     return most > UNIQUES_MOST ? reader.fail(`at most ${UNIQUES_MOST}`) : [most];
   }
 
-  /** The index of an input; equal inputs share one. */
+  /** Returns the index of an input. Equal inputs share an index. */
   #placeOf(input: Input): number {
     const members = ['attribute', 'field', 'where', 'keepsValues'] as const;
     const known = this.#inputs.findIndex((one) => members.every((member) => one[member] === input[member]));
@@ -439,7 +439,7 @@ class QueryParser {
     return this.#sum().evaluate;
   }
 
-  /** `(condition, value, value)` behind `if`: a value is an attribute or a text. */
+  /** Parses `(condition, value, value)` after `if`. A value is an attribute or a text. */
   #choice(): NrqlQuery['facets'][number]['valueOf'] {
     const reader = this.#reader;
     reader.expectSign('(');

@@ -8,9 +8,11 @@ const MAX_BUCKETS = 366;
 const FROM_NRDB = "External Service 'NRDB' execution resulted in 400 - cause: ";
 
 /**
- * The range of a query in milliseconds since 1970, and its buckets. Without SINCE it is an hour long, without UNTIL it ends now;
- * both ends are moved back to multiples of `stepOf(length)`. The buckets (one without TIMESERIES) are of equal length, and the
- * last ends with the range, so the first may begin before it. Throws an NrqlError for a range that New Relic refuses.
+ * Returns the range of a query in milliseconds since 1970, and its buckets. Without SINCE the range is an hour long,
+ * without UNTIL it ends now. Moves both ends back to multiples of `stepOf(length)`. Buckets have equal length;
+ * there is one without TIMESERIES.
+ * The last bucket ends with the range, so the first may begin before the range. Throws an NrqlError for a range that
+ * New Relic refuses.
  */
 export function timeRange(
   { since: from, until: to, bucketMinutes }: Pick<NrqlQuery, 'since' | 'until' | 'bucketMinutes'>,
@@ -41,24 +43,24 @@ export function timeRange(
   };
 }
 
-/** The functions that choose the facets where they are the first one. */
+/** Functions that rank the facets if they come first in SELECT. */
 const CHOOSING: ReadonlySet<string> = new Set(['min', 'max', 'percentile', 'average', 'count']);
 
 /** The records that share the values of the FACET attributes. */
 interface FacetGroup {
   readonly facet: readonly FacetValue[];
-  /** By bucket, a tally for each input of the query; undefined where nothing was stored. */
+  /** By bucket, a tally for each input of the query; undefined for empty buckets. */
   readonly buckets: (readonly Tally[] | undefined)[];
-  /** True if one of its records has the attribute of the first function: other groups are not shown. */
+  /** True if a record has the attribute of the first function. The result omits other groups. */
   isChosen: boolean;
-  /** How many records it has. */
+  /** The number of records. */
   records: number;
 }
 
 /** One row of a result. */
 export type NrqlRow = Readonly<Record<string, ColumnValue>>;
 
-/** The groups of a query's records, each with its sums, and the rows that they make. */
+/** Groups the records of a query by facet, and makes rows from the groups. */
 export class Groups {
   readonly query: NrqlQuery;
   readonly range: ReturnType<typeof timeRange>;
@@ -76,24 +78,24 @@ export class Groups {
     return group;
   }
 
-  /** The tallies of a group for records of this bucket. */
+  /** Returns the tallies of a group for a bucket. */
   tallies(group: FacetGroup, bucket: number): readonly Tally[] {
     return (group.buckets[bucket] ??= this.query.inputs.map(() => new Tally()));
   }
 
-  /** The groups that may be shown, in the order in which a LIMIT keeps them: ORDER BY says which, or their sorting does. */
+  /** Lists the groups that the result may have, in the order in which LIMIT prefers them. */
   ranked(): readonly FacetGroup[] {
     const chosen = [...this.#groups.values()].filter(({ isChosen }) => isChosen);
     return this.#sorted(chosen, this.query.orderBy ?? this.#sorting());
   }
 
-  /** What rows are sorted by: the first function, if it is one that chooses facets, or undefined for the number of records. */
+  /** Returns the first function if it ranks facets. Undefined: the number of records sorts the rows. */
   #sorting(): NrqlQuery['orderBy'] {
     const { select, functions } = this.query;
     return CHOOSING.has(functions[0] ?? '') ? select[0]?.evaluate : undefined;
   }
 
-  /** The groups in falling order of an expression, or of their number of records. */
+  /** Sorts groups by an expression, or by number of records, the highest first. */
   #sorted(groups: readonly FacetGroup[], by: NrqlQuery['orderBy']): readonly FacetGroup[] {
     return groups
       .map((group) => ({ group, rank: by === undefined ? group.records : rankBy(by(this.#merge(group.buckets), 1)) }))
@@ -101,7 +103,7 @@ export class Groups {
       .map(({ group }) => group);
   }
 
-  /** The rows of the groups within the limit, sorted as without ORDER BY, and the sums of the groups beyond it, and of all. */
+  /** Returns the rows of the shown groups, the sum of the other groups, and the sum of all. Ignores ORDER BY. */
   rows(shown: readonly FacetGroup[]) {
     const all = [...this.#groups.values()];
     if (this.query.facets.length === 0) return { results: this.#rowsOf(all), otherResult: null, totalResult: null };
@@ -119,7 +121,7 @@ export class Groups {
     };
   }
 
-  /** The columns of these groups together, in each bucket. */
+  /** Returns a row for each bucket: the columns of these groups together. */
   #rowsOf(groups: readonly FacetGroup[], facet: NrqlRow = {}): readonly NrqlRow[] {
     const { select, bucketMinutes } = this.query;
     const isSeries = bucketMinutes !== undefined;
@@ -135,7 +137,7 @@ export class Groups {
     });
   }
 
-  /** `facet` is a text for one attribute and a list of texts for several; a member named by the joined keys repeats it. */
+  /** Returns `facet`: a text for one attribute, a list for several. A member with the joined keys repeats it. */
   #facetMembers({ facet }: FacetGroup): NrqlRow {
     const joined = this.query.facets.map(({ key }) => key).join('');
     const value = facet.length === 1 ? (facet[0] ?? null) : facet;
@@ -151,7 +153,7 @@ export class Groups {
   }
 }
 
-/** The rank of a row: the number, the first percentile, or the number of values; anything else ranks last. */
+/** Returns the rank of a row: the number, the first percentile, or the number of values. Other rows rank last. */
 function rankBy(result: ColumnValue): number {
   if (typeof result === 'number') return result;
   if (typeof result !== 'object' || result === null) return -Infinity;

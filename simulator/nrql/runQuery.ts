@@ -4,7 +4,7 @@ import type { World } from '../world/world.ts';
 import { MINUTE } from '../world/worldEntities.ts';
 import { EVENT_TYPE, NrqlError, type Value } from './condition.ts';
 import { collectMetrics } from './metricRecords.ts';
-import { isOfResources, METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
+import { readsResources, METRIC, type NrqlQuery, parseNrql } from './parseQuery.ts';
 import { Groups, type NrqlRow, timeRange } from './rowTally.ts';
 
 /** The data and settings of a query. */
@@ -12,9 +12,9 @@ interface NrqlContext {
   readonly world: World;
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Long ranges of metrics are moved to whole steps of 5 or 10 minutes. */
+  /** Moves long ranges of metrics to whole steps of 5 or 10 minutes. */
   readonly snaps: boolean;
-  /** The most facets to show of a given number, besides the LIMIT: a fault can lower it. */
+  /** Returns the most facets to show, besides LIMIT, by the number of facets. A fault can lower it. */
   readonly truncate: (facets: number) => number;
 }
 
@@ -22,24 +22,24 @@ const HOUR = 60 * MINUTE;
 const DEFAULT_FACETS = 10;
 const MAX_FACETS = 5000;
 const MAX_CHARACTERS = 10_000;
-/** A result of more rows (facets times buckets) is too big. */
+/** New Relic refuses a result with more rows (facets times buckets). */
 const MAX_ROWS = 50_000;
 const TOO_BIG =
   'that query is a little too big. If using TIMESERIES, try fewer buckets and if faceting, reduce the LIMIT';
 
-/** What New Relic says beside each result of count(*) of metrics, since it adds up their own counts. */
+/** New Relic's message beside each result of count(*) over metrics. */
 const COUNTS_OF_METRICS =
   'count(*) of Metric data now adds up the count of each metric. Use datapointCount() for the number of data points.';
 
 /**
- * The result of an NRQL query: the rows, the facets (undefined without FACET), the range of the rows, and New Relic's messages.
- * Throws an NrqlError.
+ * Runs an NRQL query. Returns the rows, the facets (undefined without FACET), the range of the rows, and New Relic's
+ * messages. Throws an NrqlError.
  */
 export function runNrql(text: string, context: NrqlContext) {
   const { now, snaps } = context;
   if (text.length > MAX_CHARACTERS) throw new NrqlError(TOO_BIG);
   const query = parseNrql(text);
-  const range = timeRange(query, now, (length) => (snaps && isOfMetrics(query) ? stepOf(length) : 1));
+  const range = timeRange(query, now, (length) => (snaps && readsMetrics(query) ? stepOf(length) : 1));
   for (const { query: inner, values } of query.subqueries) {
     const [since, until] = [inner.since ?? range.since, inner.until ?? range.until];
     const times = { since: since < 0 ? now + since : since, until: until < 0 ? now + until : until };
@@ -57,24 +57,24 @@ export function runNrql(text: string, context: NrqlContext) {
   return {
     ...rows,
     facets,
-    messages: countsAllOfMetrics(query) ? [COUNTS_OF_METRICS] : [],
+    messages: countsMetrics(query) ? [COUNTS_OF_METRICS] : [],
     since: range.since,
     until: range.until,
   };
 }
 
-/** The step, in milliseconds, to whose multiples both ends of a long range of metrics are moved, by its length. */
+/** Returns the step, in milliseconds, for both ends of a range of metrics with this length. */
 function stepOf(length: number): number {
   if (length >= 24 * HOUR) return 10 * MINUTE;
   return length >= HOUR ? 5 * MINUTE : 1;
 }
 
-function isOfMetrics({ from }: NrqlQuery): boolean {
-  return 'select' in from ? isOfMetrics(from) : from.includes(METRIC);
+function readsMetrics({ from }: NrqlQuery): boolean {
+  return 'select' in from ? readsMetrics(from) : from.includes(METRIC);
 }
 
-function countsAllOfMetrics({ from, inputs }: NrqlQuery): boolean {
-  if ('select' in from) return countsAllOfMetrics(from);
+function countsMetrics({ from, inputs }: NrqlQuery): boolean {
+  if ('select' in from) return countsMetrics(from);
   return from.includes(METRIC) && inputs.some(({ attribute, field }) => attribute === undefined && field === 'count');
 }
 
@@ -84,8 +84,8 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
     // The outer query reads the rows of the inner one over the whole range.
     const innerRange = timeRange({ since: range.begin, until: range.until }, 0, () => 1);
     const inner = run(query.from, innerRange, { ...context, truncate: (facets) => facets });
-    for (const row of inner.results) addEvent(eventOf(row, query.from, range.begin), undefined, groups);
-  } else if (query.from.includes(METRIC) && !isOfResources(query.inputs)) {
+    for (const row of inner.results) addEvent(createEvent(row, query.from, range.begin), undefined, groups);
+  } else if (query.from.includes(METRIC) && !readsResources(query.inputs)) {
     collectMetrics(groups, context);
   } else {
     for (const type of query.from) collectEvents(type, groups, context);
@@ -96,10 +96,10 @@ function run(query: NrqlQuery, range: ReturnType<typeof timeRange>, context: Nrq
   return groups.rows(ranked.slice(0, most));
 }
 
-/** A row of an inner query as an event for the outer query. */
-function eventOf(row: NrqlRow, { facets, select }: NrqlQuery, timestamp: number): StoredEvent {
-  const given = row['facet'] ?? null;
-  const facet = facets.length > 1 && Array.isArray(given) ? (given as readonly Value[]) : [given as Value];
+/** Creates an event for the outer query from a row of the inner query. */
+function createEvent(row: NrqlRow, { facets, select }: NrqlQuery, timestamp: number): StoredEvent {
+  const found = row['facet'] ?? null;
+  const facet = facets.length > 1 && Array.isArray(found) ? (found as readonly Value[]) : [found as Value];
   const columns = select.flatMap(({ key }) => {
     const value = row[key] ?? null;
     return typeof value !== 'object' || Array.isArray(value) ? [[key, value as Value] as const] : [];

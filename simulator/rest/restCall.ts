@@ -3,7 +3,7 @@ import type { ServiceSettings } from '../simulatorSettings.ts';
 import type { World } from '../world/world.ts';
 import { COUNT_VALUES } from '../world/timesliceValues.ts';
 
-/** The inputs of a response. */
+/** A call, with all that its response depends on. */
 export interface RestCall {
   readonly world: World;
   readonly settings: ServiceSettings;
@@ -11,30 +11,31 @@ export interface RestCall {
   readonly now: number;
   /** The ids in the path. */
   readonly ids: Readonly<Partial<Record<'application' | 'host' | 'instance' | 'key_transaction', number>>>;
-  /** The URL without its query, with scheme, host and port as the client wrote them. */
+  /** The URL without its query, with the host and port that the client sent. */
   readonly address: string;
   readonly query: URLSearchParams;
-  /** The fault of this call; `paginate` applies the effects on pages. */
+  /** The fault of this call; `paginate` applies faults of pages. */
   readonly rule: FaultRule | undefined;
 }
 
-/** True if a text contains this lower-case part, in any case. */
+/** True if a text contains this lower-case part, ignoring case. */
 export const contains = (text: string, part: string): boolean => text.toLowerCase().includes(part);
 
 /**
- * The entities that pass every `filter[<name>]` of the call; `filter[ids]` has ids with commas between them. An empty filter
- * passes all. The functions in `filters` get the requested text in lower case.
+ * Returns the entities that pass every `filter[<name>]` of the call. `filter[ids]` is a comma-separated list. An empty
+ * filter passes all entities. The functions in `filters` get the requested text in lower case.
  */
-export function filtered<Entity extends { readonly id: number }>(
+export function filterEntities<Entity extends { readonly id: number }>(
   { query }: RestCall,
   entities: readonly Entity[],
   filters: Readonly<Record<string, (entity: Entity, wanted: string) => boolean>>,
 ): readonly Entity[] {
-  const given = (name: string): string => (query.get(`filter[${name}]`) ?? '').toLowerCase();
-  const ids = new Set(given('ids') === '' ? [] : given('ids').split(',').map(Number));
-  const wanted = Object.entries(filters).filter(([name]) => given(name) !== '');
+  const filterText = (name: string): string => (query.get(`filter[${name}]`) ?? '').toLowerCase();
+  const ids = new Set(filterText('ids') === '' ? [] : filterText('ids').split(',').map(Number));
+  const wanted = Object.entries(filters).filter(([name]) => filterText(name) !== '');
   return entities.filter(
-    (entity) => (ids.size === 0 || ids.has(entity.id)) && wanted.every(([name, passes]) => passes(entity, given(name))),
+    (entity) =>
+      (ids.size === 0 || ids.has(entity.id)) && wanted.every(([name, passes]) => passes(entity, filterText(name))),
   );
 }
 
@@ -42,7 +43,7 @@ export function isTrue(query: URLSearchParams, name: string): boolean {
   return ['true', '1'].includes(query.get(name) ?? '');
 }
 
-/** Page numbers count from 1; anything else is the first page. */
+/** Reads a page number, from 1. Anything else is the first page. */
 function pageNumber(text: string | null): number {
   const page = Number(text ?? 1);
   return Number.isSafeInteger(page) && page > 0 ? page : 1;
@@ -54,8 +55,9 @@ const decodeCursor = (cursor: string): string | null =>
   /^page:(\d+)$/.exec(Buffer.from(cursor, 'base64url').toString())?.[1] ?? null;
 
 /**
- * One page of a list, with the `Link` header of its neighbours, undefined when the list has one page only. A page past the end is
- * empty. Lists of metric names have cursors; the next cursor on the last of several pages is empty, and leads to the first page.
+ * Returns one page of a list, and a `Link` header to other pages, undefined for a single page. A page past the end is
+ * empty. Lists of metric names have cursors. The last of several pages has an empty next cursor, which leads to the
+ * first page.
  */
 export function paginate<Item>(
   items: readonly Item[],
@@ -96,7 +98,7 @@ const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$
 const NO_OFFSET = /T[\d:.]+$/;
 const OFFSET_WITHOUT_COLON = /([+-]\d\d)(\d\d)$/;
 
-/** Milliseconds of an ISO 8601 timestamp; UTC when it has no offset; undefined when malformed. */
+/** Parses an ISO 8601 timestamp to milliseconds; UTC if it has no offset; undefined if malformed. */
 export function parseTimestamp(text: string): number | undefined {
   if (!ISO_8601.test(text)) return undefined;
   const complete = NO_OFFSET.test(text) ? `${text}Z` : text.replace(OFFSET_WITHOUT_COLON, '$1:$2');
@@ -104,14 +106,14 @@ export function parseTimestamp(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** A time as New Relic writes it: UTC to the second, `2015-06-08T14:44:26+00:00`. */
+/** Formats a time as New Relic does: UTC to the second, `2015-06-08T14:44:26+00:00`. */
 export function formatTimestamp(time: number): string {
   return `${new Date(time).toISOString().slice(0, 19)}+00:00`;
 }
 
 const EXACT = new Set<string>([...COUNT_VALUES, 'host_count', 'instance_count', 'concurrent_instance_count']);
 
-/** Figures rounded to three significant digits, as New Relic does unless the call says `raw=true`; counts stay exact. */
+/** Rounds figures to three significant digits, as New Relic does without `raw=true`. Counts stay exact. */
 export function roundFigures(figures: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(
     Object.entries(figures).map(([name, value]) => [name, EXACT.has(name) ? value : Number(value.toPrecision(3))]),

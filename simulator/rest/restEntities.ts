@@ -1,4 +1,4 @@
-import { contains, filtered, formatTimestamp, paginate, type RestCall, roundFigures } from './restCall.ts';
+import { contains, filterEntities, formatTimestamp, paginate, type RestCall, roundFigures } from './restCall.ts';
 import {
   type SimulatedApplication,
   type SimulatedHost,
@@ -16,7 +16,7 @@ import {
 } from '../world/rollingFigures.ts';
 import { type JsonObject, type ServiceResponse, NOT_FOUND, ok } from '../simulatorHttp.ts';
 
-/** The `links` objects beside lists and records, by the kind of records; the singular in their paths is New Relic's. */
+/** The `links` objects of lists and records, by kind of record. New Relic's paths have the singular, too. */
 const LINKS = {
   application: {
     'application.servers': '/v2/servers?ids={server_ids}',
@@ -41,12 +41,12 @@ const LINKS = {
   key_transaction: { 'key_transaction.application': '/v2/applications/{application_id}' },
 };
 
-function summary(call: RestCall, figures: Readonly<Record<string, number>>): JsonObject {
+function createSummary(call: RestCall, figures: Readonly<Record<string, number>>): JsonObject {
   return call.settings.rounding ? roundFigures(figures) : figures;
 }
 
-/** The member `application_summary`, where there are figures. */
-function webSummary(
+/** Creates the member `application_summary`; empty without figures. */
+function createWebSummary(
   call: RestCall,
   figures: RollingFigures | undefined,
   apdex_target: number,
@@ -61,13 +61,13 @@ function webSummary(
     apdex_score: figures.apdex_score,
     ...counts,
   };
-  return { application_summary: summary(call, members) };
+  return { application_summary: createSummary(call, members) };
 }
 
-function endUserSummary(call: RestCall, figures: RollingFigures | undefined, target: number): JsonObject {
+function createEndUserSummary(call: RestCall, figures: RollingFigures | undefined, target: number): JsonObject {
   if (figures === undefined) return {};
   const { response_time, throughput, apdex_score } = figures;
-  return { end_user_summary: summary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
+  return { end_user_summary: createSummary(call, { response_time, throughput, apdex_target: target, apdex_score }) };
 }
 
 function lastReport({ now }: RestCall, application: SimulatedApplication): JsonObject {
@@ -75,7 +75,7 @@ function lastReport({ now }: RestCall, application: SimulatedApplication): JsonO
   return time === undefined ? {} : { last_reported_at: formatTimestamp(time) };
 }
 
-function applicationRecord(call: RestCall, application: SimulatedApplication): JsonObject {
+function createApplicationRecord(call: RestCall, application: SimulatedApplication): JsonObject {
   const { world, now } = call;
   const { archetype: kind, alertPolicyId, amendment } = application;
   const reporting = isReporting(application, now);
@@ -95,8 +95,8 @@ function applicationRecord(call: RestCall, application: SimulatedApplication): J
     health_status: health(reporting, kind.alertPolicy, figures),
     reporting,
     ...lastReport(call, application),
-    ...webSummary(call, figures, kind.apdexTarget, counts),
-    ...endUserSummary(call, rollingSummary(world, scope, now, 'browser'), kind.endUserApdexTarget),
+    ...createWebSummary(call, figures, kind.apdexTarget, counts),
+    ...createEndUserSummary(call, rollingSummary(world, scope, now, 'browser'), kind.endUserApdexTarget),
     settings:
       amendment.settings === null
         ? null
@@ -115,8 +115,8 @@ function applicationRecord(call: RestCall, application: SimulatedApplication): J
   };
 }
 
-/** The record of a host or instance. It has no `reporting`, `last_reported_at`, `name` or `apdex_target`. */
-function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): JsonObject {
+/** Creates the record of a host or instance: without `reporting`, `last_reported_at`, `name` and `apdex_target`. */
+function createPartRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): JsonObject {
   const { world, now, ids } = call;
   const isInstance = 'hostId' in part;
   const scope = world.scope({ application: ids.application ?? NaN, [isInstance ? 'instance' : 'host']: part.id });
@@ -131,14 +131,14 @@ function partRecord(call: RestCall, part: SimulatedHost | SimulatedInstance): Js
     ...(isInstance && part.port !== undefined && { port: part.port }),
     language: kind.language,
     health_status: health(isReporting(scope.application, now), kind.alertPolicy, figures),
-    ...(figures && { application_summary: summary(call, { ...figures, ...counted }) }),
+    ...(figures && { application_summary: createSummary(call, { ...figures, ...counted }) }),
     links: isInstance
       ? { application, application_host: part.hostId }
       : { application, application_instances: scope.instances.map(({ id }) => id) },
   };
 }
 
-function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
+function createKeyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): JsonObject {
   const { world, now } = call;
   const figures = keyTransactionSummary(world, key, now, 'web');
   const reporting = keyTransactionReports(key, now);
@@ -153,8 +153,8 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
     name: key.name,
     transaction_name: key.transactionName,
     ...(key.state === 'bare' ? {} : status),
-    ...webSummary(call, figures, key.apdexTarget),
-    ...endUserSummary(
+    ...createWebSummary(call, figures, key.apdexTarget),
+    ...createEndUserSummary(
       call,
       keyTransactionSummary(world, key, now, 'browser'),
       application.archetype.endUserApdexTarget,
@@ -166,31 +166,31 @@ function keyTransactionRecord(call: RestCall, key: SimulatedKeyTransaction): Jso
 const OBJECTS_PER_PAGE = 200;
 
 /**
- * The two responses about entities of one kind: a page of the list after the filters, and the one entity that the path names.
- * `entitiesOf` returns undefined where the key sees no application with the id in the path.
+ * Creates the two responses for one kind of entity: a page of the filtered list, and the entity in the path.
+ * `entitiesOf` returns undefined if the key sees no application with the id in the path.
  */
-function responses<Entity extends { readonly id: number }>(
+function createResponses<Entity extends { readonly id: number }>(
   what: keyof typeof LINKS,
   idOf: (ids: RestCall['ids']) => number | undefined,
   entitiesOf: (call: RestCall) => readonly Entity[] | undefined,
-  filters: (call: RestCall) => Parameters<typeof filtered<Entity>>[2],
-  recordOf: (call: RestCall, entity: Entity) => JsonObject,
+  filters: (call: RestCall) => Parameters<typeof filterEntities<Entity>>[2],
+  createRecord: (call: RestCall, entity: Entity) => JsonObject,
 ) {
   return {
     list: (call: RestCall): ServiceResponse => {
       const entities = entitiesOf(call);
       if (entities === undefined) return NOT_FOUND;
-      const page = paginate(filtered(call, entities, filters(call)), call, OBJECTS_PER_PAGE);
-      return ok({ [`${what}s`]: page.items.map((one) => recordOf(call, one)), links: LINKS[what] }, page.link);
+      const page = paginate(filterEntities(call, entities, filters(call)), call, OBJECTS_PER_PAGE);
+      return ok({ [`${what}s`]: page.items.map((one) => createRecord(call, one)), links: LINKS[what] }, page.link);
     },
     single: (call: RestCall): ServiceResponse => {
       const entity = entitiesOf(call)?.find(({ id }) => id === idOf(call.ids));
-      return entity === undefined ? NOT_FOUND : ok({ [what]: recordOf(call, entity), links: LINKS[what] });
+      return entity === undefined ? NOT_FOUND : ok({ [what]: createRecord(call, entity), links: LINKS[what] });
     },
   };
 }
 
-export const APPLICATIONS = responses(
+export const APPLICATIONS = createResponses(
   'application',
   ({ application }) => application,
   ({ world }) => world.applications(),
@@ -199,12 +199,12 @@ export const APPLICATIONS = responses(
     host: (application, part) => world.hosts(application, now).some(({ host }) => contains(host, part)),
     language: ({ archetype }, language) => archetype.language === language,
   }),
-  applicationRecord,
+  createApplicationRecord,
 );
 
-/** The responses about the hosts, or the instances, of the application in the path. */
-function ofApplication(what: 'host' | 'instance') {
-  return responses<SimulatedHost | SimulatedInstance>(
+/** Creates the responses for the hosts or the instances of the application in the path. */
+function createPartResponses(what: 'host' | 'instance') {
+  return createResponses<SimulatedHost | SimulatedInstance>(
     `application_${what}`,
     (ids) => ids[what],
     ({ world, now, ids }) => {
@@ -212,17 +212,17 @@ function ofApplication(what: 'host' | 'instance') {
       return owner && (what === 'host' ? world.hosts(owner, now) : world.instances(owner, now));
     },
     () => ({ hostname: ({ host }, part) => contains(host, part) }),
-    partRecord,
+    createPartRecord,
   );
 }
 
-export const HOSTS = ofApplication('host');
-export const INSTANCES = ofApplication('instance');
+export const HOSTS = createPartResponses('host');
+export const INSTANCES = createPartResponses('instance');
 
-export const KEY_TRANSACTIONS = responses(
+export const KEY_TRANSACTIONS = createResponses(
   'key_transaction',
   ({ key_transaction }) => key_transaction,
   ({ world }) => world.keyTransactions(),
   () => ({ name: ({ name }, part) => contains(name, part) }),
-  keyTransactionRecord,
+  createKeyTransactionRecord,
 );

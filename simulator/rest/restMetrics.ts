@@ -30,15 +30,15 @@ const GRANULES: readonly (readonly [longest: number, granule: number])[] = [
   [63 * DAY, 12 * HOUR],
 ];
 const LONGEST_GRANULE = 3 * DAY;
-/** Ranges up to this long come as ten even points when they start more than eight days ago. */
+/** A range up to this long has ten even points if it starts more than eight days ago. */
 const EVEN_POINTS_UP_TO = 4 * DAY;
 
-/** Minutes per point of a range of this many minutes. */
+/** Returns the minutes per point for a range of this many minutes. */
 export function granuleOf(minutes: number): number {
   return GRANULES.find(([longest]) => minutes <= longest)?.[1] ?? LONGEST_GRANULE;
 }
 
-/** The end of a range without bounds, in minutes since 1970: 1.5 to 3.5 minutes ago, as with New Relic. */
+/** Returns the end of a range without bounds, in minutes since 1970: 1.5 to 3.5 minutes ago, as with New Relic. */
 export function defaultEnd(now: number): number {
   const minute = Math.floor((now - MIN_LAG) / MINUTE);
   return minute - (fraction(minute, 4) < 0.5 ? 0 : 1);
@@ -53,10 +53,10 @@ function evenSpans(from: number, to: number, points: number) {
 }
 
 /**
- * The spans of minutes for a requested range. The end is cut to the minute; the length is cut to the granule, or to hours where the
- * range starts more than eight days ago. A `period` makes the granule coarser, to a multiple of the usual one; a finer one
- * has no effect. Times are milliseconds, `period` seconds; undefined where the call has no such parameter. The response repeats
- * `from` and `to` as requested.
+ * Returns the spans of minutes for a requested range. Cuts the end to the minute, and the length to the granule.
+ * The granule is at least an hour for long ranges that start more than eight days ago. A `period` makes the granule
+ * coarser, to a multiple of the usual one; a finer `period` has no effect. Times are milliseconds, `period` is seconds.
+ * A parameter that the call does not have is undefined. The response repeats `from` and `to` as requested.
  */
 export function resolveRange(
   query: Readonly<Record<'from' | 'to' | 'period', number | undefined>> & { readonly summarize: boolean },
@@ -83,13 +83,13 @@ export function resolveRange(
 /** Alternative spellings of metric names. */
 const OTHER_SPELLINGS: ReadonlyMap<string, string> = new Map([['EndUserApdex', 'EndUser/Apdex']]);
 
-function scopeOf({ world, ids: { application, ...part } }: RestCall): WorldScope | undefined {
+function findScope({ world, ids: { application, ...part } }: RestCall): WorldScope | undefined {
   return application === undefined ? undefined : world.scope({ application, ...part });
 }
 
-/** The metric names of an application, host or instance, narrowed with `name` in any case. */
+/** Lists the metric names of an application, host or instance that contain `name`, in any case. */
 export function metricNames(call: RestCall): ServiceResponse {
-  const scope = scopeOf(call);
+  const scope = findScope(call);
   if (scope === undefined) return NOT_FOUND;
   const part = (call.query.get('name') ?? '').toLowerCase();
   const found = isListed(scope.application, call.now)
@@ -99,21 +99,21 @@ export function metricNames(call: RestCall): ServiceResponse {
   return ok({ metrics: page.items.map(({ name, kind }) => ({ name, values: [...valueNames(kind)] })) }, page.link);
 }
 
-/** The time in a parameter: undefined where it is absent, `bad` where it is malformed. */
-function timestamp(query: URLSearchParams, name: string): number | 'bad' | undefined {
+/** Reads the time in a parameter: undefined if absent, `bad` if malformed. */
+function readTimestamp(query: URLSearchParams, name: string): number | 'bad' | undefined {
   const text = query.get(name);
   return text === null || text === '' ? undefined : (parseTimestamp(text) ?? 'bad');
 }
 
-/** Metric timeslices of an application, host or instance. */
+/** Returns metric timeslices of an application, host or instance. */
 export function metricTimeslices(call: RestCall): ServiceResponse {
-  const scope = scopeOf(call);
+  const scope = findScope(call);
   if (scope === undefined) return NOT_FOUND;
   const { query, now } = call;
   const names = query.getAll('names[]').filter((name) => name !== '');
   if (names.length === 0) return failure(400, 'Bad Request', ['names[] is required']);
-  const from = timestamp(query, 'from');
-  const to = timestamp(query, 'to');
+  const from = readTimestamp(query, 'from');
+  const to = readTimestamp(query, 'to');
   if (from === 'bad' || to === 'bad') {
     return failure(400, 'Bad Request', [`${from === 'bad' ? 'from' : 'to'} must be an ISO 8601 timestamp`]);
   }
@@ -132,8 +132,8 @@ export function metricTimeslices(call: RestCall): ServiceResponse {
 }
 
 /**
- * A metric is found when it has any record in the range; its timeslices without a record are zeros. Incomplete minutes, and minutes
- * older than three months, have no data; a timeslice with only such minutes is left out.
+ * Finds a metric if it has any record in the range. Its timeslices without a record are zeros. Incomplete minutes and
+ * minutes older than three months have no data; omits timeslices that consist of such minutes.
  */
 function metricData(
   { world, query, now, settings }: RestCall,
@@ -170,7 +170,7 @@ function metricData(
           return [
             {
               from: formatTimestamp(span.from * MINUTE),
-              // Timeslices end with their last second, or with the minute after it.
+              // A timeslice ends with its last second (`inclusiveTo`), or with the beginning of the next one.
               to: formatTimestamp(span.to * MINUTE - (settings.inclusiveTo ? 1000 : 0)),
               values: rounded ? roundFigures(values) : values,
             },

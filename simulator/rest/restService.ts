@@ -6,7 +6,7 @@ import type { RestCall } from './restCall.ts';
 import { APPLICATIONS, HOSTS, INSTANCES, KEY_TRANSACTIONS } from './restEntities.ts';
 import { metricNames, metricTimeslices } from './restMetrics.ts';
 
-/** The endpoints of the service: kind, path and response. A word behind a colon stands for an id. */
+/** The endpoints: kind, path and response. A word after a colon is the name of an id. */
 const ROUTES = (
   [
     ['applications', 'applications', APPLICATIONS.list],
@@ -29,8 +29,8 @@ const ROUTES = (
   return { kind, respond, pattern };
 });
 
-/** The endpoint of a path without its query; undefined for an unknown path. */
-function routeOf(path: string) {
+/** Finds the endpoint of a path without its query; undefined for an unknown path. */
+function findRoute(path: string) {
   for (const { kind, respond, pattern } of ROUTES) {
     const groups = pattern.exec(path)?.groups;
     if (groups === undefined) continue;
@@ -41,7 +41,7 @@ function routeOf(path: string) {
   return undefined;
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -63,11 +63,11 @@ export class RestService {
 
   /** @param search the part of the address after the question mark */
   read(request: IncomingMessage, path: string, search: string, body: string): ServiceCall {
-    const route = routeOf(path);
+    const route = findRoute(path);
     return {
       kinds: route === undefined ? [] : [route.kind],
       applicationIds: route?.ids.application === undefined ? [] : [route.ids.application],
-      text: decoded(search === '' ? path : `${path}?${search}`),
+      text: decode(search === '' ? path : `${path}?${search}`),
       isGraphql: false,
       path,
       search,
@@ -77,7 +77,7 @@ export class RestService {
         if (request.method !== 'GET') return failure(405, 'Method Not Allowed', [], { Allow: 'GET' });
         const key = sentKey(request.headers);
         if (key === undefined || !apiKeys.has(key.value)) {
-          // In `Api-Key` New Relic accepts user keys only, and treats an unknown key as missing.
+          // In `Api-Key`, New Relic accepts user keys only and treats an unknown key as missing.
           return key?.header === 'X-Api-Key' ? invalidKey(key.value) : failure(401, 'No API key specified');
         }
         const now = state.now();

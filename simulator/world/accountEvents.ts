@@ -16,11 +16,11 @@ export interface EventSearch {
   readonly since: number;
   readonly until: number;
   readonly now: number;
-  /** False when these attributes alone say that an event is not wanted. */
+  /** False if an event with these attributes cannot match, whatever its other attributes are. */
   readonly mayMatch: (attributes: Attributes) => boolean;
 }
 
-/** The minutes since 1970 that are multiples of `step`, from the last one at or before `since` to `until`. */
+/** Yields the multiples of `step`, in minutes since 1970, from the last one not after `since` up to before `until`. */
 export function* minutesOf(
   { since, until }: Pick<EventSearch, 'since' | 'until'>,
   step: number,
@@ -28,14 +28,14 @@ export function* minutesOf(
   for (let minute = Math.floor(since / MINUTE / step) * step; minute * MINUTE < until; minute += step) yield minute;
 }
 
-/** The metrics of New Relic's page "Get more detail about your data limits"; their records are read as events of this type. */
+/** The metrics of New Relic's page "Get more detail about your data limits". The simulator stores them as events. */
 export const RESOURCE_VALUES: readonly string[] = [
   'newrelic.resourceConsumption.currentValue',
   'newrelic.resourceConsumption.limitValue',
 ];
 const RESOURCE_CONSUMPTION = 'Metric';
 
-/** The sources of events of the account itself, about its limits or its usage. */
+/** The sources of events about the limits and the usage of an account, by event type. */
 export const ACCOUNT_SOURCES: Readonly<Record<string, (search: EventSearch) => Generator<StoredEvent>>> = {
   [RESOURCE_CONSUMPTION]: resourceConsumption,
   NrIntegrationError: limitIncidents,
@@ -43,15 +43,15 @@ export const ACCOUNT_SOURCES: Readonly<Record<string, (search: EventSearch) => G
   NrMTDConsumption: monthlyUsage,
 };
 
-/** Limits per minute: name, limit, and the mean share that is used; the last one is exceeded for some minutes of every twenty. */
+/** Limits per minute; `mean` is the mean used share. Use exceeds the last limit for some minutes of every twenty. */
 const LIMITS = [
   { limitName: 'Metric API requests per minute', limit: 100_000, mean: 0.3 },
   { limitName: 'APM Agent API transaction events requests per minute', limit: 20_000, mean: 0.5 },
   { limitName: 'Trace API requests per minute', limit: 10_000, mean: 0.85 },
 ] as const;
 
-/** The use of a limit in a minute: it rises and falls by a fifth every twenty minutes. */
-function usedOf(seed: number, index: number, minute: number): number {
+/** Returns the use of a limit in a minute. It rises and falls by a fifth every twenty minutes. */
+function calculateUse(seed: number, index: number, minute: number): number {
   const { limit, mean } = LIMITS[index] ?? LIMITS[0];
   const level = 1 + 0.2 * Math.sin((2 * Math.PI * minute) / 20);
   return Math.round(limit * mean * level * (0.95 + 0.1 * fraction(seed, index, minute, 8500)));
@@ -62,18 +62,18 @@ function* resourceConsumption(search: EventSearch): Generator<StoredEvent> {
   for (const minute of minutesOf(search, 1)) {
     for (const [index, { limitName, limit }] of LIMITS.entries()) {
       const common = { timestamp: minute * MINUTE, limitName, limitTimeInterval: '1 minute' };
-      yield { ...common, 'newrelic.resourceConsumption.currentValue': usedOf(seed, index, minute) };
+      yield { ...common, 'newrelic.resourceConsumption.currentValue': calculateUse(seed, index, minute) };
       yield { ...common, 'newrelic.resourceConsumption.limitValue': limit };
     }
   }
 }
 
-/** An event for each minute in which a limit was exceeded, and every ten minutes one about bad data, which names no limit. */
+/** Yields an event for each minute over a limit. Every ten minutes, yields one about bad data, without a limit. */
 function* limitIncidents(search: EventSearch): Generator<StoredEvent> {
   const { seed } = search.world.options;
   for (const minute of minutesOf(search, 1)) {
     for (const [index, { limitName, limit }] of LIMITS.entries()) {
-      if (usedOf(seed, index, minute) <= limit) continue;
+      if (calculateUse(seed, index, minute) <= limit) continue;
       yield { timestamp: minute * MINUTE + 30_000, category: 'RateLimit', limitName };
     }
     if (minute % 10 === 0) yield { timestamp: minute * MINUTE + 10_000, category: 'EventApiException' };
@@ -81,10 +81,10 @@ function* limitIncidents(search: EventSearch): Generator<StoredEvent> {
 }
 
 const HOUR_MINUTES = 60;
-/** What was used in an hour is known three hours after its end. */
+/** New Relic knows the usage of an hour three hours after the end of the hour. */
 const USAGE_KNOWN_AFTER = 4 * HOUR_MINUTES * MINUTE;
 
-/** The first minutes of the hours whose usage is known. */
+/** Yields the first minutes of the hours with known usage. */
 const usageHours = ({ since, until, now }: EventSearch) =>
   minutesOf({ since, until: Math.min(until, now - USAGE_KNOWN_AFTER) }, HOUR_MINUTES);
 
@@ -94,15 +94,15 @@ const SOURCES = [
   ['MetricsBytes', 0.5],
   ['LoggingBytes', 3.1],
 ] as const;
-/** Units of compute an hour, by kind: older contracts have the last one only, all others the first two. */
+/** Units of compute an hour, by kind. Older contracts have only the last kind, newer contracts the first two. */
 const COMPUTE_UNITS = [
   ['CoreCCU', 4],
   ['AdvancedCCU', 1.5],
   ['CCU', 2],
 ] as const;
 
-/** Gigabytes of a source, or units of compute, in an hour. */
-const hourly = (seed: number, mean: number, index: number, hour: number): number =>
+/** Returns gigabytes of a source, or units of compute, in an hour. */
+const calculateHour = (seed: number, mean: number, index: number, hour: number): number =>
   mean * (0.7 + 0.6 * fraction(seed, index, hour, 8600));
 
 function* hourlyUsage(search: EventSearch): Generator<StoredEvent> {
@@ -111,7 +111,7 @@ function* hourlyUsage(search: EventSearch): Generator<StoredEvent> {
     const hour = minute / HOUR_MINUTES;
     const common = { timestamp: minute * MINUTE };
     for (const [index, [usageMetric, mean]] of SOURCES.entries()) {
-      const GigabytesIngested = hourly(seed, mean, index, hour);
+      const GigabytesIngested = calculateHour(seed, mean, index, hour);
       yield { ...common, productLine: 'DataPlatform', metric: 'GigabytesIngested', usageMetric, GigabytesIngested };
     }
     for (const [index, [metric, mean]] of COMPUTE_UNITS.entries()) {
@@ -119,13 +119,13 @@ function* hourlyUsage(search: EventSearch): Generator<StoredEvent> {
         ...common,
         productLine: 'Compute',
         metric,
-        consumption: hourly(seed, mean, SOURCES.length + index, hour),
+        consumption: calculateHour(seed, mean, SOURCES.length + index, hour),
       };
     }
   }
 }
 
-/** The usage of the month so far, every hour. */
+/** Yields the usage of the month so far, once an hour. */
 function* monthlyUsage(search: EventSearch): Generator<StoredEvent> {
   const { seed } = search.world.options;
   for (const minute of usageHours(search)) {
@@ -134,7 +134,7 @@ function* monthlyUsage(search: EventSearch): Generator<StoredEvent> {
     const firstHour = Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth()) / MINUTE / HOUR_MINUTES;
     let GigabytesIngested = 0;
     for (let past = firstHour; past < minute / HOUR_MINUTES; past += 1) {
-      for (const [index, [, mean]] of SOURCES.entries()) GigabytesIngested += hourly(seed, mean, index, past);
+      for (const [index, [, mean]] of SOURCES.entries()) GigabytesIngested += calculateHour(seed, mean, index, past);
     }
     yield { timestamp, productLine: 'DataPlatform', metric: 'GigabytesIngested', GigabytesIngested };
     const users = { timestamp, productLine: 'FullStackObservability' };

@@ -6,24 +6,24 @@ export interface MetricDefinition {
   readonly name: string;
   readonly kind: MetricKind;
   /**
-   * The scopes that have it: `everywhere`; `agent`: documented for applications only, so hosts have it where the option
-   * `hostMetrics` is `all`; `browser`: for the application alone.
+   * The scopes that have the metric: `everywhere`; `agent`: applications, and hosts if the option `hostMetrics` is
+   * `all`, because New Relic documents it for applications only; `browser`: applications.
    */
   readonly reach: 'everywhere' | 'agent' | 'browser';
-  /** The timeslice that an instance reports for a minute; undefined when it reports none. */
+  /** Returns the timeslice that an instance reports for a minute; undefined if it reports none. */
   readonly record: (minute: InstanceMinute) => StoredTimeslice | undefined;
-  /** The number of measurements of an agent in a minute; default 1. `record` gives the mean of a minute as one measurement. */
+  /** How often an agent measures in a minute; default 1. `record` returns the mean of a minute as one measurement. */
   readonly samplesPerMinute?: number;
-  /** The transaction for which the same record is stored a second time, with a scope. */
+  /** A transaction: New Relic stores a second copy of the record, with this scope. */
   readonly scope?: string;
 }
 
 const SPREAD = 0.6;
-/** The number of memory measurements in a minute by language; 4 for the others. */
+/** The number of memory measurements in a minute by language; 4 for other languages. */
 const MEMORY_SAMPLES: Readonly<Record<string, number>> = { nodejs: 12, dotnet: 6 };
 
-/** Sorts requests into the zones of Apdex: failed ones are frustrated, others have exponentially distributed durations. */
-function apdexOf(requests: number, failed: number, seconds: number, target: number): StoredTimeslice {
+/** Sorts requests into the zones of Apdex. Failed requests are frustrated; durations are exponentially distributed. */
+function createApdex(requests: number, failed: number, seconds: number, target: number): StoredTimeslice {
   const succeeded = Math.max(0, requests - failed);
   const slower = (limit: number): number => (seconds <= 0 ? 0 : Math.exp(-limit / seconds));
   const satisfied = Math.round(succeeded * (1 - slower(target)));
@@ -32,7 +32,7 @@ function apdexOf(requests: number, failed: number, seconds: number, target: numb
 }
 
 const webErrors = (minute: InstanceMinute): number => Math.min(minute.errors, minute.requests);
-const ifAny = (count: number): StoredTimeslice | undefined => (count === 0 ? undefined : timing(count, 0, 0, 0));
+const countIfAny = (count: number): StoredTimeslice | undefined => (count === 0 ? undefined : timing(count, 0, 0, 0));
 
 function metric(
   name: string,
@@ -66,14 +66,14 @@ function webMetrics({ web, apdexTarget, queueSeconds, totalTimeFactor }: Archety
     metric('HttpDispatcher', 'dispatcher', duration),
     metric('WebTransaction', 'transaction', duration),
     metric('Apdex', 'apdex', (minute) =>
-      apdexOf(minute.requests, webErrors(minute), minute.responseSeconds, apdexTarget),
+      createApdex(minute.requests, webErrors(minute), minute.responseSeconds, apdexTarget),
     ),
     ...(queueSeconds === undefined ? [] : [metric('WebFrontend/QueueTime', 'timing', queue, 'agent')]),
     ...(totalTimeFactor === undefined ? [] : [metric('WebTransactionTotalTime', 'timing', total, 'agent')]),
   ];
 }
 
-/** Page views of the whole application, or of the part of them that one transaction serves. */
+/** Creates the metrics of page views: of the whole application, or of the part that one transaction serves. */
 function browserMetrics(
   suffix: string,
   part: (views: number, minute: InstanceMinute) => number,
@@ -85,7 +85,7 @@ function browserMetrics(
     const sumOfSquares = views(minute) * Math.min(minute.responseSeconds, minute.pageSeconds * 0.2);
     return timing(views(minute), minute.pageSeconds, SPREAD, 0.7, sumOfSquares);
   };
-  const zones = (minute: InstanceMinute) => apdexOf(views(minute), 0, minute.pageSeconds, endUserApdexTarget);
+  const zones = (minute: InstanceMinute) => createApdex(views(minute), 0, minute.pageSeconds, endUserApdexTarget);
   return [
     metric(`EndUser${suffix}`, 'end_user', endUser, 'browser'),
     metric(`EndUser/Apdex${suffix}`, 'apdex', zones, 'browser'),
@@ -96,7 +96,7 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
   return kind.transactions.flatMap(({ name, share, slowness }, index): readonly MetricDefinition[] => {
     const before = kind.transactions.slice(0, index).reduce((sum, transaction) => sum + transaction.share, 0);
     const isLast = index === kind.transactions.length - 1;
-    // The running sum is rounded, not each share, so that the parts add up; the random offset spreads small numbers evenly.
+    // Rounds the running sum, not each share, so that the parts add up. The random offset spreads small numbers evenly.
     const part = (whole: number, minute: InstanceMinute) => {
       const offset = fraction(minute.entropy, 77);
       const end = isLast ? whole : Math.floor(whole * (before + share) + offset);
@@ -111,8 +111,10 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
       metric(`WebTransaction/${name}`, 'transaction', (minute) =>
         timing(requests(minute), seconds(minute), SPREAD, 0.5),
       ),
-      metric(`Apdex/${name}`, 'apdex', (minute) => apdexOf(requests(minute), errors(minute), seconds(minute), target)),
-      metric(`Errors/WebTransaction/${name}`, 'errors', (minute) => ifAny(errors(minute))),
+      metric(`Apdex/${name}`, 'apdex', (minute) =>
+        createApdex(requests(minute), errors(minute), seconds(minute), target),
+      ),
+      metric(`Errors/WebTransaction/${name}`, 'errors', (minute) => countIfAny(errors(minute))),
     ];
   });
 }
@@ -120,8 +122,8 @@ function transactionMetrics(kind: Archetype): readonly MetricDefinition[] {
 function processMetrics({ language, background }: Archetype): readonly MetricDefinition[] {
   const tasks = (minute: InstanceMinute) => timing(minute.background, minute.backgroundSeconds, SPREAD, 0.4);
   return [
-    metric('Errors/all', 'errors', (minute) => ifAny(minute.errors)),
-    metric('Errors/allWeb', 'errors', (minute) => ifAny(webErrors(minute))),
+    metric('Errors/all', 'errors', (minute) => countIfAny(minute.errors)),
+    metric('Errors/allWeb', 'errors', (minute) => countIfAny(webErrors(minute))),
     {
       ...metric('Memory/Physical', 'memory', (minute) => timing(1, minute.memoryMegabytes, 0, 1)),
       samplesPerMinute: MEMORY_SAMPLES[language] ?? 4,
@@ -141,7 +143,7 @@ function statementMetrics(kind: Archetype): readonly MetricDefinition[] {
   });
 }
 
-/** The first custom metric is reported from within a transaction. */
+/** A transaction reports the first custom metric, so it has a scope. */
 function customMetrics({ customMetrics: metrics, transactions: [first] }: Archetype): readonly MetricDefinition[] {
   const scope = first === undefined ? 'OtherTransaction/Background/run' : `WebTransaction/${first.name}`;
   return metrics.map(({ name, mean }, index) => ({
@@ -150,7 +152,7 @@ function customMetrics({ customMetrics: metrics, transactions: [first] }: Archet
   }));
 }
 
-/** Every metric an application of this archetype has, by name, in the order of the metric name list. */
+/** Returns every metric of an archetype by name, in the order of the metric name list. */
 export function metricDefinitions(kind: Archetype): ReadonlyMap<string, MetricDefinition> {
   const all: readonly MetricDefinition[] = [
     ...webMetrics(kind),

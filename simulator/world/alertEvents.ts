@@ -6,26 +6,26 @@ const DAY_MINUTES = 1440;
 /** The longest duration of an event. */
 export const LONGEST_EVENT_MINUTES = 3 * DAY_MINUTES;
 
-/** Minutes after which an incident, or its end, is noticed. */
+/** Minutes until a condition notices an incident, or its end. */
 const NOTICED_AFTER = 3;
-/** Minutes of silence after which the conditions for it open an event. */
+/** Minutes of silence until a condition opens an event. */
 const SILENT_MINUTES = 5;
 
 /** The policy of conditions that belong to no team. */
 const ALL_APPLICATIONS = { policyId: 200_001, policyName: 'All applications' };
 
-/** The events about an application that are open between these minutes (whole minutes since 1970), and possibly some others. */
+/** Yields at least the events of an application that are open between these minutes since 1970. */
 export function* alertEvents(world: World, application: SimulatedApplication, from: number, until: number) {
   const { alertPolicyId: policyId, archetype, amendment, index } = application;
   if (policyId === undefined) return;
   const { seed } = world.options;
   const policyName = `Team ${archetype.tags['team']?.[0] ?? 'none'}`;
-  /** An event of a condition of the team's policy; several policies may have one name. */
+  /** Creates an event of the team's policy. Several policies may share a name. */
   const event = (position: number, conditionName: string, fromMinute: number, toMinute: number) => ({
     ...{ conditionId: policyId * 10 + position, conditionName, policyId, policyName, priority: 'critical' },
-    /** True: about the application; false: about all data of the account. */
+    /** False: the event concerns all data of the account. */
     hasEntity: true,
-    /** True: a muting rule silenced it when it opened. */
+    /** True: a muting rule silenced the event when it opened. */
     muted: false,
     fromMinute,
     toMinute,
@@ -41,7 +41,7 @@ export function* alertEvents(world: World, application: SimulatedApplication, fr
     }
   }
   if (index % 4 !== 0) return;
-  // Baseline conditions: warnings for two and a half days of every three, shifted for each application.
+  // Baseline conditions warn for two and a half days of every three, shifted for each application.
   for (let start = from - (from % LONGEST_EVENT_MINUTES); start < until; start += LONGEST_EVENT_MINUTES) {
     const chance = fraction(seed, index, start / LONGEST_EVENT_MINUTES, 8300);
     const begin = start + (index % 3) * DAY_MINUTES + Math.floor(chance * 0.3 * DAY_MINUTES);

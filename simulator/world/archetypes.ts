@@ -1,6 +1,6 @@
-/** A plain web application; archetypes override some of its properties. Times are seconds, rates per minute. */
+/** The defaults: a plain web application. Archetypes override some properties. Times are seconds, rates per minute. */
 const PLAIN = {
-  /** Undefined: no web transactions; rate 0: the metrics exist and stay at zero. */
+  /** Undefined: no web transactions. Rate 0: the metrics exist and stay at zero. */
   web: { perMinute: 240, seconds: 0.18 } as { readonly perMinute: number; readonly seconds: number } | undefined,
   background: undefined as { readonly perMinute: number; readonly seconds: number } | undefined,
   apdexTarget: 0.5,
@@ -10,11 +10,11 @@ const PLAIN = {
   /** `WebTransactionTotalTime` as a multiple of the response time; undefined for agents that do not report it. */
   totalTimeFactor: 1 as number | undefined,
   /**
-   * Components of the response time, by the whole name of their metric: calls per request, and the share of the
-   * response time. The shares of an asynchronous application may add up to more than 1.
+   * Calls per request and share of the response time, by the name of the component's metric. The shares of an
+   * asynchronous application may add up to more than 1.
    */
   components: {} as Readonly<Record<string, readonly [callsPerRequest: number, share: number]>>,
-  /** Kinds of web requests, with metrics `WebTransaction/<name>` and `Apdex/<name>`; `slowness` multiplies the response time. */
+  /** Web requests with metrics `WebTransaction/<name>` and `Apdex/<name>`. `slowness` multiplies the response time. */
   transactions: [
     { name: 'Controller/catalog/show', share: 0.5, slowness: 0.7 },
     { name: 'Controller/basket/add', share: 0.3, slowness: 0.9 },
@@ -24,11 +24,11 @@ const PLAIN = {
   browser: undefined as { readonly viewsPerRequest: number; readonly seconds: number } | undefined,
   browserEnabled: false,
   endUserApdexTarget: 7,
-  /** Metrics that exist and are no longer collected: zeros. */
+  /** Metrics that the agent no longer collects: New Relic returns zeros. */
   retiredMetrics: [] as readonly string[],
   /** Custom metrics, reported once a minute. */
   customMetrics: [] as readonly { readonly name: string; readonly mean: number }[],
-  /** The number of its `Datastore/statement/...` metrics, which make its name list long. */
+  /** The number of `Datastore/statement/...` metrics, which make the name list long. */
   statements: 0,
   instancesPerHost: 1,
   /** Port of the first instance of a host; undefined leaves the field out. */
@@ -36,18 +36,17 @@ const PLAIN = {
   hostsShareOneName: false,
   alertPolicy: true,
   serverSideConfig: false,
-  /** Which counts its rolling summary has: older bodies lack some or all. */
+  /** The counts in the rolling summary: older bodies lack some or all. */
   summaryCounts: 'all' as 'all' | 'hosts_and_instances' | 'none',
   reporting: true,
-  /** Its tags: keys with one value or several. */
   tags: { team: ['shop'], Environment: ['production'] } as Readonly<Record<string, readonly string[]>>,
 };
 
-/** The properties in which the applications of the world differ. */
+/** A kind of application. */
 export type Archetype = Readonly<typeof PLAIN> & {
   readonly name: string;
   readonly language: string;
-  /** What is different in a world without odd names: there is traffic enough that one failure is no trouble. */
+  /** Differences in a world without odd names. There, traffic is high enough that one failure causes no incident. */
   readonly plain?: Partial<Archetype>;
 };
 
@@ -56,8 +55,8 @@ function archetype(difference: Pick<Archetype, 'name' | 'language'> & Partial<Ar
 }
 
 /**
- * The applications of the world, in order; further ones repeat them. Together they show every way in which applications differ for
- * a reader.
+ * The applications of the world, in order; further applications repeat the list. Together they show every difference
+ * that a reader must handle.
  */
 export const ARCHETYPES: readonly Archetype[] = [
   // Newer ruby agent: Datastore beside memcache, queueing, browser data, several workers on a host.
@@ -113,7 +112,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     alertPolicy: false,
     port: undefined,
   }),
-  // Both Datastore and Database present: only one kind counts.
+  // Has both Datastore and Database: only one kind counts.
   archetype({
     name: 'Reports',
     tags: { team: ['payments'], Environment: ['staging', 'production'] },
@@ -138,7 +137,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     browserEnabled: true,
     instancesPerHost: 3,
   }),
-  // Queueing reported as zero; two hosts of one name; browser monitoring switched on without data.
+  // Reports queueing as zero. Two hosts share a name. Browser monitoring is on, but has no data.
   archetype({
     name: 'Search',
     language: 'python',
@@ -174,7 +173,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     browserEnabled: true,
     instancesPerHost: 2,
   }),
-  // A cache that is no longer used still has its metric, with zeros.
+  // An unused cache still has its metric, with zeros.
   archetype({
     name: 'Blog',
     language: 'php',
@@ -226,7 +225,7 @@ export const ARCHETYPES: readonly Archetype[] = [
     browserEnabled: true,
     tags: { team: ['intranet'] },
   }),
-  // The name of another application a second time.
+  // Shares its name with another application.
   archetype({
     name: 'Checkout API',
     language: 'go',
@@ -265,5 +264,5 @@ export const ARCHETYPES: readonly Archetype[] = [
   }),
 ];
 
-/** The same applications with names as most users give them. */
+/** The same applications, with names as users normally choose them. */
 export const PLAIN_ARCHETYPES: readonly Archetype[] = ARCHETYPES.map((each) => ({ ...each, ...each.plain }));

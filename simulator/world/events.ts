@@ -6,14 +6,14 @@ import type { SimulatedApplication } from './worldEntities.ts';
 import { guidOf, MINUTE } from './worldEntities.ts';
 import { browserIdentity, hasHostAgent, hostIdentity } from './monitoredEntities.ts';
 
-/** The events of one type of an application; some may lie outside of the requested time. */
+/** Yields an application's events of one type. Some may lie outside the requested time. */
 type Source = (search: EventSearch, application: SimulatedApplication) => Generator<StoredEvent, void, undefined>;
 
-/** Every event of a type in the time of a search, of applications that report. An unknown type has no events. */
+/** Yields all events of a type within the requested time. An unknown type has no events. */
 export function* findEvents(type: string, search: EventSearch): ReturnType<Source> {
   const reporting = search.world.applications().filter(({ archetype }) => archetype.reporting);
-  const ofApplications = reporting.map((application) => SOURCES[type]?.(search, application));
-  for (const events of [ACCOUNT_SOURCES[type]?.(search), ...ofApplications]) {
+  const applicationEvents = reporting.map((application) => SOURCES[type]?.(search, application));
+  for (const events of [ACCOUNT_SOURCES[type]?.(search), ...applicationEvents]) {
     for (const event of events ?? []) {
       if (event.timestamp >= search.since && event.timestamp < search.until) yield event;
     }
@@ -21,31 +21,31 @@ export function* findEvents(type: string, search: EventSearch): ReturnType<Sourc
 }
 
 const SOURCES: Readonly<Record<string, Source>> = {
-  Transaction: sampled(
+  Transaction: sampleEvents(
     (done) => done.requests + done.background,
     (sample) => (sample.index < sample.done.requests ? webTransaction(sample) : backgroundTransaction(sample)),
   ),
-  TransactionError: sampled(
+  TransactionError: sampleEvents(
     (done) => done.errors,
     ({ application: { archetype }, random }) => ({
       transactionName: `WebTransaction/${pick(archetype.transactions, random())?.name ?? 'none'}`,
       'error.class': random() < 0.7 ? 'TimeoutError' : 'ValidationError',
     }),
   ),
-  PageView: sampled(
+  PageView: sampleEvents(
     (done) => done.pageViews,
-    ({ done, random }) => ({ duration: done.pageSeconds * around(random()) }),
-    browserApplication,
+    ({ done, random }) => ({ duration: done.pageSeconds * spreadAround(random()) }),
+    identifyBrowser,
   ),
-  PageViewTiming: sampled(
+  PageViewTiming: sampleEvents(
     (done) => done.pageViews * 3,
     ({ done, random, index }) => timing(done, index % 3, random()),
-    browserApplication,
+    identifyBrowser,
   ),
-  JavaScriptError: sampled(
+  JavaScriptError: sampleEvents(
     (done) => Math.ceil(done.pageViews / 50),
     () => ({}),
-    browserApplication,
+    identifyBrowser,
   ),
   SystemSample: hostSamples(({ done }) => ({
     cpuPercent: Math.min(100, (100 * done.cpuSeconds) / 60),
@@ -60,28 +60,30 @@ const SOURCES: Readonly<Record<string, Source>> = {
   ChangeTrackingEvent: (search, application) => deployments(search, application, true),
 };
 
-/** The most events that an agent sends of an instance in a minute. Counts of events thus count samples, not requests. */
+/** The most events that an instance sends in a minute. Queries that count events thus count samples, not requests. */
 const SAMPLES = 6;
 
-/** One of the events that an instance samples in a minute: its index, and a random sequence of its own. */
+/** An event that an instance samples in a minute. */
 interface SampledEvent {
   readonly done: InstanceMinute;
   readonly application: SimulatedApplication;
+  /** Counts the instance's events in the minute from 0. */
   readonly index: number;
+  /** A random sequence for this event alone. */
   readonly random: () => number;
 }
 
 /**
- * A source of events that each instance samples in each minute.
+ * Creates a source of events that every instance samples every minute.
  *
- * @param count how many of them happen in the minute; at most `SAMPLES` are sent
- * @param attributes those of one event
- * @param owner the attributes that all events of an application share, and that name the entity they belong to
+ * @param count returns the number of events in the minute; the instance sends at most `SAMPLES`
+ * @param attributes returns the attributes of one event
+ * @param owner returns the attributes that all events of the application share; they name its entity
  */
-function sampled(
+function sampleEvents(
   count: (done: InstanceMinute) => number,
   attributes: (sample: SampledEvent) => Attributes,
-  owner: (application: SimulatedApplication, account: number) => Attributes = ofApplication,
+  owner: (application: SimulatedApplication, account: number) => Attributes = identifyApplication,
 ): Source {
   return function* ({ world, since, until, mayMatch }, application) {
     const whose = owner(application, world.options.accountId);
@@ -91,7 +93,7 @@ function sampled(
       for (let index = 0; index < Math.min(SAMPLES, count(done)); index += 1) {
         const random = sequence(hash(done.entropy, index, 31));
         const timestamp = minute * MINUTE + Math.floor(random() * MINUTE);
-        // Spreads stand last, because V8 is slow at object literals with properties after them.
+        // Spreads come last: V8 is slow at object literals with properties after a spread.
         yield { host: instance.host, timestamp, ...whose, ...attributes({ done, application, index, random }) };
       }
     }
@@ -105,14 +107,14 @@ function pick<Item>(items: readonly Item[], chance: number): Item | undefined {
   return items[Math.floor(chance * items.length)];
 }
 
-/** A duration as a multiple of the mean: most are shorter, some are much longer. */
-function around(chance: number): number {
+/** Returns a duration as a multiple of the mean: most are shorter, a few are much longer. */
+function spreadAround(chance: number): number {
   return -Math.log(1 - 0.999 * chance);
 }
 
 function webTransaction({ done, application: { archetype }, random }: SampledEvent): Attributes {
   const transaction = pick(archetype.transactions, random());
-  const duration = done.responseSeconds * (transaction?.slowness ?? 1) * around(random());
+  const duration = done.responseSeconds * (transaction?.slowness ?? 1) * spreadAround(random());
   return {
     name: `WebTransaction/${transaction?.name ?? 'none'}`,
     transactionType: 'Web',
@@ -127,23 +129,23 @@ function backgroundTransaction({ done, random }: SampledEvent): Attributes {
   return {
     name: 'OtherTransaction/Background/run',
     transactionType: 'Other',
-    duration: done.backgroundSeconds * around(random()),
+    duration: done.backgroundSeconds * spreadAround(random()),
     error: false,
   };
 }
 
-function ofApplication({ id, name }: SimulatedApplication, account: number): Attributes {
+function identifyApplication({ id, name }: SimulatedApplication, account: number): Attributes {
   const guid = guidOf(account, 'APPLICATION', id);
   return { appName: name, appId: id, entityGuid: guid, 'entity.guid': guid };
 }
 
-/** Events of browsers carry the application's browser entity, as New Relic has two entities for it. */
-function browserApplication(application: SimulatedApplication, account: number): Attributes {
+/** Returns the browser entity of an application. New Relic has two entities for an application with page views. */
+function identifyBrowser(application: SimulatedApplication, account: number): Attributes {
   const { guid, domainId } = browserIdentity(account, application);
   return { appName: application.name, appId: Number(domainId), entityGuid: guid, 'entity.guid': guid };
 }
 
-/** The samples of New Relic's agent on a host, once a minute for each process. */
+/** Creates a source of the samples of New Relic's host agent: one a minute for each instance. */
 function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>) => Attributes): Source {
   return function* ({ world, since, until, mayMatch }, application) {
     if (!hasHostAgent(application)) return;
@@ -165,17 +167,17 @@ function hostSamples(attributes: (sample: Pick<SampledEvent, 'done' | 'random'>)
   };
 }
 
-/** One web vital, because browsers send an event for each. Times are in seconds; the layout shift has no unit. */
+/** Returns one web vital: browsers send an event for each. Times are in seconds; the layout shift has no unit. */
 function timing({ pageSeconds, responseSeconds }: InstanceMinute, which: number, chance: number): Attributes {
-  if (which === 0) return { largestContentfulPaint: pageSeconds * around(chance) };
-  if (which === 1) return { interactionToNextPaint: responseSeconds * around(chance) };
-  return { cumulativeLayoutShift: 0.08 * around(chance) };
+  if (which === 0) return { largestContentfulPaint: pageSeconds * spreadAround(chance) };
+  if (which === 1) return { interactionToNextPaint: responseSeconds * spreadAround(chance) };
+  return { cumulativeLayoutShift: 0.08 * spreadAround(chance) };
 }
 
 const LOCATIONS = ['Frankfurt, DE', 'Columbus, OH, USA'];
 const CHECK_MINUTES = 5;
 
-/** Every application with web traffic has a monitor that checks it every five minutes from each location. */
+/** A monitor checks every application with web traffic every five minutes, from each location. */
 function* syntheticChecks(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype } = application;
   if (archetype.web === undefined) return;
@@ -197,10 +199,10 @@ function* syntheticChecks(search: EventSearch, application: SimulatedApplication
 }
 
 const SNAPSHOT_MINUTES = 5;
-/** The share that may fail, in percent. */
+/** The share of requests that may fail, in percent. */
 const ERROR_BUDGET = 0.5;
 
-/** Applications with an alert policy have a service level. The failing share swings over a week, at times beyond the budget. */
+/** An application with an alert policy has a service level. Its failing share swings weekly, also beyond the budget. */
 function* serviceLevels(search: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { index, name, archetype, alertPolicyId } = application;
   if (archetype.web === undefined || alertPolicyId === undefined) return;
@@ -221,7 +223,7 @@ function* serviceLevels(search: EventSearch, application: SimulatedApplication):
 
 const DAY_MINUTES = 1440;
 
-/** The opening and the end of every event that a condition opened because of an application. */
+/** Yields an `open` and a `close` event for each alert event of an application. */
 function* alerts({ world, since, until }: EventSearch, application: SimulatedApplication): ReturnType<Source> {
   const { id, name, index } = application;
   const from = Math.floor(since / MINUTE) - 2 * LONGEST_EVENT_MINUTES;
@@ -246,7 +248,7 @@ function* alerts({ world, since, until }: EventSearch, application: SimulatedApp
 
 const DEPLOYMENT_MINUTES = 1.5 * DAY_MINUTES;
 
-/** Every application is deployed once in a day and a half, in turns with the newer and the older event type. */
+/** Every application is deployed once in 36 hours. The newer and the older event type alternate. */
 function* deployments(
   search: EventSearch,
   { id, index, name }: SimulatedApplication,

@@ -9,10 +9,10 @@ export interface MonitoredEntity {
   readonly guid: string;
   readonly domainId: string;
   readonly name: string;
-  /** The application that its figures come from; the entity reports as long as the application does. */
+  /** The source of the figures. The entity reports as long as this application does. */
   readonly application: SimulatedApplication;
   readonly tags: Readonly<Record<string, string | readonly string[]>>;
-  readonly metrics: readonly ReturnType<typeof golden>[];
+  readonly metrics: readonly ReturnType<typeof defineGolden>[];
 }
 
 interface GoldenDefinition extends Readonly<Record<'select' | 'from' | 'eventId' | 'facet', string>> {
@@ -20,15 +20,15 @@ interface GoldenDefinition extends Readonly<Record<'select' | 'from' | 'eventId'
   readonly eventObjectId: 'ENTITY_GUIDS' | 'DOMAIN_IDS';
 }
 
-/** A golden metric, with the texts of New Relic's public repository of entity definitions. */
-function golden(
+/** Defines a golden metric, with the texts of New Relic's public repository of entity definitions. */
+function defineGolden(
   [name, title, unit]: readonly [name: string, title: string, unit: string],
   definition: GoldenDefinition,
 ) {
   return { name, title, unit, definition };
 }
 
-const ofMetrics = (select: string, where: string | null = null) =>
+const selectMetrics = (select: string, where: string | null = null) =>
   ({
     select,
     from: 'Metric',
@@ -37,7 +37,7 @@ const ofMetrics = (select: string, where: string | null = null) =>
     eventObjectId: 'ENTITY_GUIDS',
     facet: 'entity.name',
   }) as const;
-const ofEvents = (select: string, from: string) =>
+const selectEvents = (select: string, from: string) =>
   ({ select, from, where: null, eventId: 'entityGuid', eventObjectId: 'ENTITY_GUIDS', facet: 'entityName' }) as const;
 
 /** The metrics of services that report through OpenTelemetry, and of hosts that a collector watches. */
@@ -53,34 +53,37 @@ const RESPONSE_TIME = ['responseTimeMs', 'Response time', 'MS'] as const;
 
 const SERVICE_METRICS = {
   opentelemetry: [
-    golden(THROUGHPUT, ofMetrics(`rate(count(${SERVICE_DURATION}), 1 minute)`)),
-    golden(ERROR_RATE, ofMetrics(`sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`)),
-    golden(RESPONSE_TIME, ofMetrics(`average(convert(${SERVICE_DURATION}, unit OR 's', 'ms'))`)),
+    defineGolden(THROUGHPUT, selectMetrics(`rate(count(${SERVICE_DURATION}), 1 minute)`)),
+    defineGolden(ERROR_RATE, selectMetrics(`sum(${SERVICE_ERRORS}) * 100 / count(${SERVICE_DURATION})`)),
+    defineGolden(RESPONSE_TIME, selectMetrics(`average(convert(${SERVICE_DURATION}, unit OR 's', 'ms'))`)),
   ],
   micrometer: [
-    golden(THROUGHPUT, ofMetrics(`rate(count(${MICROMETER_REQUESTS}), 1 minute) as 'count'`)),
-    golden(
+    defineGolden(THROUGHPUT, selectMetrics(`rate(count(${MICROMETER_REQUESTS}), 1 minute) as 'count'`)),
+    defineGolden(
       ERROR_RATE,
-      ofMetrics(
+      selectMetrics(
         `(filter(count(${MICROMETER_REQUESTS}), where exception IS NOT NULL and exception != 'none') * 100) / count(${MICROMETER_REQUESTS})`,
       ),
     ),
-    golden(RESPONSE_TIME, ofMetrics(`average(${MICROMETER_REQUESTS})`)),
+    defineGolden(RESPONSE_TIME, selectMetrics(`average(${MICROMETER_REQUESTS})`)),
   ],
 };
 
 const BROWSER_METRICS = [
-  golden(['throughputPpm', 'Throughput (ppm)', 'PAGES_PER_SECOND'], ofEvents('rate(count(*), 1 minute)', 'PageView')),
-  golden(
-    ['largestContentfulPaint75PercentileS', 'Largest contentful paint (75 percentile) (s)', 'SECONDS'],
-    ofEvents('percentile(largestContentfulPaint, 75)', 'PageViewTiming'),
+  defineGolden(
+    ['throughputPpm', 'Throughput (ppm)', 'PAGES_PER_SECOND'],
+    selectEvents('rate(count(*), 1 minute)', 'PageView'),
   ),
-  golden(['errors', 'Errors', 'COUNT'], {
-    ...ofEvents('count(*)', 'JavaScriptError'),
-    // The public text names guids; New Relic's older definitions named these ids, which readers must know, too.
+  defineGolden(
+    ['largestContentfulPaint75PercentileS', 'Largest contentful paint (75 percentile) (s)', 'SECONDS'],
+    selectEvents('percentile(largestContentfulPaint, 75)', 'PageViewTiming'),
+  ),
+  defineGolden(['errors', 'Errors', 'COUNT'], {
+    ...selectEvents('count(*)', 'JavaScriptError'),
+    // The public definition selects by guid. Older definitions select by `appId`, and readers must know both.
     ...{ eventId: 'appId', eventObjectId: 'DOMAIN_IDS', facet: 'appName' },
   }),
-  golden(['pageLoadSeconds', 'Pageload time (s)', 'SECONDS'], ofEvents('average(duration)', 'PageView')),
+  defineGolden(['pageLoadSeconds', 'Pageload time (s)', 'SECONDS'], selectEvents('average(duration)', 'PageView')),
 ];
 
 const CPU = ['cpuUsage', 'CPU usage (%)', 'PERCENTAGE'] as const;
@@ -91,19 +94,19 @@ const NETWORK = ['networkTrafficTx', 'Network transmit traffic (bytes/s)', 'BYTE
 /** New Relic's agent sends samples; an OpenTelemetry collector sends metrics, by state. */
 const HOST_METRICS = {
   agent: [
-    golden(CPU, ofEvents('average(cpuPercent)', 'SystemSample')),
-    golden(MEMORY, ofEvents('average(memoryUsedPercent)', 'SystemSample')),
-    golden(STORAGE, ofEvents('average(diskUsedPercent)', 'StorageSample')),
-    golden(NETWORK, ofEvents('average(transmitBytesPerSecond)', 'NetworkSample')),
+    defineGolden(CPU, selectEvents('average(cpuPercent)', 'SystemSample')),
+    defineGolden(MEMORY, selectEvents('average(memoryUsedPercent)', 'SystemSample')),
+    defineGolden(STORAGE, selectEvents('average(diskUsedPercent)', 'StorageSample')),
+    defineGolden(NETWORK, selectEvents('average(transmitBytesPerSecond)', 'NetworkSample')),
   ],
   collector: [
-    golden(CPU, ofMetrics('average(1 - system.cpu.utilization) * 100', "state = 'idle'")),
-    golden(MEMORY, ofMetrics('average(system.memory.utilization) * 100', "state = 'used'")),
-    golden(STORAGE, ofMetrics('average(system.filesystem.utilization) * 100', "type != 'squashfs'")),
+    defineGolden(CPU, selectMetrics('average(1 - system.cpu.utilization) * 100', "state = 'idle'")),
+    defineGolden(MEMORY, selectMetrics('average(system.memory.utilization) * 100', "state = 'used'")),
+    defineGolden(STORAGE, selectMetrics('average(system.filesystem.utilization) * 100', "type != 'squashfs'")),
   ],
 };
 
-/** The ids of browser applications and services are the id of the application plus an offset, so that each is unique. */
+/** Offsets from the id of the application, which make the ids of browser applications and services unique. */
 const BROWSER_OFFSET = 20_000_000;
 const SERVICE_OFFSET = 40_000_000;
 
@@ -112,12 +115,12 @@ function identity(account: number, domain: string, type: string, id: number) {
   return { guid, domainId: String(id) };
 }
 
-/** The guid and id of the OpenTelemetry service that reports for an application. */
+/** Returns guid and id of the OpenTelemetry service that reports for an application. */
 export function serviceIdentity(account: number, { id }: SimulatedApplication) {
   return identity(account, 'EXT', 'SERVICE', SERVICE_OFFSET + id);
 }
 
-/** The guid and id of the browser application that has the page views of an application. */
+/** Returns guid and id of the browser application that has the page views of an application. */
 export function browserIdentity(account: number, { id }: SimulatedApplication) {
   return identity(account, 'BROWSER', 'APPLICATION', BROWSER_OFFSET + id);
 }
@@ -126,17 +129,17 @@ export function hostIdentity(account: number, hostId: number) {
   return identity(account, 'INFRA', 'NA', hostId);
 }
 
-/** The program through which the service of an application reports: every tenth has another one. */
+/** Returns the library through which the service of an application reports: every tenth uses Micrometer. */
 export function serviceProvider({ index }: SimulatedApplication): keyof typeof SERVICE_METRICS {
   return index % 10 === 9 ? 'micrometer' : 'opentelemetry';
 }
 
-/** True if New Relic's agent watches the hosts of an application; otherwise an OpenTelemetry collector does. */
+/** True if New Relic's agent watches the hosts of an application; otherwise an OpenTelemetry collector does so. */
 export function hasHostAgent({ index, archetype }: SimulatedApplication): boolean {
   return index % 2 === 0 || archetype.hostsShareOneName;
 }
 
-/** The entities of one domain, also when they do not report, in the order of their applications. */
+/** Lists the entities of one domain, also silent ones, in the order of their applications. */
 export function monitoredEntities(
   world: World,
   now: number,
@@ -158,7 +161,7 @@ export function monitoredEntities(
       ];
     }
     if (domain === 'BROWSER') {
-      // An application with browser monitoring switched on is an entity even when no page views arrive.
+      // Browser monitoring without page views still makes an entity.
       if (archetype.browser === undefined && !archetype.browserEnabled) return [];
       const browser = { ...common, ...browserIdentity(accountId, application), metrics: BROWSER_METRICS };
       return [{ ...browser, typename: 'BrowserApplicationEntityOutline', type: 'APPLICATION', name }];

@@ -13,10 +13,10 @@ const deviation: ValueFunction = (slice) => {
   const mean = ratio(slice.total, slice.count);
   return milliseconds(Math.sqrt(Math.max(0, ratio(slice.sumOfSquares, slice.count) - mean * mean)));
 };
-/** The score from the three zones of an Apdex metric. */
+/** Calculates the score from the three zones of an Apdex metric. */
 export const apdexScore = (slice: StoredTimeslice): number =>
   ratio(slice.count + slice.total / 2, slice.count + slice.total + slice.totalExclusive);
-/** The mean of the totals of the minutes: how REST adds up several minutes is not documented. */
+/** Returns the mean of the totals per minute: New Relic does not document how REST adds up minutes. */
 const totalPerMinute: ValueFunction = (slice, minutes) => ratio(slice.total, minutes);
 
 const TIMING: Readonly<Record<string, ValueFunction>> = {
@@ -85,13 +85,13 @@ export type MetricKind = keyof typeof VALUES;
 /** Values that are counts: New Relic never rounds them. */
 export const COUNT_VALUES: ReadonlySet<string> = new Set(['call_count', 'count', 'error_count', 's', 't', 'f']);
 
-/** The value names a metric of this kind offers, in the order of the metric name list. */
+/** Returns the value names of a kind of metric, in the order of the metric name list. */
 export function valueNames(kind: MetricKind): readonly string[] {
   return Object.keys(VALUES[kind]);
 }
 
 /**
- * The values of a timeslice by name, unrounded. A wanted name that the kind does not have is left out.
+ * Calculates the values of a timeslice by name, unrounded. Ignores wanted names that the kind does not have.
  * Averages and scores over nothing are 0, as in responses of New Relic.
  */
 export function valuesOf(
@@ -111,10 +111,10 @@ export function valuesOf(
 }
 
 /**
- * One minute (or a merge of minutes) of one metric, as agents report it. Times are seconds.
+ * A metric over one minute or more, as agents report it. Times are seconds.
  *
- * For an Apdex metric the six numbers mean {s, t, f, threshold_min, threshold, -}; for `EndUser` the exclusive total is
- * the front-end time and `sumOfSquares` the time spent in the application.
+ * For an Apdex metric the six numbers mean {s, t, f, threshold_min, threshold, -}. For `EndUser` the exclusive total is
+ * the front-end time, and `sumOfSquares` is the time in the application.
  */
 export interface StoredTimeslice {
   readonly count: number;
@@ -125,11 +125,11 @@ export interface StoredTimeslice {
   readonly sumOfSquares: number;
 }
 
-/** The timeslice of a metric for a minute in which it exists and nothing happened. */
+/** The timeslice of an idle metric. */
 export const EMPTY: StoredTimeslice = { count: 0, total: 0, totalExclusive: 0, min: 0, max: 0, sumOfSquares: 0 };
 
 /**
- * The timeslice of `count` durations around `mean` seconds.
+ * Creates the timeslice of `count` durations around `mean` seconds.
  * `spread` is the standard deviation as a share of the mean; a single call has none.
  *
  * @param squares the value of `sumOfSquares`, for metrics that keep another figure there
@@ -154,7 +154,7 @@ export function timing(
   };
 }
 
-/** The timeslice of an Apdex metric: satisfied, tolerating and frustrated requests. `target` is T in seconds. */
+/** Creates the timeslice of an Apdex metric from satisfied, tolerating and frustrated requests and T in seconds. */
 export function apdex(count: number, total: number, totalExclusive: number, target: number): StoredTimeslice {
   return { count, total, totalExclusive, min: target, max: target, sumOfSquares: 0 };
 }
@@ -167,7 +167,7 @@ export class TimesliceSum implements StoredTimeslice {
   min = 0;
   max = 0;
   sumOfSquares = 0;
-  /** False while no record was added: a metric without data differs from one whose values are zero. */
+  /** False before the first record. A metric without data differs from a metric with zeros. */
   reported = false;
   #hasBounds = false;
 

@@ -1,6 +1,6 @@
 import type { Incident, SimulatedApplication } from './worldEntities.ts';
 
-/** Deterministic random numbers: hashes of the seed are the only source of chance of the world. */
+/** Deterministic random numbers: all chance in the world comes from hashes of the seed. */
 
 function stir(state: number, part: number): number {
   const once = Math.imul(state ^ (part >>> 0), 0x01000193);
@@ -8,19 +8,19 @@ function stir(state: number, part: number): number {
   return twice ^ (twice >>> 13);
 }
 
-/** A 32-bit hash of up to four whole numbers; their order counts. */
+/** Returns a 32-bit hash of up to four whole numbers, whose order counts. */
 export function hash(first: number, second = 0, third = 0, fourth = 0): number {
   const state = stir(stir(stir(stir(0x811c9dc5, first), second), third), fourth);
   const last = Math.imul(state ^ (state >>> 16), 0xc2b2ae35);
   return (last ^ (last >>> 16)) >>> 0;
 }
 
-/** A number in [0, 1) that depends only on the parts. */
+/** Returns a number in [0, 1) that depends only on the arguments. */
 export function fraction(first: number, second = 0, third = 0, fourth = 0): number {
   return hash(first, second, third, fourth) / 4_294_967_296;
 }
 
-/** A sequence of numbers in [0, 1) from one 32-bit state (mulberry32). */
+/** Creates a sequence of numbers in [0, 1) from one 32-bit state (mulberry32). */
 export function sequence(start: number): () => number {
   let state = start >>> 0;
   return () => {
@@ -31,18 +31,18 @@ export function sequence(start: number): () => number {
   };
 }
 
-/** `mean` rounded down or up by `chance` in [0, 1), so that many draws average to `mean`. */
+/** Rounds `mean` down or up by `chance` in [0, 1), so that many draws average to `mean`. */
 const wholeNumber = (mean: number, chance: number): number => Math.floor(mean + chance);
 
 /** In each span of this length an application has at most one generated incident. */
 const SPAN_MINUTES = 8 * 60;
 const SHARE_OF_SPANS = 0.4;
 
-/** The incident, if it lasts in this minute. */
+/** Returns the incident if it includes this minute. */
 const during = (minute: number, incident: Incident | null | undefined): Incident | undefined =>
   incident && minute >= incident.fromMinute && minute < incident.toMinute ? incident : undefined;
 
-/** The generated incident of an application, by index, in the span of eight hours that contains `minute`, if any. */
+/** Returns the generated incident of an application (by index) in the 8-hour span around `minute`, if any. */
 export function incidentNear(seed: number, application: number, minute: number): Incident | undefined {
   const span = Math.floor(minute / SPAN_MINUTES);
   const chance = (salt: number) => fraction(seed, application, span, 7000 + salt);
@@ -64,14 +64,14 @@ function chanceIncidentNear(seed: number, { index, hasChanceIncidents }: Simulat
 const HOUR_MINUTES = 60;
 const HOURLY_INCIDENT_MINUTES = 30;
 
-/** The incident of the hour that contains `minute`, of an application that has one in every hour. Hours begin with it. */
+/** Returns the hourly incident around `minute`, if the application has one. An hour begins with its incident. */
 function hourlyIncidentNear({ hourlyIncident }: SimulatedApplication, minute: number): Incident | undefined {
   if (hourlyIncident === undefined) return undefined;
   const fromMinute = hourlyIncident + HOUR_MINUTES * Math.floor((minute - hourlyIncident) / HOUR_MINUTES);
   return { fromMinute, toMinute: fromMinute + HOURLY_INCIDENT_MINUTES, responseFactor: 4, errorRatio: 0.45 };
 }
 
-/** All incidents of an application that can touch these minutes (since 1970) unless changed by hand, and possibly others. */
+/** Yields at least the generated and hourly incidents that overlap these minutes since 1970. */
 export function* incidentsNear(seed: number, application: SimulatedApplication, from: number, until: number) {
   const kinds = [
     { length: HOUR_MINUTES, near: (minute: number) => hourlyIncidentNear(application, minute) },
@@ -85,13 +85,13 @@ export function* incidentsNear(seed: number, application: SimulatedApplication, 
   }
 }
 
-/** The work of one instance in one minute; every metric of that minute is derived from it. Times are seconds. */
+/** The work of an instance in a minute, from which all its metrics follow. Times are seconds. */
 export type InstanceMinute = Readonly<ReturnType<typeof instanceMinute>>;
 
 const MINUTES_PER_DAY = 1440;
 const MINUTES_PER_WEEK = 7 * MINUTES_PER_DAY;
 
-/** Traffic at a time of the week as a share of its peak: quiet nights, busy afternoons, calmer weekends. */
+/** Returns traffic as a share of its weekly peak: quiet nights, busy afternoons, calmer weekends. */
 function rhythm(minute: number, phase: number): number {
   const day = (minute + phase) / MINUTES_PER_DAY;
   const wave = 0.5 - 0.5 * Math.cos(2 * Math.PI * (day - Math.floor(day) - 3 / 24));
@@ -102,8 +102,8 @@ function rhythm(minute: number, phase: number): number {
 }
 
 /**
- * The figures that all instances of an application share in a minute, as they share the load balancer; `shape` is traffic
- * relative to the peak.
+ * Returns the figures that all instances of an application share in a minute. `shape` is the traffic as a share of the
+ * peak.
  */
 export function applicationMinute(seed: number, application: SimulatedApplication, minute: number) {
   const { archetype, amendment, index } = application;
@@ -123,8 +123,8 @@ export function applicationMinute(seed: number, application: SimulatedApplicatio
 }
 
 /**
- * The minute of one instance: a function of seed, application, place of the instance and minute alone.
- * `ordinal` is its place among the `instances` of the application.
+ * Calculates the minute of one instance from seed, application, place of the instance and minute alone.
+ * `ordinal` is the place among the `instances` of the application.
  */
 export function instanceMinute(
   seed: number,
@@ -159,17 +159,17 @@ export function instanceMinute(
     pageSeconds: (browser?.seconds ?? 0) * (0.9 + 0.2 * next()) + responseSeconds,
     cpuSeconds: 0.4 + Math.min(58, busySeconds * 0.3) * (0.9 + 0.1 * next()),
     memoryMegabytes: 180 + 240 * fraction(seed, application.index, ordinal, 3) + 40 * next(),
-    /** The seed of further randomness in this minute. */
+    /** The seed for further random numbers in this minute. */
     entropy: start,
   };
 }
 
-/** Another seed than that of traffic, so that late data changes no figure. */
+/** Gives lateness a seed of its own, so that late data changes no traffic. */
 const LATENESS = 0x1a7e;
 const LATEST_MINUTES = 8;
 
 /**
- * The minute from which on the data of an instance about `minute` can be read: the next one, or, for this share of all
+ * Returns the first minute in which the data of `minute` is available: the next minute, or, for this share of all
  * minutes, one to eight minutes later.
  */
 export function arrivalMinute(

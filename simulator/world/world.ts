@@ -20,7 +20,7 @@ import { applicationMinute, arrivalMinute, instanceMinute } from './traffic.ts';
 export interface WorldScope {
   readonly level: 'application' | 'host' | 'instance';
   readonly application: SimulatedApplication;
-  /** The instances whose records are added up. */
+  /** The instances whose records the figures add up. */
   readonly instances: readonly SimulatedInstance[];
   /** The number of the application's instances. */
   readonly instancesOfApplication: number;
@@ -38,20 +38,20 @@ export interface WorldOptions {
   readonly hostMetrics: 'documented' | 'all';
   /** The number of the account. */
   readonly accountId: number;
-  /** The place of the account among all of the key, from 0: each has applications and key transactions of its own. */
+  /** The index of the account among the accounts of the key. Accounts share no application or key transaction. */
   readonly accountIndex: number;
-  /** The number of applications of each account before; by default that of this one. */
+  /** The number of applications of each earlier account; by default the same as here. */
   readonly applicationsBefore: number;
-  /** The share, from 0 to 1, of the harvests (the report of one instance about one minute) that arrive one to eight minutes late. */
+  /** The share, from 0 to 1, of reports (one instance, one minute) that arrive one to eight minutes late. */
   readonly lateData: number;
-  /** Names with every character that a name can have; without, names as most users give them. */
+  /** True: names have every possible character. False: names as users normally choose them. */
   readonly oddNames: boolean;
   readonly hourlyIncident: HourlyIncident | undefined;
-  /** Every application has incidents now and then, which follow from the seed. */
+  /** The seed generates occasional incidents of every application. */
   readonly chanceIncidents: boolean;
 }
 
-/** Ids are calculated from indexes, so that each is found without a table and stays the same when the world grows. */
+/** Indexes determine ids: a look-up needs no table, and ids stay the same when the world grows. */
 const FIRST_APPLICATION_ID = 1_000_001;
 const FIRST_HOST_ID = 100_000_001;
 const FIRST_ALERT_POLICY_ID = 300_001;
@@ -59,7 +59,7 @@ const FIRST_KEY_TRANSACTION_ID = 5_000_001;
 const MAX_HOSTS = 10_000;
 const MAX_INSTANCES = 100;
 
-/** States of single key transactions by their index in the list; all others are busy. */
+/** Special states by index of the key transaction. All other key transactions are busy. */
 const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>> = {
   1: 'idle',
   3: 'bare',
@@ -68,7 +68,7 @@ const SPECIAL_STATES: Readonly<Record<number, SimulatedKeyTransaction['state']>>
 /** The index of the key transaction whose application the key cannot see. */
 const INVISIBLE_INDEX = 2;
 
-/** The archetype of an application by its index in the list, and the name that it has before any amendment. */
+/** Returns the archetype of an application by its index, and its name before any amendment. */
 function kindOf(
   index: number,
   { oddNames }: WorldOptions,
@@ -104,13 +104,13 @@ function instancesOf(
 }
 
 /**
- * A monitored estate as a pure function of its options, its amendments and the time. It never changes: an amendment
- * gives another world. Times are milliseconds since 1970, minutes are whole minutes since 1970.
+ * A monitored estate: a pure function of options, amendments and time. A world is immutable, and `amend` returns
+ * another world. Times are milliseconds since 1970, minutes are whole minutes since 1970.
  */
 export class World {
   readonly options: WorldOptions;
   readonly #amendments: ReadonlyMap<number, Amendment>;
-  /** A cache: metric definitions depend only on the archetype. */
+  /** A cache, because metric definitions depend only on the archetype. */
   readonly #definitions = new Map<Archetype, ReadonlyMap<string, MetricDefinition>>();
 
   constructor(options: WorldOptions, amendments: ReadonlyMap<number, Amendment> = new Map()) {
@@ -119,7 +119,7 @@ export class World {
     this.#amendments = amendments;
   }
 
-  /** This world with one entity changed on top of earlier changes; `undefined` takes all its changes back. */
+  /** Returns this world with a further change to one entity; `undefined` reverts all changes to the entity. */
   amend(id: number, amendment: Amendment | undefined): World {
     const amendments = new Map(this.#amendments);
     if (amendment === undefined) amendments.delete(id);
@@ -127,7 +127,7 @@ export class World {
     return new World(this.options, amendments);
   }
 
-  /** Every application that was not removed, in the order of the list. */
+  /** Lists the applications that nobody removed, in the order of ids. */
   applications(): readonly SimulatedApplication[] {
     return this.#all().filter(({ amendment }) => amendment.removed !== true);
   }
@@ -137,7 +137,7 @@ export class World {
     return application?.amendment.removed === true ? undefined : application;
   }
 
-  /** All applications, removed ones included. */
+  /** Lists all applications, including removed applications. */
   #all(): readonly SimulatedApplication[] {
     return Array.from({ length: this.options.applications }, (_, index) =>
       this.#identify(FIRST_APPLICATION_ID + this.#firstIndex + index),
@@ -167,7 +167,7 @@ export class World {
     };
   }
 
-  /** The hosts that reported within the last hour. */
+  /** Lists the hosts that reported within the last hour. */
   hosts(application: SimulatedApplication, now: number): readonly SimulatedHost[] {
     return isListed(application, now)
       ? this.#hostsOf(application).filter(({ host }) => isShown(application, host))
@@ -187,8 +187,8 @@ export class World {
   }
 
   /**
-   * The key transactions, without those of removed applications. They are spread over the web applications in turn. Each special
-   * case is among the first five, so that a small world has them all.
+   * Lists the key transactions of applications that nobody removed, distributed over the web applications in turn. The
+   * first five have all special states, so that a small world has each state.
    */
   keyTransactions(): readonly SimulatedKeyTransaction[] {
     const parents = this.#all().flatMap((application) => {
@@ -223,13 +223,13 @@ export class World {
     });
   }
 
-  /** The scope of a whole application, with all of its hosts. */
+  /** Returns the scope of a whole application, hidden hosts included. */
   whole(application: SimulatedApplication): WorldScope {
     const instances = instancesOf(application, this.#hostsOf(application));
     return { level: 'application', application, instances, instancesOfApplication: instances.length };
   }
 
-  /** The scope of these ids, at most one of a host or an instance; undefined when one of them does not exist. */
+  /** Returns the scope of an application, or of one host or instance; undefined if an id does not exist. */
   scope(ids: { application: number; host?: number; instance?: number }): WorldScope | undefined {
     const application = this.application(ids.application);
     if (application === undefined) return undefined;
@@ -243,7 +243,7 @@ export class World {
     return { ...scope, level: ids.host === undefined ? 'instance' : 'host', instances };
   }
 
-  /** The metrics that can be read in a scope, by name. */
+  /** Lists the metrics that a scope has, by name. */
   metrics(scope: WorldScope): readonly MetricDefinition[] {
     return [...this.#definitionsOf(scope).values()].filter((metric) => this.#isAvailable(metric, scope));
   }
@@ -258,7 +258,7 @@ export class World {
     return reach === 'agent' && this.options.hostMetrics === 'all';
   }
 
-  /** The sum of each metric over the minutes from `fromMinute` to before `toMinute`, of reports that arrived by `now`. */
+  /** Adds up each metric from `fromMinute` to before `toMinute`, from the reports that arrived by `now`. */
   sum(
     scope: WorldScope,
     metrics: readonly MetricDefinition[],
@@ -277,8 +277,8 @@ export class World {
   }
 
   /**
-   * The work of the instances of a scope in each minute from `fromMinute` to before `toMinute` in which they reported, without
-   * reports that have not arrived at `now` (milliseconds since 1970).
+   * Yields the work of each instance of a scope in each minute from `fromMinute` to before `toMinute`. Skips reports
+   * that have not arrived at `now` (milliseconds since 1970).
    */
   *minutes(
     { application, instances, instancesOfApplication }: WorldScope,
@@ -310,7 +310,7 @@ export class World {
   }
 }
 
-/** A world of these options; by default of sixteen applications, one of each archetype. */
+/** Creates a world; by default with sixteen applications, one of each archetype. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const { applications = 16 } = options;
   return new World({

@@ -2,26 +2,26 @@ import type { Archetype } from './archetypes.ts';
 
 /** A time during which an application is slow and fails more often than usual. */
 export interface Incident {
-  /** Its first minute, and the first minute after its end, in minutes since 1970. */
+  /** The first minute, and the first minute after the end, in minutes since 1970. */
   readonly fromMinute: number;
   readonly toMinute: number;
   /** Multiplies every response time. */
   readonly responseFactor: number;
-  /** Share of requests that fail while it lasts, if more than usual. */
+  /** Share of failing requests during the incident, if higher than usual. */
   readonly errorRatio: number;
 }
 
-/** An incident that an application has again in every hour. */
+/** An incident that repeats every hour. */
 export interface HourlyIncident {
   /** Index of the application. */
   readonly application: number;
-  /** First minute of one of these incidents, in minutes since 1970. */
+  /** First minute of any occurrence, in minutes since 1970. */
   readonly fromMinute: number;
 }
 
 /**
- * The changes made by hand to one application or key transaction (`CHANGE` in changes.ts); the rest stays a function of seed and
- * time.
+ * The manual changes to one application or key transaction (`CHANGE` in changes.ts). Everything else follows from the
+ * seed and the time.
  */
 export interface Amendment {
   readonly removed?: boolean | undefined;
@@ -30,7 +30,7 @@ export interface Amendment {
   readonly settings?: null | undefined;
   readonly application?: number | undefined;
   readonly failing?: boolean | undefined;
-  /** Nothing is reported from this minute on. */
+  /** The application stops reporting in this minute. */
   readonly silentFromMinute?: number | null | undefined;
   readonly incident?: Incident | null | undefined;
   readonly traffic?:
@@ -39,16 +39,16 @@ export interface Amendment {
     | undefined;
 }
 
-/** One application: its properties, not its load. */
+/** The properties of an application, without its load. */
 export interface SimulatedApplication {
   readonly index: number;
   readonly id: number;
   readonly name: string;
   readonly archetype: Archetype;
   readonly alertPolicyId: number | undefined;
-  /** First minute of one of the incidents that it has in every hour. */
+  /** First minute of any occurrence of the hourly incident. */
   readonly hourlyIncident: number | undefined;
-  /** True where it has incidents now and then, which follow from the seed. */
+  /** True if the seed generates occasional incidents. */
   readonly hasChanceIncidents: boolean;
   readonly amendment: Amendment;
 }
@@ -61,14 +61,14 @@ export interface SimulatedHost {
 
 export interface SimulatedInstance {
   readonly id: number;
-  /** Its place among all instances of the application. */
+  /** Index among all instances of the application. */
   readonly ordinal: number;
   readonly hostId: number;
   readonly host: string;
   readonly port: number | undefined;
 }
 
-/** True if a host of this name is shown; the traffic of hidden hosts still counts for the application. */
+/** False for a hidden host. Its traffic still counts for the application. */
 export function isShown({ amendment }: SimulatedApplication, host: string): boolean {
   return amendment.hosts_removed?.includes(host) !== true;
 }
@@ -81,12 +81,12 @@ export const HOURLY_AFTER_MINUTES = 8 * 1440;
 const REPORTING_MINUTES = 10;
 const LISTED_MINUTES = 60;
 
-/** The first minute that is not complete at `now`: data exist for the minutes before it. */
+/** Returns the first minute that is not complete at `now`. Only earlier minutes have data. */
 export function firstIncompleteMinute(now: number): number {
   return Math.floor(now / MINUTE);
 }
 
-/** The first minute without reports: Infinity while the application reports, -Infinity if it never did. */
+/** Returns the first minute without reports: Infinity while the application reports, -Infinity if it never did. */
 export function silentFrom({ archetype, amendment }: SimulatedApplication): number {
   return archetype.reporting ? (amendment.silentFromMinute ?? Infinity) : -Infinity;
 }
@@ -99,13 +99,13 @@ export function isListed(application: SimulatedApplication, now: number): boolea
   return firstIncompleteMinute(now) - silentFrom(application) < LISTED_MINUTES;
 }
 
-/** When the application last reported, in milliseconds; undefined when it does not report. */
+/** Returns when the application last reported, in milliseconds; undefined if it does not report. */
 export function lastReportedAt(application: SimulatedApplication, now: number): number | undefined {
   if (!isReporting(application, now)) return undefined;
   return Math.min(firstIncompleteMinute(now), silentFrom(application)) * MINUTE;
 }
 
-/** An application of the account that the key cannot see. */
+/** An application that the key cannot see. */
 export const INVISIBLE_APPLICATION_ID = 9_999_999;
 
 /** A transaction that a user marked as important. */
@@ -113,10 +113,10 @@ export interface SimulatedKeyTransaction {
   readonly id: number;
   readonly name: string;
   readonly transactionName: string;
-  /** The id of the owning application in responses; the key may be unable to see that application. */
+  /** The id of the owning application in responses. The key may be unable to see this application. */
   readonly applicationId: number;
   readonly apdexTarget: number;
-  /** The source of its figures: `WebTransaction/<transaction>` of this application. */
+  /** The source of the figures: `WebTransaction/<transaction>` of this application. */
   readonly source: { readonly application: SimulatedApplication; readonly transaction: string };
   /** `idle`: zeros; `silent`: does not report; `bare`: a body of 2014, without status fields. */
   readonly state: 'busy' | 'idle' | 'silent' | 'bare';
@@ -125,24 +125,24 @@ export interface SimulatedKeyTransaction {
 
 /** The account of an application that the key cannot see. */
 const OTHER_ACCOUNT = 7_654_321;
-/** The id in the guid of a key transaction is larger by this than its id in the REST interface. */
+/** The guid of a key transaction has its REST id plus this offset. */
 const KEY_TRANSACTION_OFFSET = 1_777_770;
 
 const DOMAINS = { APPLICATION: 'APM', KEY_TRANSACTION: 'EXT', SERVICE_LEVEL: 'EXT', MONITOR: 'SYNTH' };
 
 function paddedGuid(account: number, type: keyof typeof DOMAINS, id: number): string {
-  const own = type === 'KEY_TRANSACTION' ? id + KEY_TRANSACTION_OFFSET : id;
-  return Buffer.from(`${account}|${DOMAINS[type]}|${type}|${own}`).toString('base64');
+  const guidId = type === 'KEY_TRANSACTION' ? id + KEY_TRANSACTION_OFFSET : id;
+  return Buffer.from(`${account}|${DOMAINS[type]}|${type}|${guidId}`).toString('base64');
 }
 
 export const unpadded = (guid: string): string => guid.replace(/(?<!=)=+$/, '');
 
-/** The guid of an entity: account, domain, type and id, in base64 without padding. */
+/** Returns the guid of an entity: account, domain, type and id, in base64 without padding. */
 export function guidOf(account: number, type: keyof typeof DOMAINS, id: number): string {
   return unpadded(paddedGuid(account, type, id));
 }
 
-/** The guid of the owning application in a key transaction: sometimes with padding, sometimes without. */
+/** Returns the guid of the application that owns a key transaction, sometimes with padding, sometimes without. */
 export function owningApplicationGuid(account: number, key: SimulatedKeyTransaction): string {
   const owner = key.applicationId === INVISIBLE_APPLICATION_ID ? OTHER_ACCOUNT : account;
   const guid = paddedGuid(owner, 'APPLICATION', key.applicationId);
