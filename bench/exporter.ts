@@ -9,11 +9,11 @@ import { stringify } from 'yaml';
 import { ACCOUNT_ID } from './fleet.ts';
 import { ask, end, PROJECT } from './processes.ts';
 
-/** Of a whole process since its start. */
+/** The usage of a whole process since its start. */
 export interface ProcessUsage {
   readonly cpuSeconds: number;
   readonly peakRssMegabytes: number;
-  /** Since it was last asked, once the main thread is watched: the longest time on a processor between two turns. */
+  /** The longest time on a processor between two turns since the last `usage()`; 0 before `watch()`. */
   readonly longestBlockMs: number;
 }
 
@@ -23,9 +23,9 @@ export interface Scrape {
   readonly status: number;
 }
 
-/** The built program as a user runs it; only its clock stands still at a minute until it is told to go on to the next. */
+/** The built program as users run it, but its clock stays within a minute until `nextWindow()`. */
 export interface Exporter {
-  /** Milliseconds from its start until it said that it listens. */
+  /** Milliseconds from the start to the log line "Listening". */
   readonly startMs: number;
   /** Reads the status page. */
   page(): Promise<Scrape>;
@@ -35,12 +35,12 @@ export interface Exporter {
   /** Advances to the next window. */
   nextWindow(): Promise<void>;
   usage(): Promise<ProcessUsage>;
-  /** Begins to watch the main thread, which costs processor time of its own (Linux only). */
+  /** Starts watching the main thread, which costs processor time (Linux only). */
   watch(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Loaded before the program: its clocks run within the minute it was started in, and jump to the next when told to. */
+/** Node.js loads this before the program. Clocks run within one minute, and jump to the next on the message `next`. */
 const HANDLES = `
 import { existsSync, readFileSync } from 'node:fs';
 const STATUS = '/proc/self/status';
@@ -70,9 +70,9 @@ process.on('message', (message) => {
     skipped += 60000;
   }
   const { userCPUTime, systemCPUTime, maxRSS } = process.resourceUsage();
-  // maxRSS begins with what the process had that started this one; the kernel's own record (Linux) does not.
-  const own = /VmHWM:\\s+(\\d+)/.exec(existsSync(STATUS) ? readFileSync(STATUS, 'utf8') : '')?.[1] ?? maxRSS;
-  process.send({ cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakRssMegabytes: own / 1024, longestBlockMs });
+  // maxRSS includes memory of the parent process; the kernel's own record (Linux) does not.
+  const peak = /VmHWM:\\s+(\\d+)/.exec(existsSync(STATUS) ? readFileSync(STATUS, 'utf8') : '')?.[1] ?? maxRSS;
+  process.send({ cpuSeconds: (userCPUTime + systemCPUTime) / 1e6, peakRssMegabytes: peak / 1024, longestBlockMs });
   longestBlockMs = 0;
 });
 process.channel.unref();
@@ -81,10 +81,10 @@ process.channel.unref();
 export const REST: Reading = { api: 'rest', atOnce: 32 };
 export const NERDGRAPH: Reading = { api: 'nerdgraph', atOnce: 5 };
 
-/** The longest a scrape may take: the budget is out of the way, so a refresh ends long before. */
+/** The longest scrape. The budget does not slow a refresh, so it ends long before. */
 const SCRAPE_TIMEOUT_SECONDS = 300;
 
-/** How the program reads: the interface, and the calls that it makes at once. */
+/** How the program reads: the interface, and the most calls in flight. */
 export interface Reading {
   readonly api: 'rest' | 'nerdgraph';
   readonly atOnce: number;
@@ -96,7 +96,7 @@ export interface Reading {
 export async function startExporter(upstream: string, reading: Reading = REST): Promise<Exporter> {
   const folder = await mkdtemp(join(tmpdir(), 'exporter-bench-'));
   const file = join(folder, 'config.yaml');
-  await writeFile(file, stringify(configuration(upstream, reading)));
+  await writeFile(file, stringify(createConfiguration(upstream, reading)));
   const started = performance.now();
   const handles = `data:text/javascript,${encodeURIComponent(HANDLES)}`;
   const args = ['--import', handles, 'dist/main.js', 'serve', '--config.file', file];
@@ -125,7 +125,7 @@ export async function startExporter(upstream: string, reading: Reading = REST): 
   };
 }
 
-function configuration(upstream: string, { api, atOnce, account: further }: Reading): object {
+function createConfiguration(upstream: string, { api, atOnce, account: further }: Reading): object {
   const limits = { max_concurrent_requests: atOnce, requests_per_minute: 1_000_000 };
   const common = { name: 'production', api_key: 'benchmark-key-0123456789', limits };
   const account =
@@ -138,7 +138,7 @@ function configuration(upstream: string, { api, atOnce, account: further }: Read
   };
 }
 
-/** Resolves to the address that the program says it listens at; rejects when it ends before. */
+/** Resolves to the address in the log line "Listening"; rejects if the program ends before. */
 export async function listening(child: ChildProcess): Promise<string> {
   const said: string[] = [];
   if (child.stderr !== null) {
@@ -155,7 +155,7 @@ export async function listening(child: ChildProcess): Promise<string> {
   throw new Error(`the program ended before it listened: ${said.join('\n')}`);
 }
 
-/** Reads a response to its last byte; what the client does with it is no part of what is measured. */
+/** Reads a response to the last byte. Benchmarks do not measure what the client does with it. */
 export function fetchWhole(url: string, gzip: boolean): Promise<{ readonly scrape: Scrape; readonly body: Buffer }> {
   const headers = {
     'accept-encoding': gzip ? 'gzip' : 'identity',

@@ -7,10 +7,10 @@ export interface FleetSize {
 /** The number of the canned account, for NerdGraph. */
 export const ACCOUNT_ID = 1_234_567;
 
-/** The accounts that the key sees; all have the same applications. */
+/** The number of accounts that the key sees. All have the same applications. */
 export const ACCOUNTS_OF_KEY = 50;
 
-/** What each query of the configuration answers. */
+/** The number of rows in the result of each configured query. */
 export const ROWS_OF_A_QUERY = 200;
 
 /** The columns of the golden metrics of each entity. */
@@ -20,7 +20,7 @@ export const GOLDEN_SELECTS = [
   'average(duration)',
 ];
 
-/** The guid of the service behind an application; such ids have 19 digits. */
+/** Returns the guid of the service for an application. Ids of services have 19 digits. */
 export function serviceGuid(application: number): string {
   return Buffer.from(`${ACCOUNT_ID}|EXT|SERVICE|${8_000_000_000_000_000_000n + BigInt(application)}`).toString(
     'base64',
@@ -49,15 +49,15 @@ export const TIMED_METRICS = [
   'CPU/User Time',
 ];
 
-/** Records on a page of a list, as upstream has them. */
+/** Records on a page of a list, as at New Relic. */
 const PAGE_SIZE = 200;
 
-/** The number of pages of a list, by its number of records. */
+/** Returns the number of pages for a list with this many records. */
 export function pagesOf(records: number): number {
   return Math.max(1, Math.ceil(records / PAGE_SIZE));
 }
 
-/** The ids of the applications on a page, which is counted from 0. */
+/** Returns the ids of the applications on a page, counted from 0. */
 export function idsOnPage({ applications }: FleetSize, page: number): number[] {
   const first = page * PAGE_SIZE + 1;
   return Array.from({ length: Math.min(PAGE_SIZE, applications - page * PAGE_SIZE) }, (_, index) => first + index);

@@ -3,7 +3,7 @@ import type { Upstream } from './processes.ts';
 import { startUpstream } from './processes.ts';
 import type { FleetSize } from './fleet.ts';
 
-/** What the built program costs with one fleet: a first refresh, the refresh of the next window, and scrapes after it. */
+/** The cost of the built program with one fleet: a first refresh, the refresh of the next window, later scrapes. */
 export interface FleetCost extends FleetSize {
   readonly series: number;
   readonly coldCalls: number;
@@ -67,7 +67,7 @@ export function fleetCost(size: FleetSize, latencyMs: number, reading?: Reading)
   return withExporter(size, latencyMs, work, reading);
 }
 
-/** Scrapes a number of windows, one after the other. */
+/** Scrapes several windows, one after the other. */
 export async function refreshes(exporter: Exporter, count: number, { gzip = false } = {}): Promise<void> {
   for (let refresh = 0; refresh < count; refresh += 1) {
     await exporter.nextWindow();
@@ -76,7 +76,7 @@ export async function refreshes(exporter: Exporter, count: number, { gzip = fals
   }
 }
 
-/** How many series a whole exposition has. */
+/** Counts the series of a whole exposition. */
 export async function seriesOf(exporter: Exporter): Promise<number> {
   const text = await exporter.read('');
   return text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;

@@ -6,33 +6,33 @@ import type { FleetSize } from './fleet.ts';
 
 const LATENCY_MS = 50;
 
-/** How the cost of the built program grows: three fleets of each kind, what grows put first. */
+/** Fleets that show how the cost of the built program grows. */
 export const GROWTHS: readonly {
-  readonly of: string;
+  readonly title: string;
   readonly latencyMs: number;
   readonly sizes: readonly FleetSize[];
   readonly reading?: Reading;
 }[] = [
   {
-    of: 'applications (1 host each)',
+    title: 'applications (1 host each)',
     latencyMs: LATENCY_MS,
     sizes: [100, 300, 1000].map((applications) => ({ applications, hostsPerApplication: 1 })),
   },
   {
-    of: 'hosts (100 applications)',
+    title: 'hosts (100 applications)',
     latencyMs: LATENCY_MS,
     sizes: [1, 5, 20].map((hostsPerApplication) => ({ applications: 100, hostsPerApplication })),
   },
-  { of: 'series (5 hosts each, upstream without latency)', latencyMs: 0, sizes: Object.values(FLEETS) },
+  { title: 'series (5 hosts each, upstream without latency)', latencyMs: 0, sizes: Object.values(FLEETS) },
   {
-    of: 'applications over NerdGraph (5 hosts each)',
+    title: 'applications over NerdGraph (5 hosts each)',
     latencyMs: LATENCY_MS,
     sizes: [100, 1000, 10_000].map((applications) => ({ applications, hostsPerApplication: 5 })),
     reading: NERDGRAPH,
   },
 ];
 
-/** Medians of several runs for each fleet, with the range of the peak memory. */
+/** Measures each fleet several times. Returns a table of medians, with the range of the peak memory. */
 export async function growthTable(
   { latencyMs, sizes, reading }: (typeof GROWTHS)[number],
   runs: number,
@@ -57,16 +57,16 @@ export async function growthTable(
 }
 
 function line({ applications, hostsPerApplication }: FleetSize, costs: readonly FleetCost[]): string[] {
-  const of = (figureOf: (cost: FleetCost) => number): string => figure(median(costs.map(figureOf)));
+  const medianOf = (figureOf: (cost: FleetCost) => number): string => figure(median(costs.map(figureOf)));
   const peaks = costs.map(({ peakRssMegabytes }) => peakRssMegabytes);
   return [
     String(applications),
     String(applications * hostsPerApplication),
-    of(({ series }) => series),
-    `${of(({ coldCalls }) => coldCalls)} calls, ${of(({ coldMs }) => coldMs / 1000)} s`,
-    `${of(({ refreshCalls }) => refreshCalls)} calls, ${of(({ refreshMs }) => refreshMs / 1000)} s`,
-    `${of(({ refreshCpuSeconds }) => refreshCpuSeconds)} s`,
-    `${of(({ warmMs }) => warmMs)} ms`,
-    `${of(({ peakRssMegabytes }) => peakRssMegabytes)} MB (${figure(Math.min(...peaks))} to ${figure(Math.max(...peaks))})`,
+    medianOf(({ series }) => series),
+    `${medianOf(({ coldCalls }) => coldCalls)} calls, ${medianOf(({ coldMs }) => coldMs / 1000)} s`,
+    `${medianOf(({ refreshCalls }) => refreshCalls)} calls, ${medianOf(({ refreshMs }) => refreshMs / 1000)} s`,
+    `${medianOf(({ refreshCpuSeconds }) => refreshCpuSeconds)} s`,
+    `${medianOf(({ warmMs }) => warmMs)} ms`,
+    `${medianOf(({ peakRssMegabytes }) => peakRssMegabytes)} MB (${figure(Math.min(...peaks))} to ${figure(Math.max(...peaks))})`,
   ];
 }

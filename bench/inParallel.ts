@@ -1,9 +1,9 @@
-/** Does the work a number of times, with a fixed number of runs at once. */
+/** Runs the work `times` times, `atOnce` runs at once. */
 export async function inParallel(times: number, atOnce: number, work: () => Promise<void>): Promise<void> {
-  let left = times;
+  let remaining = times;
   const worker = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
+    while (remaining > 0) {
+      remaining -= 1;
       await work();
     }
   };

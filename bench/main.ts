@@ -1,8 +1,8 @@
 /**
- * The benchmark of the built program: `npm run bench -- [--json] [--quick] [--only=<part> ...] [--growth] [--runs=<n>]`.
- * Every row is set against a reference that is measured in the same run. `--quick` takes three runs of smaller fleets,
- * `--only` some parts of the table, `--growth` shows in place of the rows how cost grows, `--runs` says how many runs there
- * are (5). It ends with status 0 in any case: no timing decides anything.
+ * Benchmarks the built program: `npm run bench -- [--json] [--quick] [--only=<part> ...] [--growth] [--runs=<n>]`.
+ * Every row has a reference from the same run. `--quick` takes three runs of smaller fleets, `--only` some parts of the
+ * table. `--growth` shows how cost grows in place of the rows. `--runs` sets the number of runs (5). The status is
+ * always 0: no timing decides anything.
  */
 import { cpus, totalmem } from 'node:os';
 import { createRequire } from 'node:module';
@@ -88,10 +88,10 @@ async function rows(): Promise<JudgedRow[]> {
   const judged: JudgedRow[] = [];
   for (const part of parts.filter(isWanted)) {
     const started = performance.now();
-    const ofPart = (await part.rows(runs)).map(judge);
-    judged.push(...ofPart);
+    const partRows = (await part.rows(runs)).map(judge);
+    judged.push(...partRows);
     progress(`${part.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
-    for (const { what, runs: all } of ofPart) progress(`  ${what}: ${all.map(figure).join(', ')}`);
+    for (const { what, runs: all } of partRows) progress(`  ${what}: ${all.map(figure).join(', ')}`);
   }
   return judged;
 }
@@ -99,7 +99,7 @@ async function rows(): Promise<JudgedRow[]> {
 const title = Object.entries(machine).map(([what, value]) => `${what} ${value}`);
 if (flags.growth) {
   console.log(`${title.join(', ')}\n`);
-  for (const growth of GROWTHS) console.log(`Growth with ${growth.of}\n\n${await growthTable(growth, runs)}\n`);
+  for (const growth of GROWTHS) console.log(`Growth with ${growth.title}\n\n${await growthTable(growth, runs)}\n`);
 } else if (flags.json) {
   console.log(JSON.stringify({ machine, rows: await rows() }, undefined, 2));
 } else {

@@ -1,6 +1,6 @@
 /**
- * Peak memory of the client library with a number of series, a refresh and compression included. Run as plain JavaScript by
- * the benchmark (rowsOfResources.ts), without a loader whose memory would count; prints megabytes.
+ * Prints the peak memory in megabytes of the client library, with a refresh and compression. The benchmark
+ * (rowsOfResources.ts) runs this as plain JavaScript, because the memory of a loader would count.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';

@@ -10,18 +10,18 @@ const execute = promisify(execFile);
 
 export const PROJECT = fileURLToPath(new URL('..', import.meta.url));
 
-/** A script of this folder in a process of its own, run by tsx. */
+/** Returns the arguments of Node.js that run a script of this folder with tsx. */
 export function scriptArguments(script: string, ...args: readonly (string | number)[]): string[] {
   return ['--expose-gc', '--import', 'tsx', fileURLToPath(new URL(script, import.meta.url)), ...args.map(String)];
 }
 
-/** Runs a script of this folder to its end; it prints JSON. */
+/** Runs a script of this folder, and parses the JSON that it prints. */
 export async function measured<T>(script: string, ...args: readonly (string | number)[]): Promise<T> {
   const { stdout } = await execute(process.execPath, scriptArguments(script, ...args), { cwd: PROJECT });
   return JSON.parse(stdout) as T;
 }
 
-/** Sends a message to a child and resolves to its next one. */
+/** Sends a message to a child, and resolves to its reply. */
 export async function ask<T>(child: ChildProcess, message: string): Promise<T> {
   const answered = once(child, 'message');
   child.send(message);

@@ -1,6 +1,7 @@
 /**
- * Processor time of a query, with undici and JSON alone, in a process of its own:
- * `node --import tsx bench/queriesCase.ts <runs> <queries> <address> <nrql>`; prints milliseconds, one figure for each run.
+ * Measures the processor time of a query with undici and JSON alone, in a separate process:
+ * `node --import tsx bench/queriesCase.ts <runs> <queries> <address> <nrql>`.
+ * Prints milliseconds for each run.
  */
 import { Agent } from 'undici';
 import { inParallel } from './inParallel.ts';
@@ -21,7 +22,7 @@ for (let run = 0; run <= runs; run += 1) {
   const before = process.cpuUsage();
   await inParallel(queries, AT_ONCE, read);
   const { user, system } = process.cpuUsage(before);
-  // The first one does not count: the code is compiled and the connections are opened meanwhile.
+  // The first run does not count: it compiles the code and opens the connections.
   if (run > 0) figures.push((user + system) / 1000 / queries);
 }
 await agent.destroy();

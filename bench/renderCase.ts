@@ -1,4 +1,7 @@
-/** One measurement in a process of its own: `node --import tsx bench/renderCase.ts <who> <shape> <series> [rounds]`; prints JSON. */
+/**
+ * Makes one measurement in a separate process, and prints JSON:
+ * `node --import tsx bench/renderCase.ts <who> <shape> <series> [rounds]`.
+ */
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +18,7 @@ export interface RenderMeasurement {
   /** Milliseconds, one for each refresh. */
   readonly first: readonly number[];
   readonly warm: readonly number[];
-  /** Longest times without a turn of the event loop, of first expositions; milliseconds on the processor. */
+  /** Longest blocks of the event loop in first expositions, in milliseconds on the processor. */
   readonly blocks: readonly number[];
   readonly longestBlock: number;
   readonly bytes: number;
@@ -26,7 +29,7 @@ const WARMS = 3;
 
 type Render = () => Promise<number>;
 
-/** What takes over the values of a refresh, and what then makes an exposition and says how many bytes it has. */
+/** A renderer: `take` stores the values of a refresh, `render` returns the bytes of an exposition. */
 interface Contender {
   readonly take: (entities: EntitySamples[]) => void;
   readonly render: Render;
@@ -78,8 +81,8 @@ function library(fleet: Fleet, compressed: boolean): Contender {
 }
 
 /**
- * Milliseconds the main thread has been on a processor, so that other programs of the machine do not count; where the
- * kernel does not tell (anything but Linux), the time of the clock.
+ * Returns the milliseconds of the main thread on a processor, so that other programs do not count. Without Linux,
+ * returns the time of the clock.
  */
 function busyTime(): number {
   try {
@@ -89,7 +92,7 @@ function busyTime(): number {
   }
 }
 
-/** Does the work and gives the longest time that the event loop could not turn meanwhile, garbage collection included. */
+/** Runs the work, and returns the longest block of the event loop, garbage collection included. */
 async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let running = true;

@@ -7,13 +7,13 @@ export type Shape = 'flat' | 'spread';
 
 const FAMILIES_OF_SPREAD = 35;
 
-/** What a refresh brings for an entity. */
+/** The samples of an entity after a refresh. */
 export interface EntitySamples extends WrittenLabels {
   readonly group: Group;
   readonly samples: readonly Sample[];
 }
 
-/** A fleet whose values change all at once with every refresh, its labels staying the same objects as in the collector. */
+/** A fleet. Every refresh changes all values; labels stay the same objects, as in the collector. */
 export class Fleet {
   readonly families: readonly Family[];
   readonly #entities: readonly WrittenLabels[];
@@ -48,7 +48,7 @@ export class Fleet {
     }));
   }
 
-  /** A linear congruential sequence: the same values in every run, with as many digits as a quotient has. */
+  /** Returns the next value of a linear congruential sequence: the same in every run, with many digits. */
   #value(): number {
     this.#state = (this.#state * 1_664_525 + 1_013_904_223) % 2 ** 32;
     return (this.#state / 2 ** 32) * 3;

@@ -1,5 +1,5 @@
 /**
- * Processor time per metric data response, transport included, in a process of its own:
+ * Measures the processor time per metric data response, transport included, in a separate process:
  * `node --import tsx bench/responsesCase.ts <runs> <responses per run> <address>`; prints JSON.
  */
 import { Agent } from 'undici';
@@ -60,7 +60,7 @@ const origin = new URL(address).origin;
 const path = `/v2/applications/1/metrics/data.json?${names.map((name) => `names%5B%5D=${encodeURIComponent(name)}`).join('&')}&summarize=true`;
 
 function ignore(): void {
-  // Only the time of a response is measured.
+  // This measures only the time of a response.
 }
 
 function fail(_endpoint: string, _reason: string, message: string): never {
@@ -78,21 +78,21 @@ async function readBare(): Promise<void> {
   JSON.parse(await body.text());
 }
 
-/** Milliseconds of processor time per response, `AT_ONCE` under way all the time. */
-async function costOf(read: () => Promise<void>): Promise<number> {
+/** Measures milliseconds of processor time per response, with `AT_ONCE` calls in flight. */
+async function measureCost(read: () => Promise<void>): Promise<number> {
   const before = process.cpuUsage();
   await inParallel(responses, AT_ONCE, read);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000 / responses;
 }
 
-// Once without counting, so that the code is compiled and the connections are open.
-await costOf(readOurs);
-await costOf(readBare);
+// The first round compiles the code and opens the connections, so it does not count.
+await measureCost(readOurs);
+await measureCost(readBare);
 const measurement: { reader: number[]; bare: number[] } = { reader: [], bare: [] };
 for (let run = 0; run < runs; run += 1) {
-  measurement.reader.push(await costOf(readOurs));
-  measurement.bare.push(await costOf(readBare));
+  measurement.reader.push(await measureCost(readOurs));
+  measurement.bare.push(await measureCost(readBare));
 }
 await Promise.all([reader.close(), agent.destroy()]);
 process.stdout.write(JSON.stringify(measurement satisfies ResponsesMeasurement));

@@ -1,7 +1,7 @@
-/** What one row of the table says; all figures of a row come from the same run. */
+/** A row of the table. All its figures come from the same run of the benchmark. */
 export interface Row {
   readonly what: string;
-  /** Which exposition after a refresh it is about: with one Prometheus every one is the first. */
+  /** The measured exposition after a refresh. With a single Prometheus, every exposition is the first. */
   readonly exposition?: 'first' | 'following';
   readonly unit: 'calls' | 'ms' | 'MB' | 'series';
   readonly runs: readonly number[];
@@ -10,21 +10,21 @@ export interface Row {
 }
 
 /**
- * `most`: of the median; `never`: of every run; `mostTimes`: of the median over the reference's; `timesFaster`: of the
- * reference's median over it.
+ * The limit is a maximum of the median (`most`), of every run (`never`), or of the median divided by the median of the
+ * reference (`mostTimes`). `timesFaster` is a minimum of the inverse ratio.
  */
 export interface Aim {
   readonly kind: 'most' | 'never' | 'mostTimes' | 'timesFaster';
   readonly limit: number;
 }
 
-/** A row with what follows from its runs. */
+/** A row with the results of its runs. */
 export interface JudgedRow extends Row {
   readonly median: number;
   readonly lowest: number;
   readonly highest: number;
   readonly referenceMedian: number;
-  /** The median over that of the reference. */
+  /** The median divided by the median of the reference. */
   readonly ratio: number;
   /** Undefined for rows without an aim. */
   readonly met: boolean | undefined;
@@ -32,11 +32,11 @@ export interface JudgedRow extends Row {
 
 export function judge(row: Row): JudgedRow {
   const referenceMedian = median(row.reference.runs);
-  const own = median(row.runs);
-  const ratio = own / referenceMedian;
+  const rowMedian = median(row.runs);
+  const ratio = rowMedian / referenceMedian;
   return {
     ...row,
-    median: own,
+    median: rowMedian,
     lowest: Math.min(...row.runs),
     highest: Math.max(...row.runs),
     referenceMedian,
@@ -64,7 +64,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
 }
 
-/** A table in Markdown, so that it can be read in a terminal and kept in a document. */
+/** Writes a table in Markdown, for terminals and documents. */
 export function table(head: readonly string[], lines: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...lines.map((line) => line[column]?.length ?? 0)));
   const written = (cells: readonly string[]): string =>
@@ -88,7 +88,7 @@ export function rowTable(rows: readonly JudgedRow[]): string {
   );
 }
 
-/** Three significant digits, and none lost before the point. */
+/** Formats three significant digits, or more before the point. */
 export function figure(value: number): string {
   return Number.isInteger(value)
     ? String(value)

@@ -7,13 +7,13 @@ const LATENCY_MS = 200;
 /** The calls that New Relic answers at once for a user. */
 const AT_ONCE = 25;
 const LONGEST_BLOCK_MS = 20;
-/** The list of accounts, and that of applications, come before everything else. */
+/** The lists of accounts and of applications come before everything else. */
 const LISTS = 2;
 
 const OF_EACH = { applications: 20, hostsPerApplication: 2 };
 const IN_ONE = { applications: 1000, hostsPerApplication: 2 };
 
-/** An entry that stands for fifty accounts of one key, against one account with as many applications. */
+/** Compares an entry for fifty accounts of one key with one account of as many applications. */
 export async function accountRows(runs: number): Promise<Row[]> {
   const costs: FleetCost[] = [];
   const inOne: FleetCost[] = [];

@@ -7,7 +7,7 @@ import type { Row } from './rows.ts';
 const AT_ONCE = 32;
 const LATENCY_MS = 50;
 
-/** Calls of the first refresh and of the next against the least that bring all values, and of further scrapes. */
+/** Compares the calls of the first and the next refresh with the minimum, and counts calls of further scrapes. */
 export async function callRows(runs: number): Promise<Row[]> {
   const size = { applications: 100, hostsPerApplication: 3 };
   const least = leastCalls(size);
@@ -17,16 +17,16 @@ export async function callRows(runs: number): Promise<Row[]> {
   for (let run = 0; run < runs; run += 1) {
     await withExporter(size, 0, async (exporter, upstream) => {
       await exporter.scrape();
-      const { calls: ofFirst } = await upstream.usage();
+      const { calls: afterFirst } = await upstream.usage();
       await exporter.nextWindow();
       await exporter.scrape();
-      const { calls: ofBoth } = await upstream.usage();
+      const { calls: afterNext } = await upstream.usage();
       await exporter.scrape({ gzip: true });
       await exporter.scrape();
-      const { calls: ofAll } = await upstream.usage();
-      first.push(ofFirst);
-      next.push(ofBoth - ofFirst);
-      further.push(ofAll - ofBoth);
+      const { calls: afterAll } = await upstream.usage();
+      first.push(afterFirst);
+      next.push(afterNext - afterFirst);
+      further.push(afterAll - afterNext);
     });
   }
   const minimum = (calls: number) => ({ what: 'the minimum', runs: [calls] });
@@ -56,12 +56,12 @@ export async function callRows(runs: number): Promise<Row[]> {
   ];
 }
 
-/** The lists' pages (applications, key transactions), one call per application, one per host. */
+/** Returns the minimum: pages of applications and key transactions, one call per application, one per host. */
 function leastCalls({ applications, hostsPerApplication }: FleetSize): number {
   return pagesOf(applications) + 1 + applications * (1 + hostsPerApplication);
 }
 
-/** The first refresh of a fleet against the time that its calls take at best, and what undici alone makes of it. */
+/** Compares a first refresh with the least time for its calls, and with the time of undici alone. */
 export async function refreshRows(runs: number, applications: number): Promise<Row[]> {
   const size = { applications, hostsPerApplication: 5 };
   const walls: number[] = [];

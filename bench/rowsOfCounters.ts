@@ -5,19 +5,19 @@ import type { Upstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
 
 const FLEET: FleetSize = { applications: 1000, hostsPerApplication: 5 };
-/** After the first two: the first reading of counters is shorter, and the code is compiled. */
+/** Refreshes after two that do not count: the first read of counters is shorter, and V8 compiles the code. */
 const REFRESHES = 3;
 const LONGEST_BLOCK_MS = 20;
 const MAX_MEGABYTES = 10;
 
-/** What one refresh costs in a steady state. */
+/** The cost of one refresh in a steady state. */
 interface Cost {
   readonly calls: number;
   readonly cpuMs: number;
   readonly peakRssMegabytes: number;
 }
 
-/** What counters add to a refresh over both interfaces, in calls, processor time and memory. */
+/** Measures what counters add to a refresh over each interface: calls, processor time and memory. */
 export async function counterRows(runs: number): Promise<Row[]> {
   const overNerdGraph = await rowsOf('NerdGraph', NERDGRAPH, { kind: 'mostTimes', limit: 1.6 }, runs);
   return [...(await rowsOf('REST', REST, undefined, runs)), ...overNerdGraph];

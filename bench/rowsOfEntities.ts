@@ -6,7 +6,7 @@ import type { Row } from './rows.ts';
 
 /** A service behind each application. */
 const FLEET: FleetSize = { applications: 1000, hostsPerApplication: 0 };
-/** After the first two, in which the list is read and the code is compiled; the list is read every 5 minutes. */
+/** Refreshes after two that do not count: they read the list, due every 5 minutes, and V8 compiles the code. */
 const REFRESHES = 3;
 const LATENCY_MS = 50;
 const LONGEST_BLOCK_MS = 20;
@@ -16,7 +16,7 @@ const ENTITIES: Reading = {
   account: { applications: false, key_transactions: false, entities: [{ type: 'EXT-SERVICE' }] },
 };
 
-/** What golden metrics cost: 1,000 entities with three metrics of one source. */
+/** Measures the cost of golden metrics: 1,000 entities with three metrics of one source. */
 export async function entityRows(runs: number): Promise<Row[]> {
   const figures = { lists: [], calls: [], ours: [], bare: [], blocks: [] } as Record<string, number[]>;
   for (let run = 0; run < runs; run += 1) {
@@ -67,7 +67,7 @@ export async function entityRows(runs: number): Promise<Row[]> {
   ];
 }
 
-/** A query for the entities of one call. */
+/** Writes a query for the entities of one call. */
 function query(calls: number): string {
   const ids = Array.from({ length: FLEET.applications / calls }, (_, index) => `'${serviceGuid(index + 1)}'`);
   const columns = ['datapointCount() AS n', ...GOLDEN_SELECTS.map((select, index) => `${select} AS m${index}`)];

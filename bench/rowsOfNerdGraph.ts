@@ -10,7 +10,7 @@ const REST_LATENCY_MS = 20;
 
 interface NerdGraphCase {
   readonly size: FleetSize;
-  /** The most calls of the first refresh and of each further one. */
+  /** The most calls of the first refresh and of each further refresh. */
   readonly first: number | undefined;
   readonly next: number | undefined;
 }
@@ -20,7 +20,7 @@ const CASES: readonly NerdGraphCase[] = [
   { size: { applications: 100, hostsPerApplication: 10 }, first: undefined, next: undefined },
 ];
 
-/** Calls, time and processor time of a refresh over NerdGraph. */
+/** Measures calls, time and processor time of a refresh over NerdGraph. */
 export async function nerdGraphRows(runs: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const each of CASES) rows.push(...(await rowsOf(each, runs)));
@@ -35,7 +35,7 @@ async function rowsOf({ size, first, next }: NerdGraphCase, runs: number): Promi
     overRest.push(await fleetCost(size, REST_LATENCY_MS));
   }
   const name = `NerdGraph, ${size.applications} x ${size.hostsPerApplication}`;
-  const of = (figure: (cost: FleetCost) => number, all = costs): number[] => all.map(figure);
+  const figuresOf = (figure: (cost: FleetCost) => number, all = costs): number[] => all.map(figure);
   const bound = (calls: number): number =>
     (Math.ceil(calls / NERDGRAPH.atOnce) + pagesOf(size.applications)) * LATENCY_MS;
   const boundWords = `(ceil(calls / ${NERDGRAPH.atOnce}) + list pages) x ${LATENCY_MS} ms`;
@@ -44,45 +44,45 @@ async function rowsOf({ size, first, next }: NerdGraphCase, runs: number): Promi
     {
       what: `${name}: calls of the first refresh`,
       unit: 'calls',
-      runs: of(({ coldCalls }) => coldCalls),
-      reference: { what: 'REST', runs: of(({ coldCalls }) => coldCalls, overRest) },
+      runs: figuresOf(({ coldCalls }) => coldCalls),
+      reference: { what: 'REST', runs: figuresOf(({ coldCalls }) => coldCalls, overRest) },
       aim: first === undefined ? undefined : { kind: 'most', limit: first },
     },
     {
       what: `${name}: calls per refresh`,
       unit: 'calls',
-      runs: of(({ refreshCalls }) => refreshCalls),
-      reference: { what: 'REST', runs: of(({ refreshCalls }) => refreshCalls, overRest) },
+      runs: figuresOf(({ refreshCalls }) => refreshCalls),
+      reference: { what: 'REST', runs: figuresOf(({ refreshCalls }) => refreshCalls, overRest) },
       aim: next === undefined ? undefined : { kind: 'most', limit: next },
     },
     {
       what: `${name}: first refresh and its exposition`,
       exposition: 'first',
       unit: 'ms',
-      runs: of(({ coldMs }) => coldMs),
-      reference: { what: boundWords, runs: of(({ coldCalls }) => bound(coldCalls)) },
+      runs: figuresOf(({ coldMs }) => coldMs),
+      reference: { what: boundWords, runs: figuresOf(({ coldCalls }) => bound(coldCalls)) },
       aim: quick,
     },
     {
       what: `${name}: next refresh and its exposition`,
       exposition: 'first',
       unit: 'ms',
-      runs: of(({ refreshMs }) => refreshMs),
-      reference: { what: boundWords, runs: of(({ refreshCalls }) => bound(refreshCalls)) },
+      runs: figuresOf(({ refreshMs }) => refreshMs),
+      reference: { what: boundWords, runs: figuresOf(({ refreshCalls }) => bound(refreshCalls)) },
       aim: quick,
     },
     {
       what: `${name}: processor time of the next refresh`,
       unit: 'ms',
-      runs: of(({ refreshCpuSeconds }) => refreshCpuSeconds * 1000),
-      reference: { what: 'REST', runs: of(({ refreshCpuSeconds }) => refreshCpuSeconds * 1000, overRest) },
+      runs: figuresOf(({ refreshCpuSeconds }) => refreshCpuSeconds * 1000),
+      reference: { what: 'REST', runs: figuresOf(({ refreshCpuSeconds }) => refreshCpuSeconds * 1000, overRest) },
       aim: { kind: 'mostTimes', limit: 0.6 },
     },
     {
       what: `${name}: series`,
       unit: 'series',
-      runs: of(({ series }) => series),
-      reference: { what: 'REST', runs: of(({ series }) => series, overRest) },
+      runs: figuresOf(({ series }) => series),
+      reference: { what: 'REST', runs: figuresOf(({ series }) => series, overRest) },
       aim: undefined,
     },
   ];

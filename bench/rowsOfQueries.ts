@@ -5,7 +5,7 @@ import { measured } from './processes.ts';
 import type { Row } from './rows.ts';
 
 const QUERIES = 50;
-/** After the first two, in which the code is compiled. */
+/** Refreshes after two that do not count, in which V8 compiles the code. */
 const REFRESHES = 10;
 const LATENCY_MS = 50;
 const LONGEST_BLOCK_MS = 20;
@@ -22,7 +22,7 @@ const queries = Array.from({ length: QUERIES }, (_, index) => ({
 const ALONE: Reading = { ...NERDGRAPH, account: { applications: false, key_transactions: false, queries } };
 const BESIDE: Reading = { ...NERDGRAPH, account: { queries } };
 
-/** What queries of the configuration cost: 50 of them with 200 rows each, two series to a row. */
+/** Measures the cost of 50 configured queries with 200 rows each, two series per row. */
 export async function queryRows(runs: number): Promise<Row[]> {
   const ours: number[] = [];
   const bare: number[] = [];

@@ -17,11 +17,11 @@ interface Comparison {
   readonly series: number;
   readonly shape: Shape;
   readonly compressed: boolean;
-  /** The most that the first exposition may take of prom-client's time. */
+  /** The most time of the first exposition, as a share of prom-client's time. */
   readonly first: number;
 }
 
-/** The text of 100,000 series against prom-client's. Values all change before each first exposition. */
+/** Compares rendering 100,000 series with prom-client. All values change before each first exposition. */
 export async function renderRows(runs: number): Promise<Row[]> {
   const series = 100_000;
   return [
@@ -31,7 +31,7 @@ export async function renderRows(runs: number): Promise<Row[]> {
   ];
 }
 
-/** The same of 500,000, and over HTTP. */
+/** Compares rendering 500,000 series with prom-client, and measures them over HTTP. */
 export async function largeRenderRows(runs: number): Promise<Row[]> {
   const series = 500_000;
   const rows = await compared({ series, shape: 'spread', compressed: false, first: 0.25 }, runs);
@@ -71,7 +71,7 @@ async function compared({ series, shape, compressed, first }: Comparison, runs: 
   ];
 }
 
-/** A whole exposition as a client sees it, against a bare server that sends the same bytes. */
+/** Compares a whole exposition over HTTP with a bare server that sends the same bytes. */
 async function overHttp(series: number, runs: number): Promise<Row> {
   const child = spawn(process.execPath, scriptArguments('serverCase.ts', series), {
     cwd: PROJECT,
@@ -83,7 +83,7 @@ async function overHttp(series: number, runs: number): Promise<Row> {
     for (let run = -1; run < runs; run += 1) {
       for (const path of ['exposition', 'bare'] as const) {
         const { scrape } = await fetchWhole(`http://127.0.0.1:${port}/${path}`, false);
-        // The first of each opens the connection and has the text made.
+        // The first request opens the connection and renders the text, so it does not count.
         if (run >= 0) times[path].push(scrape.milliseconds);
       }
     }

@@ -11,14 +11,14 @@ import { measured, PROJECT, startUpstream } from './processes.ts';
 import type { Aim, Row } from './rows.ts';
 import type { FleetSize } from './fleet.ts';
 
-/** Fleets by their number of series, as in upstream.ts: 40 of an application or a host, and some more. */
+/** Fleets by number of series: an application or a host has about 40. */
 export const FLEETS: Record<'10k' | '100k' | '500k', FleetSize> = {
   '10k': { applications: 42, hostsPerApplication: 5 },
   '100k': { applications: 421, hostsPerApplication: 5 },
   '500k': { applications: 2109, hostsPerApplication: 5 },
 };
 
-/** Processor time of one metric data response. */
+/** Measures the processor time of one metric data response. */
 export async function responseRows(runs: number): Promise<Row[]> {
   const upstream = await startUpstream({ applications: 1, hostsPerApplication: 1 }, 0);
   try {
@@ -42,10 +42,10 @@ export async function responseRows(runs: number): Promise<Row[]> {
   }
 }
 
-/** Refreshes before the peak of memory is read: from here on, it hardly grows. */
+/** Refreshes before reading the peak of memory, which hardly grows later. */
 const REFRESHES = 10;
 
-/** Peak memory of the client library in megabytes: a refresh of a number of series, two compressed responses, and once more. */
+/** Returns the peak memory of the client library in megabytes, after two refreshes with two responses each. */
 async function libraryPeakMegabytes(series: number): Promise<number> {
   const source = await readFile(new URL('memoryCase.ts', import.meta.url), 'utf8');
   const { outputText } = transpileModule(source, {
@@ -57,8 +57,8 @@ async function libraryPeakMegabytes(series: number): Promise<number> {
 }
 
 /**
- * Peak memory of the built program over some refreshes and their compressed expositions, against the client library's. Measured once:
- * the refreshes are a minute apart, as Prometheus makes them, because V8 collects garbage in the pauses.
+ * Compares the peak memory of the built program with the client library. Measures once: refreshes are a minute apart,
+ * as with Prometheus, because V8 collects garbage in the pauses.
  */
 export async function memoryRow(size: '100k' | '500k'): Promise<Row> {
   return await withExporter(FLEETS[size], 0, async (exporter) => {
@@ -79,7 +79,7 @@ export async function memoryRow(size: '100k' | '500k'): Promise<Row> {
   });
 }
 
-/** From the start of the built program until it says that it listens. */
+/** Measures the time from the start of the built program to the log line "Listening". */
 export async function startRow(runs: number): Promise<Row> {
   const ours: number[] = [];
   const bare: number[] = [];
@@ -103,7 +103,7 @@ export async function startRow(runs: number): Promise<Row> {
 const LATENCY_MS = 50;
 const LONGEST_BLOCK_MS = 20;
 
-/** How long the main thread of the program works without a turn for anything else, expositions included. */
+/** Measures the longest block of the event loop in a refresh and its exposition. */
 export async function blockRows(runs: number, applications: number): Promise<Row[]> {
   return [
     ...(await blockRowsOf('REST', REST, { kind: 'never', limit: LONGEST_BLOCK_MS }, runs, applications)),
@@ -143,7 +143,7 @@ async function blockRowsOf(
   return [row('first refresh', first), row('next refresh', next)];
 }
 
-/** How long the main thread works without a turn for anything else while it makes the status page. */
+/** Measures the longest block of the event loop while rendering the status page. */
 export async function pageRow(runs: number, applications: number): Promise<Row> {
   const blocks: number[] = [];
   for (let run = 0; run < runs; run += 1) {

@@ -1,7 +1,7 @@
 /**
- * The canned upstream, in a process of its own: `node --import tsx bench/upstream.ts <applications> <hosts> <latency ms>`.
- * It answers both interfaces, REST under `/v2` and NerdGraph under `/graphql`. The bodies of REST are made beforehand. It sends
- * its port to its parent, and on `usage` how many calls there were so far.
+ * Serves a canned upstream in a separate process:
+ * `node --import tsx bench/upstream.ts <applications> <hosts> <latency ms>`. Answers REST under `/v2`, with prepared
+ * bodies, and NerdGraph under `/graphql`. Sends its port to its parent, and on `usage` the number of calls so far.
  */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
@@ -19,7 +19,7 @@ import {
 
 export interface UpstreamUsage {
   readonly calls: number;
-  /** The most calls that were being answered at once. */
+  /** The most calls in flight so far. */
   readonly atOnce: number;
 }
 
@@ -32,7 +32,7 @@ let calls = 0;
 let atOnce = 0;
 let underWay = 0;
 
-function bodyOf(url: string, response: ServerResponse): Buffer | undefined {
+function findBody(url: string, response: ServerResponse): Buffer | undefined {
   if (url.includes('/metrics/data.json')) {
     const variant = calls % metricData.length;
     return url.includes('summarize=true') ? metricData[variant] : seriesBody(url, variant);
@@ -63,12 +63,12 @@ const server = createServer((request, response) => {
     response.end(body);
   };
   const respondLater = (body: Buffer): void => {
-    const left = latency - (performance.now() - arrived);
-    if (left <= 0) respond(body);
-    else setTimeout(respond, left, body);
+    const remaining = latency - (performance.now() - arrived);
+    if (remaining <= 0) respond(body);
+    else setTimeout(respond, remaining, body);
   };
   if (request.method !== 'POST') {
-    respondLater(bodyOf(request.url ?? '', response) ?? Buffer.from('{}'));
+    respondLater(findBody(request.url ?? '', response) ?? Buffer.from('{}'));
     return;
   }
   void json(request).then((asked) => {

@@ -15,7 +15,7 @@ import {
   type FleetSize,
 } from './fleet.ts';
 
-/** What a request of NerdGraph says, as far as the responses here depend on it. */
+/** The parts of a NerdGraph request that determine the response. */
 export interface GraphqlRequest {
   readonly query: string;
   readonly variables?: {
@@ -27,7 +27,7 @@ export interface GraphqlRequest {
 
 const KNOWN = new Set(['Agent/MetricsReported/count', ...APDEX_METRICS, ...TIMED_METRICS]);
 
-/** Answers with the same metrics as the REST upstream has; `variant` changes all figures. */
+/** Returns a response with the same metrics as the REST upstream. `variant` changes all figures. */
 export function graphqlBody(size: FleetSize, { query, variables }: GraphqlRequest, variant: number): Buffer {
   return Buffer.from(JSON.stringify({ data: { actor: actorOf(size, query, variables ?? {}, variant) } }), 'utf8');
 }
@@ -85,7 +85,7 @@ function applicationsOf(size: FleetSize, page: number, account: number): object[
   }));
 }
 
-/** A service behind each application, which reports through OpenTelemetry. */
+/** Lists a service for each application, which reports through OpenTelemetry. */
 function servicesOf(size: FleetSize, page: number): object[] {
   const definition = { from: 'Metric', where: null, eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS' };
   const metrics = GOLDEN_SELECTS.map((select, index) => ({
@@ -99,8 +99,8 @@ function servicesOf(size: FleetSize, page: number): object[] {
 }
 
 /**
- * One row for each application, perhaps host, and metric that the query names, with TIMESERIES for each minute; all its
- * applications have all its metrics.
+ * Returns a row for each application, perhaps host, and metric in the query; with TIMESERIES, for each minute, too. All
+ * applications have all metrics.
  */
 function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: number): object {
   const facets = /FACET (.+?) SINCE/.exec(nrql)?.[1]?.split(', ') ?? [];
@@ -108,8 +108,8 @@ function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: n
   const names = [...new Set(literals(nrql, 'metricTimesliceName'))].filter((name) => KNOWN.has(name));
   if (nrql.includes("LIKE 'Datastore/")) names.push(DATASTORE);
   const asked = new Set(literals(nrql, 'host'));
-  const columns = [...nrql.matchAll(/(\w+)\(([^)]*)\) AS (\w+)/g)].map(([, of = '', from = '', as = '']) => {
-    return { as, value: columnOf(of, from) };
+  const columns = [...nrql.matchAll(/(\w+)\(([^)]*)\) AS (\w+)/g)].map(([, name = '', argument = '', as = '']) => {
+    return { as, value: columnValue(name, argument) };
   });
   const buckets = nrql.includes(' TIMESERIES 1 minute') ? minutesOf(nrql) : [{}];
   const results: object[] = [];
@@ -130,7 +130,7 @@ function nrqlResult({ hostsPerApplication }: FleetSize, nrql: string, variant: n
   return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: timeWindowOf(nrql) } };
 }
 
-/** The rows of a query of the configuration, as `rowsOfQueries.ts` has them: two facets and two figures each. */
+/** Returns the rows of a query from `rowsOfQueries.ts`: two facets and two figures each. */
 function queryResult(nrql: string, variant: number): object {
   const facets = ['region', 'plan'];
   const results = Array.from({ length: ROWS_OF_A_QUERY }, (_, row) => {
@@ -140,7 +140,7 @@ function queryResult(nrql: string, variant: number): object {
   return { results, otherResult: null, metadata: { facets, messages: [], timeWindow: timeWindowOf(nrql) } };
 }
 
-/** One row for each entity that the query names. */
+/** Returns a row for each entity in the query. */
 function goldenResult(nrql: string, variant: number): object {
   const columns = [...nrql.matchAll(/ AS (\w+)/g)].map(([, name = '']) => name);
   const results = literals(nrql, 'entity.guid').map((guid, row) => {
@@ -155,19 +155,19 @@ function goldenResult(nrql: string, variant: number): object {
 }
 
 function timeWindowOf(nrql: string): object {
-  const [begin, end] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]));
+  const [begin, end] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((clause) => Number(clause.exec(nrql)?.[1]));
   return { begin, end };
 }
 
 function minutesOf(nrql: string): object[] {
-  const [from = 0, to = 0] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((at) => Number(at.exec(nrql)?.[1]) / 1000);
+  const [from = 0, to = 0] = [/SINCE (\d+)/, /UNTIL (\d+)/].map((clause) => Number(clause.exec(nrql)?.[1]) / 1000);
   return Array.from({ length: (to - from) / 60 }, (_, index) => {
     const beginTimeSeconds = from + 60 * index;
     return { beginTimeSeconds, endTimeSeconds: beginTimeSeconds + 60 };
   });
 }
 
-/** The values after `attribute =` and `attribute IN`. */
+/** Returns the values after `attribute =` and `attribute IN`. */
 function literals(nrql: string, attribute: string): string[] {
   const lists = nrql.matchAll(new RegExp(`\\b${attribute} (?:IN \\(([^)]*)\\)|= ('[^']*'|\\d+))`, 'g'));
   return [...lists].flatMap(([, list, one]) =>
@@ -175,13 +175,14 @@ function literals(nrql: string, attribute: string): string[] {
   );
 }
 
-/** A figure of a metric: Apdex has its three zones in count, total and totalExclusive. */
-function columnOf(of: string, from: string): (name: string, x: number) => number {
+/** Returns the calculation of a column. Apdex has its three zones in count, total and totalExclusive. */
+function columnValue(functionName: string, argument: string): (name: string, x: number) => number {
   const isApdex = (name: string): boolean => name.endsWith('Apdex');
   const calls = (x: number): number => 1800 + Math.floor(x * 10);
-  if (of === 'min') return (name) => (isApdex(name) ? 0.5 : 0.0015);
-  if (of === 'max') return (name, x) => (isApdex(name) ? 0.5 : 0.9 + x / 1000);
-  if (from.includes('totalExclusive')) return (name, x) => (isApdex(name) ? 50 : calls(x) * 0.04);
-  if (of === 'count' || from.includes("'count'")) return (name, x) => calls(name === 'Errors/all' ? 0 : x);
+  if (functionName === 'min') return (name) => (isApdex(name) ? 0.5 : 0.0015);
+  if (functionName === 'max') return (name, x) => (isApdex(name) ? 0.5 : 0.9 + x / 1000);
+  if (argument.includes('totalExclusive')) return (name, x) => (isApdex(name) ? 50 : calls(x) * 0.04);
+  if (functionName === 'count' || argument.includes("'count'"))
+    return (name, x) => calls(name === 'Errors/all' ? 0 : x);
   return (name, x) => (isApdex(name) ? 250 : calls(x) * (0.1 + x / 3000));
 }

@@ -10,13 +10,13 @@ import {
   type FleetSize,
 } from './fleet.ts';
 
-/** Responses of one kind that differ in all of their values: what is asked again has changed. */
+/** The number of responses that differ in all values, so that repeated calls get other values. */
 const VARIANTS = 16;
 
 const FROM = '2026-11-21T00:00:00+00:00';
 const TO = '2026-11-21T00:29:59+00:00';
 
-/** Metric data responses of 15 metrics with 11 values each. */
+/** Creates metric data responses of 15 metrics with 11 values each. */
 export function metricDataBodies(): readonly Buffer[] {
   return Array.from({ length: VARIANTS }, (_, variant) => {
     const metrics = [
@@ -35,10 +35,10 @@ export function metricDataBodies(): readonly Buffer[] {
   });
 }
 
-/** Series of minutes, made when they are first asked for: all applications ask for the same range. */
+/** A cache of series of minutes: all applications request the same range. */
 const seriesBodies = new Map<string, Buffer>();
 
-/** The minutes of the range of an address, of the metrics that it names; `variant` changes all figures. */
+/** Returns a timeslice per minute for the metrics and the range in an address. `variant` changes all figures. */
 export function seriesBody(url: string, variant: number): Buffer {
   const query = new URL(url, 'http://upstream').searchParams;
   const [from, to] = [query.get('from') ?? '', query.get('to') ?? ''];
@@ -58,7 +58,7 @@ export function seriesBody(url: string, variant: number): Buffer {
   return body;
 }
 
-/** All pages of the application list. */
+/** Creates all pages of the application list. */
 export function applicationPages(size: FleetSize): readonly Buffer[] {
   const { applications, hostsPerApplication } = size;
   return Array.from({ length: pagesOf(applications) }, (_, page) =>
