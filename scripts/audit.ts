@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 /*
- * Every library is built into `dist`, so to npm all of them are development tools: `npm audit --omit=dev` looks at nothing.
- * This asks npm about all packages, and judges the packages that the bill of materials of `dist` lists.
+ * The build bundles every library into `dist`, so npm takes libraries for development tools: `npm audit --omit=dev`
+ * checks nothing. This script audits all packages, and judges the packages in the bill of materials of `dist`.
  *
- * Ends with 0 when none of them has a known weakness, with 1 when one has, and with 2 when the registry would not answer.
+ * Exits with 0 if no such package has a known weakness, 1 if one has, and 2 if the registry does not answer.
  */
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
@@ -39,7 +39,7 @@ if (report.success) {
   const found = Object.entries(report.data.vulnerabilities).map(([name, { via, nodes }]) => ({
     name,
     releases: nodes.map((node) => `${name}@${packages[node]?.version ?? ''}`),
-    // A word names another package, whose own entry has the advisory.
+    // A string names another package. The entry of that package has the advisory.
     advisories: via.filter((each) => typeof each !== 'string'),
   }));
   const inside = found.filter(({ releases }) => releases.some((release) => builtIn.has(release)));
@@ -51,7 +51,7 @@ if (report.success) {
   console.log(`Of ${builtIn.size} packages in dist, ${inside.length} have a known weakness; ${tools} tools have one.`);
   process.exitCode = inside.length > 0 ? 1 : 0;
 } else {
-  // Without the address that was asked: it stands behind a dash.
+  // Cuts the address of the registry, which follows a dash.
   const words = refusal.success ? refusal.data.message.replace(/ - .*/, '') : 'npm gave no report';
   console.log(`The audit says nothing: the registry would not answer (${words}).`);
   process.exitCode = 2;

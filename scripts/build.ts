@@ -9,7 +9,7 @@ import { build } from 'esbuild';
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const OUT = join(ROOT, 'dist');
 
-/** Folders of one build, beside `dist` because a rename works within one file system only. The number is its process. */
+/** Temporary folders of a build, with its process id. They are beside `dist`, because renames need one file system. */
 const TEMPORARY = /^dist\.(\d+)\.(?:new|old)$/;
 const NEW = join(ROOT, `dist.${process.pid}.new`);
 const OLD = join(ROOT, `dist.${process.pid}.old`);
@@ -20,7 +20,7 @@ const SBOM = 'sbom.cdx.json';
 /** Some libraries are CommonJS and load parts of Node.js with `require`, which modules do not have. */
 const REQUIRE = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
 
-/** Makes `dist` in a temporary folder, and renames it at the end: a build that fails or is killed leaves the last program. */
+/** Builds in a temporary folder, and renames it to `dist` at the end. A failed build keeps the last program. */
 async function main(): Promise<void> {
   await removeRemains();
   await mkdir(NEW);
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Removes temporary folders of builds that were killed. Those of builds that still run stay. */
+/** Removes temporary folders of killed builds. Keeps folders of running builds. */
 async function removeRemains(): Promise<void> {
   const remains = (await readdir(ROOT)).filter((name) => {
     const builder = TEMPORARY.exec(name)?.[1];
@@ -45,7 +45,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // Only a process that exists can be another user's.
+    // EPERM: the process exists, and belongs to another user.
     return hasCode(error, ['EPERM']);
   }
 }
@@ -63,7 +63,7 @@ async function publish(): Promise<void> {
       await rename(NEW, OUT);
       return;
     } catch (error) {
-      // The other build's program has come in between.
+      // Another build has published its program in between.
       if (!hasCode(error, ['ENOTEMPTY', 'EEXIST'])) throw error;
     }
   }
@@ -74,13 +74,13 @@ function hasCode(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * Writes the program with its libraries into a few files of `folder`, because finding and reading hundreds of files takes most of
- * a start. What only one command needs is in files of its own. Stack traces keep their names.
+ * Bundles the program with its libraries into a few files, because reading hundreds of files takes most of a start.
+ * Code that only one command needs is in separate files. Stack traces keep their names.
  */
 async function makeProgram(folder: string): Promise<void> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    // Without their folders: the program finds the worker beside itself.
+    // Drops the folders, because the program looks for the worker beside itself.
     entryPoints: [
       { in: 'src/main.ts', out: 'main' },
       { in: 'src/web/authentication/passwordWorker.ts', out: 'passwordWorker' },
@@ -92,28 +92,28 @@ async function makeProgram(folder: string): Promise<void> {
     target: 'node20',
     format: 'esm',
     banner: { js: REQUIRE },
-    define: { BUILT_REVISION: JSON.stringify(revision()) },
+    define: { BUILT_REVISION: JSON.stringify(findRevision()) },
     minifyWhitespace: true,
     lineLimit: 160,
     legalComments: 'none',
     metafile: true,
-    // A scanner finds no node_modules beside the program: this lists what is built in (CycloneDX), valid or there is no build.
+    // Scanners find no node_modules beside the program, so this lists the bundled libraries. An invalid list fails.
     plugins: [
       cyclonedxEsbuildPlugin({ outputFile: SBOM, outputReproducible: true, validate: true, logLevel: 'silent' }),
     ],
     logLevel: 'warning',
   });
-  // The simulator reads its schema from beside the file that it is in.
+  // The simulator reads its schema from the folder of its own file.
   await copyFile(join(ROOT, 'simulator/nerdgraph/nerdgraph.graphql'), join(folder, 'nerdgraph.graphql'));
-  // So does the exporter with its packs of queries.
+  // The exporter reads its packs of queries from there, too.
   await cp(join(ROOT, 'packs'), join(folder, 'packs'), { recursive: true });
-  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), await licences(Object.keys(metafile.inputs)));
+  await writeFile(join(folder, 'THIRD-PARTY-LICENSES.txt'), await readLicences(Object.keys(metafile.inputs)));
 }
 
-/** The commit that is built: REVISION, else what git says of this folder; an archive of the sources has none. */
-function revision(): string {
-  const given = process.env['REVISION'];
-  if (given !== undefined && given !== '') return given;
+/** Returns the commit: REVISION, or else the answer of git. An archive of the sources has no commit. */
+function findRevision(): string {
+  const fromEnvironment = process.env['REVISION'];
+  if (fromEnvironment !== undefined && fromEnvironment !== '') return fromEnvironment;
   try {
     const args = ['describe', '--always', '--dirty', '--abbrev=40', '--exclude=*'];
     return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -122,14 +122,14 @@ function revision(): string {
   }
 }
 
-/** The licences of the libraries that the given files are from: whoever passes `dist` on passes them on, too. */
-async function licences(files: readonly string[]): Promise<string> {
+/** Joins the licences of the libraries in a list of files. Whoever distributes `dist` must include them. */
+async function readLicences(files: readonly string[]): Promise<string> {
   const folders = new Set(files.flatMap((file) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []));
-  const texts = await Promise.all([...folders].sort().map((folder) => licence(join(ROOT, folder))));
+  const texts = await Promise.all([...folders].sort().map((folder) => readLicence(join(ROOT, folder))));
   return texts.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-async function licence(folder: string): Promise<string> {
+async function readLicence(folder: string): Promise<string> {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
     readonly name: string;
     readonly version: string;

@@ -6,7 +6,7 @@ import { factsPage } from './generate/factsPage.ts';
 import { metricsPage } from './generate/metricsPage.ts';
 import { monitoringFiles } from '../monitoring/generated.ts';
 
-/** Everything in the repository that is written by a program; paths are relative to its root. */
+/** All generated files of the repository. Paths are relative to the root. */
 export const GENERATED_FILES: readonly GeneratedFile[] = [
   ...configurationFiles,
   { path: 'docs/facts.md', content: () => formatted('docs/facts.md', factsPage()) },

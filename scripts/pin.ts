@@ -16,7 +16,7 @@ if (!IMAGE.test(image) || !DIGEST.test(digest)) {
   process.stdout.write(`${outcome}\n`);
 }
 
-/** Binds the image to the digest in every file that names it; gives the files that changed. */
+/** Pins the image to the digest in every file that names it. Returns the changed files. */
 function pinFiles(): string[] {
   return FILES.filter((path) => {
     const file = new URL(`../${path}`, import.meta.url);

@@ -5,7 +5,7 @@ import { editorSchema } from './editorSchema.ts';
 import { exampleFile } from './exampleFile.ts';
 import { formatted, type GeneratedFile } from './generatedFile.ts';
 
-/** What is made of the configuration's schema. */
+/** The files that the schema of the configuration generates. */
 export const configurationFiles: readonly GeneratedFile[] = [
   {
     path: 'docs/configuration.md',

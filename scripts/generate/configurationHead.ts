@@ -1,4 +1,4 @@
-/** What stands before the keys on docs/configuration.md. */
+/** The part of docs/configuration.md before the keys. */
 export const CONFIGURATION_HEAD = `# Configuration
 
 <!-- Generated from src/config by "npm run generate". Do not edit. -->

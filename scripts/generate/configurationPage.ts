@@ -8,7 +8,7 @@ export function configurationPage(schema: JsonSchema): string {
   return [CONFIGURATION_HEAD, section('The file', schema), ...subsections(schema, '')].join('\n\n');
 }
 
-/** A block of YAML that shows a key of an account, or of the file, with values other than its defaults. */
+/** Writes a block of YAML that shows a key of an account, or of the file, with other values than the defaults. */
 function sampleBlock(path: string, schema: JsonSchema): string[] {
   const keys = path.replaceAll('[]', '').split('.');
   if (path === 'accounts[]' || keys.length > 2 || path === 'collection.intervals') return [];
@@ -16,7 +16,7 @@ function sampleBlock(path: string, schema: JsonSchema): string[] {
   return ['```yaml', stringify(sample, { lineWidth: 0 }).trimEnd(), '```', ''];
 }
 
-/** A sample without the keys that have their defaults in it; the first of them where nothing else is left. */
+/** Removes the keys with default values from a sample; keeps the first key if no other remains. */
 function withoutDefaults(schema: JsonSchema, sample: unknown): unknown {
   const parts = alternativesOf(schema);
   if (Array.isArray(sample)) {
@@ -44,7 +44,7 @@ function section(title: string, mapping: JsonSchema, sample: readonly string[] =
   return [`## ${title}`, '', ...sample, ...lines].join('\n');
 }
 
-/** A section for every mapping below this one, in the order of the file. */
+/** Writes a section for every nested mapping, in the order of the file. */
 function subsections(mapping: JsonSchema, above: string): string[] {
   return keysOf(mapping).flatMap(({ name, schema }) =>
     alternativesOf(schema).flatMap((alternative) => {

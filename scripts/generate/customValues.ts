@@ -1,6 +1,6 @@
 import { VALUES } from '../../src/formulas/valueFormulas.ts';
 
-/** The values of each kind of metrics, those with one meaning together; a kind also has those of `any`, but for Apdex metrics. */
+/** The values by kind of metric, grouped by meaning. Except for Apdex, every kind also has the values of `any`. */
 const MEANINGS: Readonly<Record<keyof typeof VALUES, readonly (readonly [names: string, meaning: string])[]>> = {
   any: [
     ['average_value sessions_active', 'average, in the unit of the metric'],
@@ -48,21 +48,23 @@ const METRICS: Readonly<Record<keyof typeof VALUES, string>> = {
   apdex: 'Of an Apdex (`Apdex`, `Apdex/...`, `EndUser/Apdex...`)',
 };
 
-/** The values that New Relic's example of a metric name list has: with REST nearly every metric has them. */
+/** The values in New Relic's example of a metric name list. Over REST, nearly every metric has them. */
 const USUAL_OVER_REST = [
   ...['average_response_time', 'calls_per_minute', 'call_count', 'min_response_time', 'max_response_time'],
   ...['average_exclusive_time', 'average_value', 'total_call_time_per_minute', 'requests_per_minute'],
   'standard_deviation',
 ];
 
-/** The section on the values that a custom metric can have. Throws where a value has no meaning here, or one too many. */
+/** Writes the section on values of custom metrics. Throws if `MEANINGS` and the formulas have different values. */
 export function customValues(): string {
   const kinds = Object.keys(MEANINGS) as (keyof typeof VALUES)[];
   const lists = kinds.map((kind) => {
     const described = MEANINGS[kind].flatMap(([names]) => names.split(' '));
-    const own = [...VALUES[kind].keys()].filter((name) => kind === 'any' || kind === 'apdex' || !VALUES.any.has(name));
-    if (own.toSorted().join() !== described.toSorted().join()) {
-      throw new Error(`the values of ${kind} metrics are ${own.join()}, and described are ${described.join()}`);
+    const existing = [...VALUES[kind].keys()].filter(
+      (name) => kind === 'any' || kind === 'apdex' || !VALUES.any.has(name),
+    );
+    if (existing.toSorted().join() !== described.toSorted().join()) {
+      throw new Error(`the values of ${kind} metrics are ${existing.join()}, and described are ${described.join()}`);
     }
     const lines = MEANINGS[kind].map(([names, meaning]) => `- ${codes(names.split(' '))}: ${meaning}`);
     return `${METRICS[kind]}:\n\n${lines.join('\n')}`;

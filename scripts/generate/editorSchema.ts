@@ -1,13 +1,13 @@
 import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 
 const PLACEHOLDER = { type: 'string', pattern: '\\$\\{' } as const;
-/** Keywords that are the documentation's own (see KeyNotes). */
+/** Keywords that only the documentation uses (see KeyNotes). */
 const NOTES: ReadonlySet<string> = new Set(['placeholder', 'example', 'otherwise', 'range']);
 const TITLE = 'Configuration of newrelic-apm-exporter';
 
 /**
- * The schema as editors need it: without the documentation's own notes, and with `${NAME}` accepted wherever a value
- * must look a certain way, because it is replaced and typed only when the file is loaded.
+ * Converts the schema for editors: removes the notes of the documentation, and accepts `${NAME}` for every restricted
+ * value, because the exporter replaces placeholders before it checks types.
  */
 export function editorSchema(schema: JsonSchema): JsonSchema {
   const { $schema, ...rest } = adapted(schema);
@@ -42,7 +42,7 @@ function adaptedPart(schema: JsonSchema | boolean): JsonSchema | boolean {
   return typeof schema === 'boolean' ? schema : adapted(schema);
 }
 
-/** True for what a text with a placeholder in it would not be. */
+/** True if the schema refuses a text with a placeholder. */
 function isParticular(schema: JsonSchema): boolean {
   return (
     schema.type !== 'object' && (schema.type !== 'string' || schema.enum !== undefined || schema.pattern !== undefined)

@@ -12,15 +12,15 @@ const HEAD = `# yaml-language-server: $schema=docs/configuration.schema.json
 # Where there is a space, the keys are for an entry of another kind: account_ids takes the place of account_id.
 # docs/configuration.md has the same keys, and what their values may be.`;
 
-/** Keys without a default that are set all the same, so that the file can be used as it is. */
+/** Keys without a default that the example sets, so that it is valid as it is. */
 const SET = new Set(['accounts', 'accounts.name', 'accounts.region', 'accounts.api_key']);
 
-/** Keys that cannot be used beside the others of the example. */
+/** Keys that the other keys of the example exclude. */
 const OF_OTHER_ENTRIES = new Set(
   ['account_ids', 'include_accounts', 'exclude_accounts', 'max_accounts'].map((key) => `accounts.${key}`),
 );
 
-/** The example file: every key with its description, set to its default, or commented out with an example. */
+/** Writes the example file: every key with its description, set to its default, or commented out with an example. */
 export function exampleFile(schema: JsonSchema): string {
   return `${HEAD}\n\n${mapping(schema, '', '').join('\n')}\n`;
 }
@@ -59,7 +59,7 @@ function inOneLine(value: unknown): string {
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }
 
-/** The dash of a list item takes the place of the indentation before its first key. */
+/** Replaces the indentation before the first key of a list item with a dash. */
 function itemStart(line: string): string {
   return line.replace(/ {2}(?=\S)/, '- ');
 }

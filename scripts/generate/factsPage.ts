@@ -43,7 +43,7 @@ const UNDECIDABLE: readonly (readonly [what: string, why: string])[] = [
   ['How long lists keep applications that no longer report', 'it takes weeks'],
 ];
 
-/** The text of docs/facts.md. */
+/** Writes docs/facts.md. */
 export function factsPage(): string {
   const facts = FACTS.map(({ id, relies, wrong, fields, asked }, index) => {
     const isAskedSoBefore = FACTS[index - 1]?.asked === asked;
@@ -59,7 +59,7 @@ export function factsPage(): string {
   return [INTRODUCTION, ...facts, '\n## What no call decides\n', ...others].join('\n');
 }
 
-/** A family, a setting or a fact as code; a part of the exporter in words stays so. */
+/** Formats the name of a family, a setting or a fact as code. Leaves words as they are. */
 function named(part: string): string {
   return part.replace(/^[\w*.]+$|\w+<\w+>\S*/, '`$&`');
 }

@@ -1,13 +1,13 @@
 import { format, resolveConfig } from 'prettier';
 
-/** A file of the repository that is written by a program. */
+/** A generated file of the repository. */
 export interface GeneratedFile {
   /** Relative to the root of the repository. */
   readonly path: string;
   readonly content: () => Promise<string>;
 }
 
-/** The files whose stored text is not what the program writes now; a missing file counts. */
+/** Returns the paths of files whose stored text differs from the generated text, or that are missing. */
 export async function stalePaths(
   files: readonly GeneratedFile[],
   stored: (path: string) => Promise<string>,
@@ -20,7 +20,7 @@ export async function stalePaths(
   return stale;
 }
 
-/** A text as the formatter leaves it; prose is wrapped at the width of the lines. */
+/** Formats a text with prettier, and wraps prose. */
 export async function formatted(path: string, text: string): Promise<string> {
   const options = await resolveConfig(path);
   return format(text, { ...options, filepath: path, proseWrap: 'always' });

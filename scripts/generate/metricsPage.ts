@@ -36,7 +36,7 @@ In sources, \`X:v\` is the value \`v\` of the New Relic metric \`X\`; other name
 NerdGraph stands behind "with NerdGraph" where it is another one. Both interfaces have a family, unless it is marked.
 `;
 
-/** What stands above the families of each section. */
+/** The introduction of each section. */
 const ABOUT: Readonly<Record<string, string>> = {
   'State and rolling values': `State is what the list said when it was read. Families with \`rolling\` in their names are averages: with REST, New Relic's own summary,
 of 3 to 4 minutes, of a key transaction 10; with NerdGraph, over the 4 minutes (10) before the end of the collection window. No
@@ -150,14 +150,14 @@ The names of families and labels, their units and their meaning are a public int
 - \`process_*\` and \`nodejs_*\` belong to the client library and may change with it.
 `;
 
-/** The text of docs/metrics.md. */
+/** Writes docs/metrics.md. */
 export function metricsPage(): string {
   const titles = [...new Set(SECTIONS.map(({ title }) => title))];
   const parts = [...titles.map(section), exporterSection(), customValues(), ABSENCE, PROMQL, STABILITY];
   return [INTRODUCTION, ...parts].join('\n');
 }
 
-/** A family, and what it is about in words. */
+/** A family, and its kind of entity in words. */
 interface Entry {
   readonly kind: string;
   readonly family: CatalogueFamily;
@@ -185,7 +185,7 @@ function section(title: string): string {
   ].join('\n\n')}\n`;
 }
 
-/** One line for the families of several kinds of entities that say the same from the same source. */
+/** Writes one line for all families with the same meaning and the same source. */
 function linesOf(entries: readonly Entry[]): string[] {
   const general = ({ kind, family: { spec } }: Entry) => spec.meaning.replaceAll(`the ${kind}`, 'the entity');
   const keyOf = (entry: Entry) => `${general(entry)} ${entry.family.spec.source}`;
@@ -194,7 +194,7 @@ function linesOf(entries: readonly Entry[]): string[] {
     const names = alike.map(({ family }) => `${nameOf(family)}${MARK[family.interfaces.join()] ?? ''}`).join(', ');
     const [{ meaning, source } = { meaning: '', source: '' }] = alike.map((entry) => ({
       meaning: alike.length === 1 ? entry.family.spec.meaning : general(entry),
-      // What makes an average absent is said once for all, in a section of its own.
+      // One section says when averages are absent.
       source: entry.family.spec.source.replace(/, absent (?:without|where) [^;]*$/, ''),
     }));
     return plain(`- ${names}: ${meaning}. Source: ${[source, ...nerdgraphSources(alike)].join('; ')}.`);
@@ -203,7 +203,7 @@ function linesOf(entries: readonly Entry[]): string[] {
 
 const MARK: Readonly<Record<string, string>> = { rest: ' (REST only)', nerdgraph: ' (NerdGraph only)' };
 
-/** Where NerdGraph has the families, the first kind without its name. */
+/** Lists the NerdGraph sources of the families, the first without the name of its kind. */
 function nerdgraphSources(entries: readonly Entry[]): string[] {
   const kinds = new Map<string, string>();
   for (const { kind, family } of entries.toReversed()) {

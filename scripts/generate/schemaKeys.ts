@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../src/config/schemaIssues.ts';
 
-/** A key of a mapping, with what the documentation says of it. */
+/** A key of a mapping, with its description. */
 export interface SchemaKey {
   readonly name: string;
   readonly schema: JsonSchema;
@@ -8,7 +8,7 @@ export interface SchemaKey {
   readonly description: string;
 }
 
-/** The keys of a mapping in the order of the schema; a key without a description is a mistake of the schema. */
+/** Returns the keys of a mapping in the order of the schema. Throws for a key without a description. */
 export function keysOf(mapping: JsonSchema): readonly SchemaKey[] {
   return Object.entries(mapping.properties ?? {}).map(([name, schema]) => {
     if (typeof schema === 'boolean' || typeof schema.description !== 'string') {
@@ -18,24 +18,24 @@ export function keysOf(mapping: JsonSchema): readonly SchemaKey[] {
   });
 }
 
-/** The one schema that all items of a list follow. */
+/** Returns the schema of the items of a list. */
 export function itemOf(schema: JsonSchema): JsonSchema | undefined {
   const { items } = schema;
   return typeof items === 'object' && !Array.isArray(items) ? items : undefined;
 }
 
-/** The alternatives of a union, or the schema alone. */
+/** Returns the alternatives of a union, or the schema alone. */
 export function alternativesOf(schema: JsonSchema): readonly JsonSchema[] {
   return schema.anyOf ?? [schema];
 }
 
-/** One of the documentation's own notes (see KeyNotes) when it is a text. */
+/** Returns a note of the documentation (see KeyNotes) if it is a text. */
 export function noteOf(schema: JsonSchema, note: 'placeholder' | 'otherwise' | 'range'): string | undefined {
   const text = schema[note];
   return typeof text === 'string' ? text : undefined;
 }
 
-/** A value that shows the schema in use: its example, its default, or one made of its parts. */
+/** Returns a sample value: the example, the default, or a value made of the parts. */
 export function sampleOf(schema: JsonSchema): unknown {
   if (schema['example'] !== undefined) return schema['example'];
   const item = itemOf(schema);
