@@ -16,7 +16,7 @@ export interface EventSearch {
   readonly since: number;
   readonly until: number;
   readonly now: number;
-  /** False if an event with these attributes cannot match, whatever its other attributes are. */
+  /** False if an event with these attributes cannot match, even with all other attributes unknown. */
   readonly mayMatch: (attributes: Attributes) => boolean;
 }
 

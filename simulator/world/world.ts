@@ -127,7 +127,7 @@ export class World {
     return new World(this.options, amendments);
   }
 
-  /** Lists the applications that nobody removed, in the order of ids. */
+  /** Lists the applications without removed ones, in the order of ids. */
   applications(): readonly SimulatedApplication[] {
     return this.#all().filter(({ amendment }) => amendment.removed !== true);
   }
@@ -187,7 +187,7 @@ export class World {
   }
 
   /**
-   * Lists the key transactions of applications that nobody removed, distributed over the web applications in turn. The
+   * Lists the key transactions, distributed over the web applications in turn. Skips removed applications. The
    * first five have all special states, so that a small world has each state.
    */
   keyTransactions(): readonly SimulatedKeyTransaction[] {
