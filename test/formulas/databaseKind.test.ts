@@ -20,14 +20,24 @@ const readOf = (calls: Readonly<Record<string, number>>, unreadable: readonly st
 describe('databaseKind', () => {
   it.each([
     ['takes the datastore types before the generic category', 'java', { [MYSQL]: 5, [DATABASE]: 5 }, 'datastore'],
-    ['takes the generic category where those have no calls', 'java', { [MYSQL]: 0, [DATABASE]: 5 }, 'database'],
+    [
+      'takes the generic category where the datastore types have no calls',
+      'java',
+      { [MYSQL]: 0, [DATABASE]: 5 },
+      'database',
+    ],
     ['takes the generic category where there is no datastore type', 'php', { [DATABASE]: 5 }, 'database'],
     ['takes ActiveRecord of an old ruby agent', 'ruby', { [RECORD]: 5, [DATABASE]: 9 }, 'active_record'],
     ['takes ActiveRecord before the datastore types', 'ruby', { [RECORD]: 5, [MYSQL]: 9 }, 'active_record'],
     ['reads the language in any case', 'Ruby', { [RECORD]: 5, [DATABASE]: 9 }, 'active_record'],
     ['takes the datastore types of a newer ruby agent', 'ruby', { [RECORD]: 0, [MYSQL]: 9 }, 'datastore'],
     ['never takes the generic category of an old ruby agent', 'ruby', { [RECORD]: 0, [DATABASE]: 9 }, 'active_record'],
-    ['nor with datastore types without calls', 'ruby', { [RECORD]: 0, [MYSQL]: 0, [DATABASE]: 9 }, 'active_record'],
+    [
+      'never takes datastore types without calls of an old ruby agent',
+      'ruby',
+      { [RECORD]: 0, [MYSQL]: 0, [DATABASE]: 9 },
+      'active_record',
+    ],
     ['takes the generic category of a ruby application without ActiveRecord', 'ruby', { [DATABASE]: 9 }, 'database'],
     ['ignores ActiveRecord outside ruby', 'java', { [RECORD]: 5, [DATABASE]: 0 }, 'database'],
     ['finds nothing in ActiveRecord alone outside ruby', 'java', { [RECORD]: 5 }, 'none'],
@@ -35,15 +45,20 @@ describe('databaseKind', () => {
     ['needs one datastore type with calls', 'go', { [MYSQL]: 0, [REDIS]: 1, [DATABASE]: 9 }, 'datastore'],
     ['takes the first that is present where none has calls', 'java', { [DATABASE]: 0, [MYSQL]: 0 }, 'datastore'],
     ['takes the generic category where it alone is present', 'java', { [DATABASE]: 0 }, 'database'],
-    ['takes ActiveRecord first of what ruby has without calls', 'ruby', { [MYSQL]: 0, [RECORD]: 0 }, 'active_record'],
-    ['takes none where there is none', 'java', { HttpDispatcher: 5 }, 'none'],
+    [
+      'takes ActiveRecord first where nothing of a ruby application has calls',
+      'ruby',
+      { [MYSQL]: 0, [RECORD]: 0 },
+      'active_record',
+    ],
+    ['is none without database metrics', 'java', { HttpDispatcher: 5 }, 'none'],
     ['does not take the sum of all types for a type', 'java', { 'Datastore/allWeb': 5, [DATABASE]: 1 }, 'database'],
     ['does not take a statement for a type', 'java', { 'Datastore/statement/MySQL/orders/allWeb': 5 }, 'none'],
   ] as const)('%s', (_, language, calls, expected) => {
     expect(databaseKind(readOf(calls), language, 'auto')).toBe(expected);
   });
 
-  it.each(['datastore', 'database', 'active_record'] as const)('takes %s when it is told to', (override) => {
+  it.each(['datastore', 'database', 'active_record'] as const)('is %s where the configuration says so', (override) => {
     expect(databaseKind(readOf({ [MYSQL]: 5, [DATABASE]: 5, [RECORD]: 5 }), 'java', override)).toBe(override);
     expect(databaseKind(readOf({}), 'ruby', override)).toBe(override);
   });
@@ -73,20 +88,20 @@ describe('databaseMetrics', () => {
     ['database', [DATABASE]],
     ['active_record', [RECORD]],
     ['none', []],
-  ] as const)('gives what counts of %s', (kind, expected) => {
+  ] as const)('gives the metrics that count for %s', (kind, expected) => {
     expect(databaseMetrics(all, kind)).toEqual(expected);
   });
 
-  it('gives all datastore types where none has calls', () => {
+  it('gives all datastore types where none of them has calls', () => {
     expect(databaseMetrics(readOf({ [REDIS]: 0, [MYSQL]: 0 }), 'datastore')).toEqual([MYSQL, REDIS]);
   });
 
-  it('gives a datastore type whose calls cannot be read: it may have some', () => {
+  it('gives a datastore type whose calls cannot be read, because it may have calls', () => {
     const values = readOf({ [REDIS]: 3, 'Datastore/Oracle/allWeb': 0 }, [MYSQL]);
     expect(databaseMetrics(values, 'datastore')).toEqual([MYSQL, REDIS]);
   });
 
-  it('gives nothing where the kind is not there', () => {
+  it('gives nothing where the kind is not present', () => {
     expect(databaseMetrics(readOf({ [MYSQL]: 1 }), 'database')).toEqual([]);
   });
 });

@@ -53,9 +53,9 @@ describe('timePerRequest', () => {
     ['is the time per web request in seconds', 4000, 5, 1000, 0.02],
     ['may be shorter than one call', 500, 20, 1000, 0.01],
     ['is 0 without calls', 0, 0, 1000, 0],
-    ['needs no average of no calls', 0, undefined, 1000, 0],
-    ['is absent where the calls are', undefined, 5, 1000, undefined],
-    ['is absent where the average is', 4000, undefined, 1000, undefined],
+    ['needs no average without calls', 0, undefined, 1000, 0],
+    ['is absent where the number of calls is absent', undefined, 5, 1000, undefined],
+    ['is absent where the average is absent', 4000, undefined, 1000, undefined],
     ['is absent without web requests', 4000, 5, 0, undefined],
     ['is absent where the number of web requests is absent', 4000, 5, undefined, undefined],
     ['is absent where the product is no finite number', Number.MAX_VALUE, 5, 1, undefined],
@@ -76,8 +76,8 @@ describe('averageTime', () => {
     ['is 0 where upstream says 0', 0, 5, 0],
     ['is absent without calls', 0, 0, undefined],
     ['is absent without calls, whatever the average says', 2110, 0, undefined],
-    ['is absent where the number of calls is', 364, undefined, undefined],
-    ['is absent where the average is', undefined, 5, undefined],
+    ['is absent where the number of calls is absent', 364, undefined, undefined],
+    ['is absent where the average is absent', undefined, 5, undefined],
   ])('%s', (_, average_response_time, call_count, expected) => {
     const time = averageTime(inColumns(WEB, { average_response_time, call_count }));
     if (expected === undefined) expect(time).toBeNaN();
@@ -95,12 +95,12 @@ describe('totalTime', () => {
 
   it.each([
     ['subtracts the component times', [1000, 120, 110], [datastore, external], 0.07],
-    ['is the whole without components', [1000, 120, 110], [], 0.12],
-    ['takes off nothing for a component without calls', [1000, 120, 110], [{ call_count: 0 }], 0.12],
+    ['is the whole time without components', [1000, 120, 110], [], 0.12],
+    ['subtracts nothing for a component without calls', [1000, 120, 110], [{ call_count: 0 }], 0.12],
     ['starts from the web average where the total time is absent', [1000, 'absent', 110], [datastore], 0.09],
     ['starts from the web average where the total time is 0', [1000, 0, 110], [datastore], 0.09],
-    ['is published below zero', [1000, 40, 110], [datastore, external], -0.01],
-    ['is absent where both averages are', [1000, 'absent', undefined], [datastore], undefined],
+    ['may be below zero', [1000, 40, 110], [datastore, external], -0.01],
+    ['is absent where both averages are absent', [1000, 'absent', undefined], [datastore], undefined],
     ['is absent where the total time cannot be read', [1000, undefined, 110], [datastore], undefined],
     ['is absent where the total time is 0 and nothing stands in for it', [1000, 0, undefined], [], undefined],
     ['is absent without web requests', [0, 120, 110], [datastore], undefined],

@@ -16,17 +16,17 @@ const amount = fc.double({ min: 1e-3, max: 1e6, noNaN: true });
 const row = fc.record({ count, sum: amount, exclusive: amount, min: amount, max: amount, squares: amount });
 const rows = fc.tuple(...NAMES.map(() => row)).map((list) => new Map(NAMES.map((name, index) => [name, list[index]!])));
 
-/** The values that the vendor's table maps the rows of an entity to, in the names and units of the REST interface. */
-function valuesOfAll(of: ReadonlyMap<string, Columns>): Record<string, Record<string, number>> {
+/** The values of an entity's rows by the vendor's table, in the names and units of the REST interface. */
+function valuesOfAll(entityRows: ReadonlyMap<string, Columns>): Record<string, Record<string, number>> {
   const valuesOfOne = (name: string): Record<string, number> => ({
-    ...valuesOf(name, [...VALUES[kindOf(name)].keys()], of, SECONDS),
+    ...valuesOf(name, [...VALUES[kindOf(name)].keys()], entityRows, SECONDS),
   });
-  return Object.fromEntries([...of.keys()].map((name) => [name, valuesOfOne(name)]));
+  return Object.fromEntries([...entityRows.keys()].map((name) => [name, valuesOfOne(name)]));
 }
 
-/** The families as the specification writes them, in the names and units of the REST interface. */
-function specified(of: Record<string, Record<string, number>>): Record<string, number> {
-  const value = (metric: string, name: string): number => of[metric]![name]!;
+/** The formulas of the specification, in the names and units of the REST interface. */
+function specified(metricValues: Record<string, Record<string, number>>): Record<string, number> {
+  const value = (metric: string, name: string): number => metricValues[metric]![name]!;
   const calls = (metric: string): number => value(metric, 'call_count');
   const mean = (metric: string): number => value(metric, 'average_response_time');
   const n = calls('HttpDispatcher');
@@ -69,7 +69,7 @@ describe('the window families over both interfaces', () => {
   it.each([
     ['application', 'total_used_mb'],
     ['host', 'used_mb_by_host'],
-  ] as const)('are what the specification makes of the values of any rows: %s', (scope, memory) => {
+  ] as const)('have the values that the specification derives from any rows: %s', (scope, memory) => {
     fc.assert(
       fc.property(rows, (found) => {
         const values = valuesOfAll(found);
@@ -81,10 +81,10 @@ describe('the window families over both interfaces', () => {
             const key = [family.name.replace(`newrelic_${scope}_`, ''), ...Object.values(labels ?? {})].join(' ');
             return [key, value] as const;
           });
-          // A family that is not among these has its value in window.test.ts alone.
+          // Only window.test.ts checks the other families.
           const judged = seen.filter(([key]) => Object.hasOwn(expected, key));
           expect(judged.map(([key]) => key).sort()).toEqual(Object.keys(expected).sort());
-          // A difference of large times may be a small one: it is judged by their size.
+          // A small difference of large times has a large error, so the tolerance follows the large times.
           const times = Math.max(...seen.map(([key, value]) => (key.includes('_time_') ? Math.abs(value) : 0)));
           for (const [key, value] of judged) {
             const wanted = (expected as Record<string, number>)[key]!;

@@ -31,7 +31,7 @@ const WINDOW = [
   'cpu_usage_ratio',
 ];
 
-/** The public names: a line that has to change here breaks somebody's dashboard. */
+/** The public names. A change here breaks somebody's dashboard. */
 const EXPECTED: Readonly<Record<string, readonly string[]>> = {
   applications: [
     'info{language,alert_policy_id}',
@@ -149,7 +149,7 @@ describe('the catalogue', () => {
   });
 });
 
-describe('the interfaces of a family', () => {
+describe('a family', () => {
   const REST_ONLY = [
     'newrelic_application_last_reported_timestamp_seconds',
     'newrelic_application_settings_end_user_apdex_threshold_seconds',
@@ -163,14 +163,14 @@ describe('the interfaces of a family', () => {
     ...WINDOW.filter((name) => name.startsWith('end_user_')).map((name) => `newrelic_host_${name.replace(/\{.*/, '')}`),
   ];
 
-  it('are both, but for what NerdGraph does not have', () => {
+  it('exists with both interfaces, unless NerdGraph or REST lacks its data', () => {
     const restOnly = FAMILIES.filter(({ interfaces }) => !interfaces.includes('nerdgraph')).map(({ name }) => name);
     expect(restOnly.sort()).toEqual(REST_ONLY.toSorted());
     const nerdGraphOnly = FAMILIES.filter(({ interfaces }) => !interfaces.includes('rest')).map(({ name }) => name);
     expect(nerdGraphOnly).toEqual(['newrelic_application_tags']);
   });
 
-  it('stand in HELP where they matter: REST alone, or another source', () => {
+  it('names its interface in HELP where it is REST only or has another source with NerdGraph', () => {
     for (const { help, interfaces } of FAMILIES) {
       expect(help.includes('(REST only)')).toBe(!interfaces.includes('nerdgraph'));
     }
@@ -181,7 +181,7 @@ describe('the interfaces of a family', () => {
   });
 });
 
-describe('HELP', () => {
+describe('HELP of the catalogue', () => {
   const LISTED = /rolling average of 3 to 4 minutes|state when the list was read/;
   const TIME_BASE: Readonly<Record<string, RegExp>> = {
     ...{ applications: LISTED, hosts: LISTED, instances: LISTED },
@@ -192,7 +192,7 @@ describe('HELP', () => {
   };
 
   it.each(FAMILIES.map((family) => [family.name, family] as const))(
-    'of %s says source, time base and refresh',
+    'of %s names source, time base and refresh',
     (_, family) => {
       expect(family.help).toMatch(/Source: \S/);
       expect(family.help).toMatch(TIME_BASE[family.group]!);
@@ -212,20 +212,23 @@ describe('HELP', () => {
   });
 });
 
-/** The name rules of promtool check metrics, and those it does not know. */
-describe('names', () => {
-  it.each(EVERY.map((family) => [family.name, family] as const))('%s keeps the rules', (name, { type, labelNames }) => {
-    expect(name).toMatch(/^(newrelic|probe)_[a-z0-9_]*[a-z0-9]$/);
-    expect(name.endsWith('_total')).toBe(type === 'counter');
-    expect(name).not.toMatch(/_(bucket|count|sum)$/);
-    expect(name.split('_')).not.toEqual(expect.arrayContaining([expect.stringMatching(UNWANTED)]));
-    for (const label of labelNames) expect(label).toMatch(/^(?!type$|environment$)[a-z][a-z0-9_]*$/);
-  });
+/** The naming rules of `promtool check metrics`, and more. */
+describe('the name of a family', () => {
+  it.each(EVERY.map((family) => [family.name, family] as const))(
+    'follows the naming rules: %s',
+    (name, { type, labelNames }) => {
+      expect(name).toMatch(/^(newrelic|probe)_[a-z0-9_]*[a-z0-9]$/);
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      expect(name).not.toMatch(/_(bucket|count|sum)$/);
+      expect(name.split('_')).not.toEqual(expect.arrayContaining([expect.stringMatching(UNWANTED)]));
+      for (const label of labelNames) expect(label).toMatch(/^(?!type$|environment$)[a-z][a-z0-9_]*$/);
+    },
+  );
 
   const UNWANTED =
     /^(gauge|counter|histogram|summary|s|ms|us|ns|sec|b|kb|mb|gb|tb|pb|m|h|d|milliseconds|minutes|hours|days|bits|megabytes|percent)$/;
 
-  it.each(FAMILIES.map((family) => [family.name, family] as const))('%s ends in its unit', (name, { unit }) => {
+  it.each(FAMILIES.map((family) => [family.name, family] as const))('ends in the unit: %s', (name, { unit }) => {
     const ending = /_(seconds|bytes|ratio)(?:_total)?$/.exec(name)?.[1];
     const perSecond = name.endsWith('_per_second');
     expect(unit).toBe(perSecond ? undefined : ending);
@@ -233,7 +236,7 @@ describe('names', () => {
 });
 
 describe('BUILT_IN_NAMES', () => {
-  it('holds every name that can be on a page of ours', () => {
+  it('holds every built-in name that a page can have', () => {
     for (const { name } of EVERY) expect(BUILT_IN_NAMES).toContain(name);
     for (const part of ['bucket', 'sum', 'count']) {
       expect(BUILT_IN_NAMES).toContain(`newrelic_exporter_api_request_duration_seconds_${part}`);

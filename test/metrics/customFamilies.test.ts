@@ -29,7 +29,7 @@ const read = (definitions: readonly CustomMetricDefinition[], names: readonly st
 };
 
 describe('customMetrics', () => {
-  it('says in HELP where the values come from and over which time', () => {
+  it('describes source and time base in HELP', () => {
     expect(customMetrics([DEPTH])[0]?.family).toEqual({
       name: 'newrelic_custom_queue_depth',
       help:
@@ -39,7 +39,7 @@ describe('customMetrics', () => {
     });
   });
 
-  it('gives definitions of one name one family', () => {
+  it('gives definitions of the same name one family', () => {
     const [first, second] = customMetrics([DEPTH, { ...DEPTH, match: 'Custom/OldQueue/{queue}/depth' }]);
     expect(second?.family).toBe(first?.family);
     expect(second?.template.filter).toBe('Custom/OldQueue/');
@@ -47,7 +47,7 @@ describe('customMetrics', () => {
 });
 
 describe('customMatches', () => {
-  it('finds the names that fit, sorted, with their labels', () => {
+  it('finds the matching names, sorted, with their labels', () => {
     const { matches, cut } = matchCustomMetrics(customMetrics([DEPTH]), NAMES);
     expect(matches.map(({ metricName, labels }) => [metricName, labels])).toEqual([
       ['Custom/Queue/jobs/depth', { queue: 'jobs' }],
@@ -56,7 +56,7 @@ describe('customMatches', () => {
     expect(cut.size).toBe(0);
   });
 
-  it('reads the first names where there are more than max_series, in whatever order they come', () => {
+  it('keeps the first names in sorted order where they exceed max_series', () => {
     const expected = { names: ['Custom/Queue/jobs/depth'], cut: { newrelic_custom_queue_depth: 1 } };
     expect(read([{ ...DEPTH, max_series: 1 }], NAMES)).toEqual(expected);
     expect(read([{ ...DEPTH, max_series: 1 }], NAMES.toReversed())).toEqual(expected);
@@ -69,16 +69,16 @@ describe('customMatches', () => {
     ['more hosts than the cap has series', 100, 101, 1, 100, 1],
     ['a cap that ends inside a name', 5, 4, 2, 5, 3],
     ['a cap that ends with a name', 8, 4, 3, 8, 4],
-  ])('gives the hosts max_series series altogether, of %s', (_, max_series, hosts, names, given, cut) => {
+  ])('gives all hosts together at most max_series series: %s', (_, max_series, hosts, names, published, cut) => {
     const metricNames = Array.from({ length: names }, (_name, index) => `Custom/Queue/q${index}/depth`);
     const found = matchCustomMetrics(customMetrics([{ ...DEPTH, scope: 'host', max_series }]), metricNames, hosts);
     const values = readOf(1, ...metricNames);
     const series = Array.from({ length: hosts }, (_host, rank) => customSamples(found.matches, values, rank)).flat();
-    expect(series).toHaveLength(given);
+    expect(series).toHaveLength(published);
     expect(found.cut.get('newrelic_custom_queue_depth') ?? 0).toBe(cut);
   });
 
-  it('reads only the first of the names that would give one series', () => {
+  it('reads only the first of several names that give the same series', () => {
     const definition = { ...DEPTH, match: 'Custom/*/{queue}/depth' };
     expect(read([definition], ['Custom/B/jobs/depth', 'Custom/A/jobs/depth', 'Custom/A/mail/depth'])).toEqual({
       names: ['Custom/A/jobs/depth', 'Custom/A/mail/depth'],
@@ -99,7 +99,7 @@ describe('customMatches', () => {
     expect(read([DEPTH, age], NAMES).names).toHaveLength(3);
   });
 
-  it('captures nothing where the template is one name', () => {
+  it('captures no labels where the template is a plain name', () => {
     const { matches } = matchCustomMetrics(customMetrics([{ ...DEPTH, match: 'Custom/Queue/jobs/depth' }]), NAMES);
     expect(matches.map(({ labels }) => labels)).toEqual([undefined]);
   });
@@ -128,14 +128,14 @@ describe('customSamples', () => {
     ]);
   });
 
-  it('has no sample where upstream has no such metric or no such value', () => {
+  it('gives no sample where upstream lacks the metric or its value', () => {
     const values = { seconds: 1800, metrics: new Map([['Custom/Queue/jobs/depth', { values: { call_count: 1 } }]]) };
     expect(customSamples(matches, values)).toEqual([]);
     const odd = matchCustomMetrics(customMetrics([{ ...DEPTH, value: 'constructor' }]), NAMES).matches;
     expect(customSamples(odd, values)).toEqual([]);
   });
 
-  it('has no sample where the product is no finite number', () => {
+  it('gives no sample where the product is not finite', () => {
     const huge = matchCustomMetrics(customMetrics([{ ...DEPTH, scale: 1e300 }]), NAMES).matches;
     expect(customSamples(huge, readOf(1e300, ...NAMES))).toEqual([]);
   });

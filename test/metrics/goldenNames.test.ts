@@ -18,11 +18,11 @@ describe('the family of a golden metric', () => {
     ['EXT-A', 'hostInfo', 'newrelic_ext_a_host_info_value'],
     ['EXT-A', 'a.b-c d%🚀é', 'newrelic_ext_a_a_b_c_d___'],
     ['EXT-A', 'CPULoad', 'newrelic_ext_a_cpuload'],
-  ])('of %s and %s is %s', (type, metric, name) => {
+  ])('of type %s and metric %s is %s', (type, metric, name) => {
     expect(goldenFamilyName(type, metric)).toBe(name);
   });
 
-  it('has a valid name that is no counter or histogram, whatever the metric is called, or none', () => {
+  it('has a valid name without the suffix of a counter or histogram, or no name, whatever the metric is called', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (metric) => {
         const name = goldenFamilyName('INFRA-AWSS3BUCKET', metric);
@@ -35,14 +35,14 @@ describe('the family of a golden metric', () => {
     );
   });
 
-  it('says title and unit as New Relic does', () => {
+  it('takes title and unit from New Relic', () => {
     const metric = { name: 'responseTimeMs', title: 'Response time', unit: 'MS' };
     expect(goldenHelp('EXT-SERVICE', metric)).toBe(
       'Response time (MS); golden metric responseTimeMs of EXT-SERVICE as New Relic defines it',
     );
   });
 
-  it('has a HELP of one line and bounded length, whatever the title', () => {
+  it('has a HELP of one line and limited length, whatever the title', () => {
     const metric = { name: 'a\nb', title: `a\n# HELP b \u0000${'🚀'.repeat(5_000)}`, unit: 'x\u2028y' };
     const help = goldenHelp('EXT-SERVICE', metric);
     expect(help).toMatch(/^a # HELP b 🚀+… \(x y\); golden metric a b of EXT-SERVICE/u);
@@ -60,7 +60,7 @@ describe('the family of a golden metric', () => {
     );
   });
 
-  it('takes HELP of the first title and unit by code points', () => {
+  it('takes HELP from the first title and unit by code points', () => {
     const titles = ['b', '\u{1F600}', '\uFFFD', 'a'].map((title) => ({ title, unit: 'MS' }));
     expect(titles.toSorted(compareTitles).map(({ title }) => title)).toEqual(['a', 'b', '\uFFFD', '\u{1F600}']);
     expect(compareTitles({ title: 'a', unit: 'B' }, { title: 'a', unit: 'A' })).toBeGreaterThan(0);

@@ -26,32 +26,32 @@ describe('labels', () => {
       keyTransactionLabels(ACCOUNT, SHOP.name, { id: 9, name: 'Pay', applicationId: 17 }),
       ', key_transaction=Pay, key_transaction_id=9',
     ],
-  ])('of %s are those that docs/metrics.md names, the static ones last', (_, labels, own) => {
+  ])('of %s are the labels in docs/metrics.md, followed by the static labels', (_, labels, subjectLabels) => {
     const written = Object.entries(labels).map((pair) => pair.join('='));
-    expect(written.join(', ')).toBe(`account=eu, app=shop "A", app_id=17${own}, team=payments`);
+    expect(written.join(', ')).toBe(`account=eu, app=shop "A", app_id=17${subjectLabels}, team=payments`);
   });
 
-  it('are empty where upstream does not say', () => {
+  it('are empty where upstream gives no value', () => {
     const instance = { id: 4, host: 'web-1', hostId: undefined, port: undefined };
     expect(instanceLabels(ACCOUNT, SHOP, instance)).toMatchObject({ host_id: '', port: '' });
     const transaction = { id: 9, name: 'Pay', applicationId: undefined };
     expect(keyTransactionLabels(ACCOUNT, undefined, transaction)).toMatchObject({ app: '', app_id: '' });
   });
 
-  it('tell two hosts of one name apart', () => {
+  it('distinguish two hosts of the same name', () => {
     expect(hostLabels(ACCOUNT, SHOP, HOST)).not.toEqual(hostLabels(ACCOUNT, SHOP, { ...HOST, key: '5' }));
   });
 });
 
 describe('RESERVED_LABEL_NAMES', () => {
-  it('holds every label of our families and queries, and those of Prometheus', () => {
+  it('holds every label of families and queries of the exporter, and the labels of Prometheus', () => {
     const ours = 'account api app app_id code component endpoint family group host host_id instance_id key_transaction';
     const others = 'percentile port query reason region result state status zone instance job le quantile';
     for (const name of `${ours} ${others}`.split(' ')) expect(RESERVED_LABEL_NAMES).toContain(name);
     for (const name of ['team', 'environment', 'cluster']) expect(RESERVED_LABEL_NAMES).not.toContain(name);
   });
 
-  it('holds what a template may not capture', () => {
+  it('holds every label that a template must not capture', () => {
     for (const name of UNCAPTURABLE_LABEL_NAMES) expect(RESERVED_LABEL_NAMES).toContain(name);
   });
 });

@@ -16,7 +16,7 @@ it.each([
   ['getField(percentile(d, 50), 50) AS p, count(*)', 'percentile[50]', false],
   ['histogram(d, 9, 3), percentile(d, 50)', undefined, false],
   ['percentile(d, 50)', undefined, true],
-])('of SELECT %s the value %s has the label percentile: %s', (select, value, hasPercentiles) => {
+])('in SELECT %s the value %s has the label percentile: %s', (select, value, hasPercentiles) => {
   const metrics = [{ name: 'm', help: 'M', value, scale: 1 }];
   const nrql = `SELECT ${select} FROM T`;
   const [query] = prepareQueries([{ name: 'q', nrql, metrics, interval: 60_000, max_series: 5_000 }]);

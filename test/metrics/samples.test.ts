@@ -142,34 +142,34 @@ const ALL = [
   ],
 ] as const;
 
-describe('an entry of the list of', () => {
+describe('a listed entity', () => {
   it.each(ALL)('%s gives every family in base units', (group, entry, expected) => {
     expectSame(written(group, entry), expected);
     const samples = listedFamilySamples(group, entry);
-    // Tags are there only where some are asked for.
+    // Tags have samples only where the configuration names some.
     const families = FAMILIES.filter((family) => family.group === group && family.name !== 'newrelic_application_tags');
     expect(new Set(samples.map(({ family }) => family))).toEqual(new Set(families));
     for (const { family, labels } of samples) expect(Object.keys(labels ?? {})).toEqual(family.labelNames);
   });
 
-  it.each(ALL)('%s gives only the info where nothing else is known', (group, _entry, _expected, info) => {
+  it.each(ALL)('%s gives only the info series without further data', (group, _entry, _expected, info) => {
     expect(written(group, { id: 1, name: 'known' })).toEqual({ [info]: 1 });
   });
 });
 
 describe('entitySamples', () => {
-  it('gives nothing of a key transaction whose details could not be read', () => {
+  it('gives no samples for a key transaction whose details could not be read', () => {
     expect(written('key_transactions', { ...KEY_TRANSACTION, unread: new Error('gone') as never })).toEqual({});
   });
 
-  it('gives nothing of summaries and settings whose fields are all absent', () => {
+  it('gives no samples for summaries and settings without any field', () => {
     const thresholds = { apdexThreshold: undefined, endUserApdexThreshold: undefined };
     const settings = { ...thresholds, realUserMonitoring: undefined, serverSideConfig: undefined };
     const names = Object.keys(ofApplication({ summary: {}, endUserSummary: {}, ...settings }));
     expect(names.filter((name) => /rolling|settings|enabled/.test(name))).toEqual([]);
   });
 
-  it('leaves averages and scores of 0 out while there is no traffic', () => {
+  it('leaves out averages and scores of 0 without traffic', () => {
     const summary = { ...SUMMARY, responseTime: 0, requestRate: 0, errorRate: 0, apdexScore: 0 };
     const endUserSummary = { ...END_USER, responseTime: 0, requestRate: 0, apdexScore: 0 };
     const found = ofApplication({ summary, endUserSummary });
@@ -183,7 +183,7 @@ describe('entitySamples', () => {
     });
   });
 
-  it('keeps averages and scores of 0 while there is traffic, and others while there is none', () => {
+  it('keeps averages and scores of 0 with traffic, and other values without traffic', () => {
     const bad = { ...SUMMARY, responseTime: 0, requestRate: 0.2 / 60, errorRate: 0, apdexScore: 0 };
     expect(ofApplication({ summary: bad })).toMatchObject({
       rolling_response_time_seconds: 0,
@@ -202,28 +202,28 @@ describe('entitySamples', () => {
   });
 });
 
-describe('rolling values that were read apart from the list', () => {
+describe('rolling values with queries of their own', () => {
   const listed = { apdexTarget: 0.5, hostCount: 2, instanceCount: 15 };
   const { responseTime, requestRate, errorRate, apdexScore } = SUMMARY;
   const apart = { summary: { responseTime, requestRate, errorRate, apdexScore }, endUserSummary: END_USER };
   const rollingOnly = (...entry: Parameters<typeof listedFamilySamples>): Record<string, number> =>
     Object.fromEntries(Object.entries(written(...entry)).filter(([name]) => name.includes('rolling')));
 
-  it("join an application's target and numbers of hosts and instances of the list", () => {
+  it('complement the target and the numbers of hosts and instances from the list of applications', () => {
     const application = { ...APPLICATION, summary: listed, endUserSummary: undefined };
     const ofList = { rolling_apdex_target_seconds: 0.5, rolling_hosts: 2, rolling_instances: 15 };
     expectSame(rollingOnly('applications', application, apart), { ...TRAFFIC, ...ofList, ...BROWSER });
     expect(rollingOnly('applications', application)).toEqual(ofList);
   });
 
-  it('replace those of hosts and key transactions', () => {
+  it('replace the listed rolling values of hosts and key transactions', () => {
     expectSame(rollingOnly('hosts', { ...HOST, summary: undefined }, apart), TRAFFIC);
     const listedTransaction = { ...KEY_TRANSACTION, summary: listed, endUserSummary: undefined };
     const ofTransaction = rollingOnly('key_transactions', listedTransaction, { ...apart, endUserSummary: undefined });
     expectSame(ofTransaction, { ...TRAFFIC, rolling_apdex_target_seconds: 0.5 });
   });
 
-  it('keep a 0 that has a denominator of its own, though there are no web requests', () => {
+  it('keep a 0 with a denominator of its own although there are no web requests', () => {
     const summary = { requestRate: 0, errorRate: 0 };
     expect(rollingOnly('hosts', HOST, { summary, endUserSummary: undefined })).toEqual({
       rolling_requests_per_second: 0,

@@ -59,7 +59,7 @@ describe('the pattern of a template', () => {
     ['Custom/{queue}/**', 'Custom/a/', { queue: 'a' }],
     ['Custom.x/{queue}', 'CustomXx/a', undefined],
     ['Custom.x+[1]/{constructor}', 'Custom.x+[1]/a', { constructor: 'a' }],
-  ])('reads %s on %s', (match, name, expected) => {
+  ])('finds the labels of %s on %s', (match, name, expected) => {
     const found = parseTemplate(match).pattern.exec(name);
     expect(found === null ? undefined : { ...found.groups }).toEqual(expected);
   });
@@ -78,7 +78,7 @@ describe('the filter of a template', () => {
     expect(parseTemplate(match).filter).toBe(expected);
   });
 
-  it('is part of every name that fits', () => {
+  it('is part of every matching name', () => {
     const word = fc.stringMatching(/^[a-zA-Z0-9 .%[\]-]{1,8}$/);
     const segment = fc.oneof(
       word.map((text) => ({ template: text, name: text })),

@@ -18,7 +18,7 @@ const windowOf = (values: Values, seconds = 1800): WindowValues => ({
   metrics: allInColumns(values, seconds),
 });
 
-/** Samples as `family{label="value"}` and value. */
+/** Samples by series, written as `family{label="value"}`. */
 const written = (samples: readonly Sample[]): Record<string, number> =>
   Object.fromEntries(samples.map((sample) => [keyOf(sample), sample.value]));
 
@@ -111,7 +111,7 @@ describe('windowSamples', () => {
     ['database', ['Database', 'Memcache', 'External'], 0.0586],
     ['active_record', ['ActiveRecord', 'Memcache', 'External'], 0.0586],
     ['none', ['Memcache', 'External'], 0.088],
-  ] as const)('publishes and subtracts only the kind that counts: %s', (choice, components, total) => {
+  ] as const)('publishes and subtracts only the database kind in use: %s', (choice, components, total) => {
     const samples = windowSamples('application', windowOf(EVERYTHING), choice);
     const named = (name: string) => samples.filter(({ family }) => family.name === `newrelic_application_${name}`);
     expect(named('component_time_seconds').map(({ labels }) => labels?.['component'])).toEqual(components);
@@ -122,25 +122,25 @@ describe('windowSamples', () => {
   it.each([
     ['Datastore/all/allWeb', 'Datastore/all'],
     ['Datastore/allWeb/allWeb', 'Datastore/allWeb'],
-  ])('takes only the last part off the name of the metric %s', (metric, component) => {
+  ])('strips only the last part of the name of the metric %s', (metric, component) => {
     const everything = { ...EVERYTHING, [metric]: { call_count: 10, average_response_time: 1 } };
     const labels = windowSamples('application', windowOf(everything), 'datastore').map((sample) => sample.labels);
     expect(labels).toContainEqual(expect.objectContaining({ component }));
   });
 
-  it('has no components and no total time as long as the database kind is not known', () => {
+  it('gives no components and no total time while the database kind is unknown', () => {
     const names = Object.keys(written(windowSamples('host', windowOf(EVERYTHING), undefined)));
     const wanted = Object.keys(expected('host')).filter((name) => !/component|total_time/.test(name));
     expect(names.sort()).toEqual(wanted.sort());
   });
 
-  it('gives nothing where nothing was answered', () => {
+  it('gives no samples without any data', () => {
     for (const scope of ['application', 'host'] as const) {
       for (const choice of CHOICES) expect(windowSamples(scope, windowOf({}), choice)).toEqual([]);
     }
   });
 
-  it('gives rates and counts of 0, and no average, over a window without requests', () => {
+  it('gives rates and counts of 0, and no averages, for a window without requests', () => {
     const zeros = Object.fromEntries(
       NAMES.map((name) => [name, Object.fromEntries(Object.keys(EVERYTHING[name]!).map((v) => [v, 0]))]),
     );
@@ -151,12 +151,12 @@ describe('windowSamples', () => {
     expect(written(samples)).toEqual(Object.fromEntries(wanted.map((name) => [name, 0])));
   });
 
-  it('reads an absent Errors/all as no errors for an application with requests, and as unknown for a host', () => {
+  it('takes a missing Errors/all as no errors for an application with requests, and as unknown for a host', () => {
     const values = windowOf({ HttpDispatcher: { call_count: 10 } });
-    const of = (scope: 'application' | 'host') => written(windowSamples(scope, values, undefined));
-    expect(of('application')['newrelic_application_error_ratio']).toBe(0);
-    expect(of('application')['newrelic_application_errors_per_second']).toBe(0);
-    expect(Object.keys(of('host')).filter((name) => name.includes('error'))).toEqual([]);
+    const samplesIn = (scope: 'application' | 'host') => written(windowSamples(scope, values, undefined));
+    expect(samplesIn('application')['newrelic_application_error_ratio']).toBe(0);
+    expect(samplesIn('application')['newrelic_application_errors_per_second']).toBe(0);
+    expect(Object.keys(samplesIn('host')).filter((name) => name.includes('error'))).toEqual([]);
   });
 
   it.each([
@@ -170,7 +170,7 @@ describe('windowSamples', () => {
     ['External/allWeb', /_total_time|External/],
     ['Errors/all', /_error/],
     ['OtherTransaction/all', /_(non_web_requests|error_ratio)/],
-  ])('publishes nothing that needs %s where it was answered and cannot be read', (name, needs) => {
+  ])('publishes nothing that depends on an unreadable %s', (name, needs) => {
     const unreadable = windowOf({ ...EVERYTHING, [name]: {} });
     const found = Object.keys(written(windowSamples('host', unreadable, 'datastore')));
     const wanted = Object.keys(expected('host')).filter((series) => !needs.test(series) || /end_user/.test(series));
@@ -178,7 +178,7 @@ describe('windowSamples', () => {
   });
 });
 
-/** Any subset of the keys, each with what is made for it. */
+/** Any subset of the keys, each with a value from its own generator. */
 function subset<T>(keys: readonly string[], make: (key: string) => fc.Arbitrary<T>): fc.Arbitrary<Record<string, T>> {
   const entries = keys.map((key) =>
     fc.option(
@@ -196,11 +196,11 @@ const anyValues = (value: fc.Arbitrary<number>): fc.Arbitrary<Values> =>
 const count = fc.integer({ min: 0, max: 1_000_000 });
 const scopes = fc.constantFrom('application' as const, 'host' as const);
 const choices = fc.constantFrom(...CHOICES);
-/** Times of a request, in which the number of web requests is or is not a factor. */
+/** Families with times per request, by whether the number of web requests is a factor. */
 const TIMES = /_(?:response|web_transaction|queue|component|total)_time_seconds$/;
 
-describe('windowSamples, whatever is answered', () => {
-  it('gives finite numbers only, also of huge ones', () => {
+describe('windowSamples of any values', () => {
+  it('are finite, also for huge values', () => {
     const huge = fc.double({ noNaN: true, noDefaultInfinity: true });
     fc.assert(
       fc.property(scopes, anyValues(huge), choices, (scope, values, choice: DatabaseChoice | undefined) => {
@@ -211,7 +211,7 @@ describe('windowSamples, whatever is answered', () => {
     );
   });
 
-  it('has component times and a total time that add up to the total upstream gives', () => {
+  it('have component times and a total time that add up to the total of upstream', () => {
     const positive = fc.double({ min: 0.001, max: 1e6, noNaN: true });
     fc.assert(
       fc.property(scopes, anyValues(count), positive, choices, (scope, values, total, choice) => {
@@ -223,7 +223,7 @@ describe('windowSamples, whatever is answered', () => {
         };
         const samples = windowSamples(scope, windowOf(whole), choice);
         const parts = samples.filter(({ family: { name } }) => /_(component|total)_time_seconds$/.test(name));
-        // Absent where a component was answered and cannot be read.
+        // Absent where a component cannot be read.
         if (!parts.some(({ family: { name } }) => name.endsWith('_total_time_seconds'))) return;
         const sum = parts.reduce((seconds, { value }) => seconds + value, 0);
         const scale = Math.max(total / 1000, ...parts.map(({ value }) => Math.abs(value)));
@@ -232,7 +232,7 @@ describe('windowSamples, whatever is answered', () => {
     );
   });
 
-  it('changes no time when all counts are scaled', () => {
+  it('keep their times when all counts are scaled', () => {
     fc.assert(
       fc.property(scopes, anyValues(count), fc.integer({ min: 2, max: 1000 }), choices, (scope, values, k, choice) => {
         const scaled = Object.fromEntries(
@@ -246,7 +246,7 @@ describe('windowSamples, whatever is answered', () => {
         const before = times(values);
         const after = times(scaled);
         expect(after.map(keyOf)).toEqual(before.map(keyOf));
-        // Relative to the greatest time, since a difference of large times may be a small one.
+        // Relative to the greatest time, because a small difference of large times has a large error.
         const greatest = Math.max(0, ...before.map(({ value }) => Math.abs(value)));
         for (const [index, { value }] of before.entries()) {
           expect(Math.abs((after[index]?.value ?? NaN) - value)).toBeLessThanOrEqual(1e-9 * greatest);
@@ -255,7 +255,7 @@ describe('windowSamples, whatever is answered', () => {
     );
   });
 
-  it('gives no average per request where there are no web requests', () => {
+  it('have no average per request without web requests', () => {
     fc.assert(
       fc.property(scopes, anyValues(count), fc.constantFrom(0, undefined), choices, (scope, values, calls, choice) => {
         const web = without(values['HttpDispatcher'] ?? {}, 'call_count');
@@ -269,7 +269,7 @@ describe('windowSamples, whatever is answered', () => {
     );
   });
 
-  it('never repeats a series', () => {
+  it('never repeat a series', () => {
     fc.assert(
       fc.property(scopes, anyValues(count), choices, (scope, values, choice) => {
         const keys = windowSamples(scope, windowOf(values), choice).map(keyOf);
@@ -279,7 +279,7 @@ describe('windowSamples, whatever is answered', () => {
   });
 });
 
-describe('windowSamples of one metric taken away', () => {
+describe('windowSamples without one metric', () => {
   it.each([
     ['WebFrontend/QueueTime', ['queue_time_seconds']],
     ['WebTransactionTotalTime', []],
@@ -292,7 +292,7 @@ describe('windowSamples of one metric taken away', () => {
     ['EndUser', ['end_user_response_time_seconds', 'end_user_page_views_per_second']],
     ['Memory/Physical', ['memory_used_bytes']],
     ['CPU/User Time', ['cpu_usage_ratio']],
-  ] as const)('loses what comes from %s, and nothing else', (name, lost) => {
+  ] as const)('lack only the families of %s', (name, lost) => {
     const keys = new Set(Object.keys(written(windowSamples('host', windowOf(without(EVERYTHING, name)), 'datastore'))));
     expect(Object.keys(expected('host')).filter((key) => !keys.has(key))).toEqual(
       lost.map((key) => `newrelic_host_${key}`),
@@ -308,17 +308,17 @@ describe('queryNames', () => {
   ) => [...new Set(WINDOW_FAMILIES[scope].filter(has).flatMap(({ reads }) => reads)), MYSQL];
   const REST = namesOf('application', () => true);
 
-  it('reads what the agents report, and each metric for a family', () => {
+  it('asks for all metrics of the agents, and for one metric of each family', () => {
     expect(REST).toEqual(expect.arrayContaining(['HttpDispatcher', 'Errors/all', 'Apdex', 'EndUser', 'CPU/User Time']));
     expect(Object.keys(EVERYTHING)).toEqual(expect.arrayContaining(REST));
   });
 
-  it('gives every metric of the calculations, each once, the datastore types last', () => {
+  it('asks for each metric of the formulas once, datastore types last', () => {
     expect(queryNames(['Datastore/MySQL/allWeb'])).toEqual(REST);
     expect(queryNames(['Datastore/MySQL/allWeb'], 'application', 'nerdgraph')).toEqual(REST);
   });
 
-  it('asks for the same of a host over REST, and for nothing of the browser over NerdGraph', () => {
+  it('asks for the same of a host over REST, and for no browser metrics over NerdGraph', () => {
     expect(queryNames(['Datastore/MySQL/allWeb'], 'host')).toEqual(REST);
     const ofHost = REST.filter((name) => !name.startsWith('EndUser'));
     expect(queryNames(['Datastore/MySQL/allWeb'], 'host', 'nerdgraph')).toEqual(ofHost);

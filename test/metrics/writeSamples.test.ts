@@ -12,7 +12,7 @@ function depths(...queues: string[]): Sample[] {
 }
 
 describe('packed samples', () => {
-  it('keep their values as numbers, without the ones that are not finite', () => {
+  it('keep finite values exactly and drop other values', () => {
     const values = [1 / 3, NaN, -0, Infinity, 1e21, -Infinity, 5e-324];
     const packed = packSamples(
       'applications',
@@ -22,7 +22,7 @@ describe('packed samples', () => {
     expect(packed.columns).toHaveLength(4);
   });
 
-  it('share the column of a family without labels of its own', () => {
+  it('share the column of a family without labels', () => {
     const unlabelled = [{ family: AGE, labels: undefined, value: 1 }];
     const [first] = packSamples('applications', unlabelled).columns;
     expect(packSamples('hosts', unlabelled).columns[0]).toBe(first);
@@ -30,7 +30,7 @@ describe('packed samples', () => {
     expect(packSamples('hosts', [{ family: other, labels: undefined, value: 1 }]).columns[0]?.family).toBe(other);
   });
 
-  it('use the columns of the read before again, where family and labels are the same', () => {
+  it('reuse the columns of the last read where family and labels are equal', () => {
     const before = packSamples('custom_metrics', depths('a', 'b', 'c'));
     expect(packSamples('custom_metrics', depths('a', 'b', 'c'), before).columns).toBe(before.columns);
     const { columns, values } = packSamples('custom_metrics', depths('a', 'x', 'c', 'd'), before);
@@ -41,7 +41,7 @@ describe('packed samples', () => {
 
   const listOf = (group: Group, ...queues: string[]) => packSamples(group, depths(...queues)).columns;
 
-  it('share the list of columns with other applications, also with lists in between', () => {
+  it('share equal lists of columns with other applications, also after different lists', () => {
     const first = listOf('applications', 'a', 'b');
     const other = listOf('applications', 'a', 'x');
     expect(listOf('applications', 'a', 'b')).toBe(first);
@@ -52,7 +52,7 @@ describe('packed samples', () => {
     );
   });
 
-  it('share no list with another group, none of queries, and none that was last used eight lists ago', () => {
+  it('share no list with another group or between queries, and none after eight newer lists', () => {
     const first = listOf('applications', 'a', 'b');
     expect(listOf('hosts', 'a', 'b')).not.toBe(first);
     expect(listOf('queries', 'a', 'b')).not.toBe(listOf('queries', 'a', 'b'));
@@ -70,13 +70,13 @@ describe('packed samples', () => {
     ['another order', { queue: 'a', kind: 'k' }, { kind: 'k', queue: 'a' }],
     ['no labels', { queue: 'a' }, undefined],
     ['labels where there were none', undefined, { queue: 'a' }],
-  ])('have a new column for %s', (_, earlier, labels) => {
+  ])('need a new column for %s', (_, earlier, labels) => {
     const before = packSamples('queries', [{ family: DEPTH, labels: earlier, value: 1 }]);
     const [column] = packSamples('queries', [{ family: DEPTH, labels, value: 1 }], before).columns;
     expect(Object.entries(column?.labels ?? {})).toEqual(Object.entries(labels ?? {}));
   });
 
-  it('have a repeated series of custom metrics once, with its first value and in any order of its labels', () => {
+  it('keep the first sample of a repeated series of custom metrics, in any order of labels', () => {
     const all = [{ a: '1', b: '2' }, { b: '2', a: '1' }, { a: '1' }].map((labels, value) => {
       return { family: DEPTH, labels, value };
     });

@@ -21,7 +21,7 @@ const PLAIN: GoldenDefinition = {
 };
 const RANGE = { from: 1_800_000_000, to: 1_800_000_300 };
 
-/** Why a definition is refused; undefined when it is read. */
+/** The reason why a definition is refused; undefined when it is accepted. */
 function refusal(part: Partial<GoldenDefinition>): string | undefined {
   try {
     readDefinition({ ...PLAIN, ...part });
@@ -32,7 +32,7 @@ function refusal(part: Partial<GoldenDefinition>): string | undefined {
   }
 }
 
-/** In the shapes of published definitions. */
+/** Parts of definitions in the shapes of published ones. */
 const SHAPES: readonly (readonly [what: string, Partial<GoldenDefinition>])[] = [
   ['a rate', { select: 'rate(count(*), 1 minute)' }],
   ['arithmetic', { select: '(sum(disk.bytes * 100) - sum(disk.free * 100)) / sum(disk.bytes)' }],
@@ -58,8 +58,8 @@ const SHAPES: readonly (readonly [what: string, Partial<GoldenDefinition>])[] = 
   ['line breaks', { select: 'average(a)\n  * 100', where: 'a = 1\n  OR b = 2' }],
 ];
 
-describe('a definition', () => {
-  it.each(SHAPES)('is read with %s', (_what, part) => {
+describe('the definition of a golden metric', () => {
+  it.each(SHAPES)('is accepted with %s', (_what, part) => {
     expect(refusal(part)).toBeUndefined();
   });
 
@@ -68,7 +68,7 @@ describe('a definition', () => {
     ['count(a) as count', 'count(a)'],
     ['sum(a) * 2 AS `x y`', 'sum(a) * 2'],
     ['filter(count(*), WHERE a = \'as\') AS "b"', "filter(count(*), WHERE a = 'as')"],
-  ])('loses the alias of %s', (select, expected) => {
+  ])('is sent without the alias of %s', (select, expected) => {
     expect(readDefinition({ ...PLAIN, select }).select).toBe(expected);
   });
 
@@ -115,7 +115,7 @@ describe('a definition', () => {
     expect(refusal(part)).toMatch(why);
   });
 
-  it('that is read, whatever it is, stays in its place: the query has its own clauses and as many columns', () => {
+  it('cannot change the clauses or the columns of the query, whatever its text', () => {
     const words = fc.constantFrom(
       ...['count(*)', 'max(a)', '(', ')', '[', ']', ',', "'", '"', '`', '\\', '--', '//', '/*', '*/', '\n', ' ', 'AS'],
       ...['x', '* 2', 'FROM', 'WHERE', 'FACET', 'LIMIT 5', 'SINCE 1', 'UNTIL', 'COMPARE WITH', 'SELECT', 'a = 1', 'OR'],
@@ -131,7 +131,7 @@ describe('a definition', () => {
           if (refusal(alone) !== undefined) continue;
           read += 1;
           const { source, select } = readDefinition(alone);
-          // The text before the range: the reader of queries refuses a time that it finds.
+          // Keeps the text before the range, because the reader of queries refuses SINCE and UNTIL.
           const [query = ''] = goldenQuery(source, ['max(before)', select], ['guid'], RANGE, 'mixed').split(
             / SINCE \d{13} UNTIL/,
           );
@@ -147,10 +147,10 @@ describe('a definition', () => {
   });
 });
 
-describe('the query', () => {
+describe('the query for golden metrics', () => {
   const { source, select } = readDefinition({ ...PLAIN, where: 'a = 1 OR b = 2' });
 
-  it('counts first, names its columns, keeps the condition in brackets, and takes all facets', () => {
+  it('begins with a count, names its columns, keeps the condition in brackets, and has no limit of facets', () => {
     expect(goldenQuery(source, [select, 'max(x)'], ['QQ', "it's"], RANGE, 'mixed')).toBe(
       'SELECT count(*) AS n, average(duration) AS m0, max(x) AS m1 FROM PageView ' +
         "WHERE (a = 1 OR b = 2) AND entityGuid IN ('QQ', 'it\\'s') " +
@@ -166,12 +166,15 @@ describe('the query', () => {
     ['MetricSample', 'count(*)'],
     ['DoraMetricsSample', 'count(*)'],
     ['(FROM Metric SELECT max(a) FACET entityGuid LIMIT MAX)', 'count(*)'],
-  ])('counts the records of %s with %s, because count(*) of metrics adds up what they count', (from, count) => {
-    const { source: of, select: column } = readDefinition({ ...PLAIN, from });
-    expect(goldenQuery(of, [column], ['QQ'], RANGE, 'mixed')).toMatch(`SELECT ${count} AS n, average(duration) AS m0 `);
+  ])('counts the records of %s with %s, because count(*) of metrics adds up their counts', (from, count) => {
+    const { source: other, select: column } = readDefinition({ ...PLAIN, from });
+    expect(goldenQuery(other, [column], ['QQ'], RANGE, 'mixed')).toMatch(
+      `SELECT ${count} AS n, average(duration) AS m0 `,
+    );
   });
 
-  const query = (selects: readonly string[], of = source): string => goldenQuery(of, selects, ['QQ'], RANGE, 'mixed');
+  const query = (selects: readonly string[], querySource = source): string =>
+    goldenQuery(querySource, selects, ['QQ'], RANGE, 'mixed');
   const sourceOf = (part: Partial<GoldenDefinition>) => readDefinition({ ...PLAIN, from: 'Metric', ...part }).source;
 
   it.each([
@@ -182,12 +185,12 @@ describe('the query', () => {
     [{ select: 'max(apmduration)', where: "metricName = 'apm.service.transaction.duration' AND my.apm.x = 1" }, false],
     [{ select: 'average(newrelic.timeslice.valued)' }, false],
   ])(
-    'of %j has no count of other data, and shares nothing with another, if it reads timeslices',
+    'of %j counts no records of other data and shares no source with it, if it reads timeslices',
     (part, isOfTimeslices) => {
-      const own = sourceOf(part);
-      expect(own.isOfTimeslices).toBe(isOfTimeslices);
-      expect(query(['max(a)'], own).startsWith('SELECT datapointCount() AS n, ')).toBe(!isOfTimeslices);
-      const isShared = sourceKey(own) === sourceKey({ ...own, isOfTimeslices: !isOfTimeslices });
+      const partSource = sourceOf(part);
+      expect(partSource.isOfTimeslices).toBe(isOfTimeslices);
+      expect(query(['max(a)'], partSource).startsWith('SELECT datapointCount() AS n, ')).toBe(!isOfTimeslices);
+      const isShared = sourceKey(partSource) === sourceKey({ ...partSource, isOfTimeslices: !isOfTimeslices });
       expect(isShared).toBe(false);
     },
   );
@@ -198,7 +201,7 @@ describe('the query', () => {
     ['RATE ( sum(apm.b), 1 minute )', 'm1, m0, m2'],
     ['count(apm.b) / count(apm.c)', 'm0, m1, m2'],
     ['sum(apm.b) / count(apm.c)', 'm0, m1, m2'],
-  ])('of timeslices begins with a column that counts, if there is one: %s', (select, order) => {
+  ])('of timeslices begins with a column that counts, if it has such a column: %s', (select, order) => {
     const text = query(['max(apm.a)', select, 'min(apm.a)'], sourceOf({ select }));
     expect([...text.matchAll(/ AS (m\d)/g)].map(([, name]) => name).join(', ')).toBe(order);
   });
@@ -206,20 +209,20 @@ describe('the query', () => {
   const ids = ['12', '012', '9007199254740992', '0', 'a|b'];
   const domain = readDefinition({ ...PLAIN, eventId: '`monitor id`', eventObjectId: 'DOMAIN_IDS' }).source;
 
-  it('asks for ids that may be numbers as both, in one list', () => {
+  it('asks for each id that may be a number as a number and as text, in one list', () => {
     expect(goldenQuery(domain, [], ids, RANGE, 'mixed')).toContain(
       "WHERE `monitor id` IN (12, '12', '012', '9007199254740992', 0, '0', 'a|b') FACET `monitor id` ",
     );
   });
 
-  it('asks for them in a list for each type where the service refuses one of both', () => {
+  it('asks for numbers and texts in separate lists where New Relic refuses a mixed list', () => {
     expect(goldenQuery(domain, [], ids, RANGE, 'separate')).toContain(
       "WHERE (`monitor id` IN (12, 0) OR `monitor id` IN ('12', '012', '9007199254740992', '0', 'a|b')) FACET",
     );
     expect(goldenQuery(domain, [], ['a'], RANGE, 'separate')).toContain("WHERE `monitor id` IN ('a') FACET");
   });
 
-  it('is as long as was said before it was written', () => {
+  it('is never longer than its estimated length', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string(), fc.nat().map(String)), { minLength: 1 }), (some) => {
         for (const each of [source, domain]) {
@@ -233,7 +236,7 @@ describe('the query', () => {
   });
 });
 
-describe('the id that records carry', () => {
+describe('the id in the records of an entity', () => {
   const guidOf = (text: string): string => Buffer.from(text).toString('base64');
 
   it.each([

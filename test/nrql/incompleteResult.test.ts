@@ -3,7 +3,7 @@ import { INCOMPLETE, findIncompleteMessage, readMessages } from '../../src/nrql/
 
 const SUBQUERY = 'Subquery may have reached the maximum result member limit, which may cause an incomplete result.';
 
-/** Messages by which New Relic says that the result itself is not whole: `rows` where only its rows or facets are too many. */
+/** Messages that tell of an incomplete result: `rows` where only its rows or facets are too many. */
 const SAID: readonly (readonly [message: string, about: 'rows' | 'data'])[] = [
   [SUBQUERY, 'data'],
   [SUBQUERY.toUpperCase(), 'data'],
@@ -67,33 +67,33 @@ const OTHER: readonly string[] = [
   '',
 ];
 
-describe('a message beside good rows', () => {
-  it.each(SAID)('says that the result is not whole: %s', (message, about) => {
+describe('a message of New Relic beside good rows', () => {
+  it.each(SAID)('shows that the result is incomplete: %s', (message, about) => {
     expect(findIncompleteMessage([message], false)).toBe(message);
     expect(findIncompleteMessage([message], true)).toBe(about === 'rows' ? undefined : message);
   });
 
-  it.each(OTHER)('says nothing of that: %s', (message) => {
+  it.each(OTHER)('does not show that the result is incomplete: %s', (message) => {
     expect(findIncompleteMessage([message], false)).toBeUndefined();
   });
 
-  it('is found behind others', () => {
+  it('shows an incomplete result although other messages come before it', () => {
     expect(findIncompleteMessage([...OTHER, SUBQUERY], false)).toBe(SUBQUERY);
     expect(findIncompleteMessage(['Results limited to 5000 rows', SUBQUERY], true)).toBe(SUBQUERY);
   });
 
-  it('is compared with rows that each have a source', () => {
+  it('is compared with patterns of at least ten characters', () => {
     expect(INCOMPLETE.filter(({ source }) => source.length < 10)).toEqual([]);
   });
 
-  it('is one plain line, and anything that is no text is none', () => {
+  it('becomes one plain line, and a value that is not text is ignored', () => {
     const result = { metadata: { messages: ['two\n lines\u0007', 7, null, '  ', 'x'.repeat(20_000)] } };
     expect(readMessages(result)).toEqual(['two lines', 'x'.repeat(10_000)]);
     for (const each of [{}, { metadata: null }, { metadata: { messages: 'x' } }])
       expect(readMessages(each)).toEqual([]);
   });
 
-  it('is compared in time that its length does not multiply', () => {
+  it('is compared in time proportional to its length', () => {
     const long = Array.from({ length: 20 }, () => 'result partial facets limit '.repeat(400).slice(0, 10_000));
     const started = performance.now();
     findIncompleteMessage([...long, 'results '.repeat(1_250), 'facets '.repeat(1_400)], true);

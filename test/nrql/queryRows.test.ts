@@ -25,14 +25,14 @@ const read = (rows: readonly unknown[], rules: RowRules = RULES, facets?: readon
   readRows(resultOf(rows, facets ?? rules.facets.map(String)), rules);
 
 describe('the labels of a row', () => {
-  it('are its facets in the order of the text, whatever their order in the result', () => {
+  it('are its facets in the order of the query text, not in the order of the result', () => {
     const rows = [{ facet: ['eu', 'basic'], planregion: ['eu', 'basic'], region: 'basic', plan: 'eu', orders: 4 }];
     expect(read(rows, RULES, ['plan', 'region']).series).toEqual([
       [{ labels: { region: 'basic', plan: 'eu' }, value: 4 }],
     ]);
   });
 
-  it('follow the order of the text where the service calls the facets otherwise', () => {
+  it('follow the order of the query text where New Relic gives the facets other names', () => {
     const rows = [{ facet: ['eu', 'basic'], orders: 4 }];
     for (const facets of [['substring(region, 0, 2)', 'Plan'], []])
       expect(read(rows, RULES, facets).series[0]?.[0]?.labels).toEqual({ region: 'eu', plan: 'basic' });
@@ -54,11 +54,11 @@ describe('the labels of a row', () => {
     ['such a list of numbers and null', { facet: [1, null], region: [1, null] }, '[1,null]'],
     ['such a list in the list of one facet', { facet: [['a', 'b']], region: [['a', 'b']] }, '[["a","b"]]'],
     ['a list under the name of the attribute alone', { region: ['a', 'b'] }, '["a","b"]'],
-  ])('come from %s', (_what, row, region) => {
+  ])('are read from %s', (_what, row, region) => {
     expect(read([{ ...row, orders: 1 }], one).series).toEqual([[{ labels: { region }, value: 1 }]]);
   });
 
-  it('come from several facets of which one is a list', () => {
+  it('are read from several facets, one of which is a list', () => {
     const rows = [
       { facet: [['a', 'b'], 'x'], regionplan: [['a', 'b'], 'x'], orders: 1 },
       { facet: ['x', ['a']], orders: 2 },
@@ -71,12 +71,12 @@ describe('the labels of a row', () => {
     ]);
   });
 
-  it('are none without FACET: the query gives one series', () => {
+  it('are empty for a query without FACET, which gives one series', () => {
     expect(read([{ orders: 7 }], none).series).toEqual([[{ labels: {}, value: 7 }]]);
   });
 
   it.each([[[{ facet: 'eu', orders: 1 }]], [[{ orders: 1 }]], [[{ facet: ['a', 'b', 'c'], orders: 1 }]], [[7]]])(
-    'cannot be told of %j: nothing of the response is used',
+    'cannot be read from %j: the whole response is refused',
     (rows) => {
       expect(() => read(rows)).toThrow(UnreadableRows);
     },
@@ -90,14 +90,14 @@ describe('the value of a row', () => {
     [true, [100]],
     [false, [0]],
     [null, []],
-  ])('%j times 100 is %j', (orders, values) => {
+  ])('multiplies %j by 100 to %j', (orders, values) => {
     const { series, dropped } = read([{ orders }], { ...none, metrics: [{ ...PLAIN, column: 'orders', scale: 100 }] });
     expect(series[0]?.map(({ value }) => value)).toEqual(values);
     expect(dropped.not_a_number).toBe(0);
   });
 
   it.each([['12'], [[1]], [{ s: 1, t: 2 }], [{}], [1e300], [Number.POSITIVE_INFINITY]])(
-    'is absent and counted for %j, and the columns that exist are told',
+    'is absent and counted for %j, and the result names the existing columns',
     (orders) => {
       const result = read([{ orders, other: 1 }], {
         ...none,
@@ -108,13 +108,13 @@ describe('the value of a row', () => {
     },
   );
 
-  it('is absent and counted where the column does not exist, also when another is the only one', () => {
+  it('is absent and counted where its column does not exist, also beside a single other column', () => {
     const result = read([{ facet: ['a', 'b'], count: 1 }]);
     expect(result).toMatchObject({ series: [[]], dropped: { not_a_number: 1 }, badColumns: ['orders'] });
     expect(result.columns).toEqual(['count']);
   });
 
-  it('is that of the only column, whatever the service calls it', () => {
+  it('comes from the only column, under any name', () => {
     const only = { ...one, metrics: [{ ...PLAIN, column: undefined }], onlyColumn: 'count' };
     expect(read([{ facet: 'a', region: 'a', count: 3 }], only).series[0]?.[0]?.value).toBe(3);
     expect(read([{ facet: 'a', region: 'a', 'count.*': 3 }], only).series[0]?.[0]?.value).toBe(3);
@@ -128,7 +128,7 @@ describe('the value of a row', () => {
     ['average.d', { 'AVERAGE.d': 3, 'Average.d': 4 }, undefined],
     ['REGION', { other: 3 }, undefined],
     ['A', { a: 3 }, undefined],
-  ])('of %s is that of the only key that differs in case alone: %j', (column, columns, value) => {
+  ])('for the column %s comes from the only key that differs in case alone: %j', (column, columns, value) => {
     const metrics = [column, 'a'].map((each) => ({ ...PLAIN, column: each }));
     const { series } = read([{ facet: '7', region: 7, ...columns }], { ...one, metrics });
     expect(series[0]?.[0]?.value).toBe(value);
@@ -142,7 +142,7 @@ describe('the value of a row', () => {
     else expect(judged()).toContain(`is ${String(value)}, and reaches`);
   });
 
-  it('gives a series for each percentile, named alike whether the service says 95 or 95.0', () => {
+  it('gives a series for each percentile, with the same label for 95 and 95.0', () => {
     const took = [{ orders: { '50': 0.1, '95.0': 0.2, '99.90': null } }, { orders: { '50.0': 1, '95': 'NaN' } }];
     const { series, dropped } = read(
       took.map((row, index) => ({ facet: String(index), ...row })),
@@ -162,7 +162,7 @@ describe('the value of a row', () => {
     ['shares below values', { '1': 90, '5': 99.5 }],
     ['an Apdex', { score: 0.9, s: 1, t: 2, f: 3, count: 6 }],
     ['nothing', {}],
-  ])('is absent and counted for %s where the text calls no percentiles', (_what, orders) => {
+  ])('is absent and counted for %s where the query calls no percentiles', (_what, orders) => {
     expect(read([{ orders, other: 1 }], none)).toMatchObject({
       series: [[]],
       dropped: { not_a_number: 1 },
@@ -171,7 +171,7 @@ describe('the value of a row', () => {
   });
 
   it.each([['101'], ['100.5'], ['400'], ['-1'], ['1e1'], ['score'], ['']])(
-    'is absent and counted where the text calls percentiles and a key is %j',
+    'is absent and counted where the query calls percentiles and a key is %j',
     (key) => {
       const metrics = [{ ...PLAIN, column: 'orders', hasPercentiles: true }];
       const orders = { '50': 1, [key]: 2 };
@@ -210,7 +210,7 @@ describe('the value of a row', () => {
     ['all columns are null', [{ orders: null, a: null }], [], []],
     ['nothing was counted', [{ orders: null, a: 0 }], [], []],
     ['there are no rows', [], [], []],
-  ])('is told to be null in every row where %s', (_what, rows, nullColumns, numberColumns) => {
+  ])('names a column as null, and columns with numbers, where %s', (_what, rows, nullColumns, numberColumns) => {
     const named = rows.map((row, index) => ({ facet: String(index), ...row }));
     expect(read(named, one)).toMatchObject({ nullColumns, numberColumns });
     const isFiltered = { ...one, metrics: [{ ...PLAIN, column: 'orders', isFiltered: true }] };
@@ -230,7 +230,7 @@ describe('the value of a row', () => {
       ['rows without a number in its only column: the columns are "x", "y": name one of them in "value"'],
     ],
     [[{}], undefined, ['rows without a number in its only column: the rows have no columns']],
-  ])('that is missing in %j is told in words', (rows, column, problems) => {
+  ])('is missing in %j, and a sentence says why', (rows, column, problems) => {
     const reading = read(rows, { ...none, metrics: [{ ...PLAIN, column }] });
     expect(describeColumnProblems(reading)).toEqual(problems);
   });
@@ -242,8 +242,8 @@ describe('the value of a row', () => {
   });
 });
 
-describe('rows of the same labels', () => {
-  it('are the first of them, and the others are counted', () => {
+describe('rows with equal labels', () => {
+  it('give one series with the value of the first row, and the other rows are counted', () => {
     const rows = [1, 2, 3].map((orders) => ({ facet: 'eu', orders }));
     expect(read([...rows, { facet: 'us', orders: 9 }], one)).toMatchObject({
       series: [[{ value: 1 }, { value: 9 }]],
@@ -251,19 +251,19 @@ describe('rows of the same labels', () => {
     });
   });
 
-  it('are also those that differ only in lone surrogates, which are written alike', () => {
+  it('include rows that differ only in lone surrogates, which are published alike', () => {
     const rows = ['\ud800', '\ud801', '\ufffd'].map((facet) => ({ facet, orders: 1 }));
     const series = [[{ labels: { region: '\ufffd' } }]];
     expect(read(rows, one)).toMatchObject({ series, dropped: { repeated: 2 } });
   });
 });
 
-describe('the most series', () => {
-  it('cuts each metric for itself, and counts what it cuts', () => {
+describe('max_series', () => {
+  it('limits each metric separately, and the cut series are counted', () => {
     const metrics = ['a', 'b'].map((column) => ({ ...PLAIN, column }));
     const rows = [0, 1, 2].map((n) => ({ facet: String(n), a: n, b: n === 0 ? null : n }));
     const { series, cut } = read(rows, { ...one, metrics, maxSeries: 2 });
-    expect(series.map((of) => of.map(({ value }) => value))).toEqual([
+    expect(series.map((samples) => samples.map(({ value }) => value))).toEqual([
       [0, 1],
       [1, 2],
     ]);
@@ -271,18 +271,18 @@ describe('the most series', () => {
   });
 });
 
-describe('a result that is not whole', () => {
+describe('a query result', () => {
   const rows = (count: number): unknown[] =>
     Array.from({ length: count }, (_, n) => ({ facet: String(n), incidents: 1 }));
 
-  it('has as many rows as the service gives, unless "limit" asks for that', () => {
+  it('is incomplete with as many rows as New Relic gives at most, unless "limit" allows them', () => {
     expect(explainIncomplete(resultOf(rows(5_000)), one)).toContain('5000 rows');
     expect(explainIncomplete(resultOf(rows(4_999)), one)).toBeUndefined();
     expect(explainIncomplete(resultOf(rows(5_000)), { ...one, limit: 5_000 })).toBeUndefined();
   });
 
   it.each([[{ count: 1 }], [[{ count: 0 }, { count: -2 }]], [{ a: { '95': 0.5 } }], [{ a: [[{ b: 1 }]] }]])(
-    'has something in otherResult: %j',
+    'is incomplete with something in otherResult: %j',
     (otherResult) => {
       expect(explainIncomplete(resultOf([], [], otherResult), one)).toContain('left out rows');
       expect(explainIncomplete(resultOf([], [], otherResult), { ...one, limit: 20 })).toBeUndefined();
@@ -290,13 +290,13 @@ describe('a result that is not whole', () => {
   );
 
   it.each([[undefined], [null], [{ count: 0, 'average.x': null }], [[{ count: 0 }]], [{ name: 'x' }]])(
-    'is not one with otherResult %j',
+    'is complete with otherResult %j',
     (otherResult) => {
       expect(explainIncomplete(resultOf([], [], otherResult), one)).toBeUndefined();
     },
   );
 
-  it('is one of which a message says so, unless it is about the rows that "limit" leaves out', () => {
+  it('is incomplete where a message says so, unless the message concerns rows that "limit" leaves out', () => {
     const saying = (message: string): QueryRows => ({ ...resultOf(rows(3)), messages: ['rolled up', message] });
     const partial = saying('Only partial results are available');
     const cut = saying('Results limited to 5000 rows');
@@ -309,7 +309,7 @@ describe('a result that is not whole', () => {
     expect(explainIncomplete(saying('cached'), one)).toBeUndefined();
   });
 
-  it('has as much in the column of fail_at, in all rows together', () => {
+  it('is incomplete where the column of fail_at reaches its threshold over all rows together', () => {
     const failAt = { value: 'incidents', at_least: 20 };
     expect(explainIncomplete(resultOf(rows(19)), { ...one, failAt })).toBeUndefined();
     expect(explainIncomplete(resultOf(rows(20)), { ...one, failAt })).toContain('20');
@@ -321,7 +321,7 @@ describe('a result that is not whole', () => {
   });
 });
 
-it('whatever the rows are, gives finite numbers with the asked labels, each series once, or refuses the result', () => {
+it('any rows give finite numbers under the requested labels, each series once, or an error', () => {
   const rows = fc.array(
     fc.record({ facet: fc.oneof(fc.string(), fc.array(fc.jsonValue(), { maxLength: 3 })), orders: fc.jsonValue() }),
   );

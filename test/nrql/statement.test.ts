@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readStatement } from '../../src/nrql/statement.ts';
 
-/** The words of the text at which something is wrong. */
+/** The words of the text where each problem begins. */
 function refusedAt(query: string): string[] {
   return readStatement(query).problems.map(({ offset }) => /^\S+/.exec(query.slice(offset))?.[0] ?? '');
 }
@@ -10,7 +10,7 @@ function refusedAt(query: string): string[] {
 const columnsOf = (query: string): unknown[] => readStatement(query).columns.map(({ key }) => key);
 const facetsOf = (query: string): unknown[] => readStatement(query).facets.map(({ name }) => name);
 
-it('a query of more than 65,536 characters is refused unread', () => {
+it('a query of more than 65,536 characters is refused without being parsed', () => {
   const problems = (length: number) => readStatement('SELECT 1 FROM A '.padEnd(length, ')')).problems;
   expect(problems(65_536)[0]?.message).toMatch(/parenthesis/);
   expect(problems(65_537)).toEqual([
@@ -29,7 +29,7 @@ const TIMES_OF_THEIR_OWN = [
   'SELECT count(*) FROM T WHERE a = (SELECT max(a) FROM T WHERE (b = 1) SINCE 1 day ago)',
 ];
 
-describe('what the exporter runs', () => {
+describe('a query that the exporter runs', () => {
   it.each([
     ['a plain query', "SELECT count(*) FROM Transaction WHERE appName = 'Storefront' FACET region, plan"],
     ['lower case', 'select count(*) from Transaction where duration > 1 facet appName'],
@@ -58,16 +58,16 @@ describe('what the exporter runs', () => {
     ['compare as an attribute', 'SELECT max(compare) FROM T'],
     ['order by', 'FROM T SELECT count(*) FACET a ORDER BY max(b)'],
     ['a semicolon in a literal', "SELECT count(*) AS 'a;' FROM Log WHERE m = ';' AND `;` = 1 -- ;"],
-  ])('takes %s', (_what, query) => {
+  ])('may have %s', (_what, query) => {
     expect(readStatement(query).problems).toEqual([]);
   });
 });
 
-it.each(TIMES_OF_THEIR_OWN)('takes the time of a subquery of SELECT or WHERE: %s', (query) => {
+it.each(TIMES_OF_THEIR_OWN)('may have a time range in a subquery of SELECT or WHERE: %s', (query) => {
   expect(readStatement(query).problems).toEqual([]);
 });
 
-describe('what the exporter refuses, and where', () => {
+describe('a query that the exporter refuses', () => {
   it.each([
     ['', ['']],
     ['  -- nothing', ['']],
@@ -104,12 +104,12 @@ describe('what the exporter refuses, and where', () => {
     ['SELECT count(*) FROM T /* all', ['/*']],
     ['SELECT count(* FROM T', ['(*']],
     ['SELECT count(*)) FROM T', [')']],
-  ])('refuses %j', (query, words) => {
+  ])('gives the reason and the place: %j', (query, words) => {
     expect(refusedAt(query)).toEqual(words);
   });
 });
 
-describe('the columns', () => {
+describe('reading the columns', () => {
   it.each([
     ['SELECT count(*) FROM T', ['count']],
     ['SELECT COUNT( * ), average(a), uniqueCount(`user id`) FROM T', ['count', 'average.a', 'uniqueCount.user id']],
@@ -120,7 +120,7 @@ describe('the columns', () => {
     ["WITH capture(m, r'x') AS y, 1 AS z SELECT max(y) AS most FROM Log", ['most']],
     ['SELECT max(n) AS n FROM (SELECT count(*) AS inner, max(b) AS other FROM T FACET a LIMIT MAX)', ['n']],
     ['SELECT cardinality() FROM Metric', ['cardinality']],
-  ])('of %j', (query, keys) => {
+  ])('finds the key and label of each: %j', (query, keys) => {
     expect(columnsOf(query)).toEqual(keys);
   });
 
@@ -147,7 +147,7 @@ describe('the columns', () => {
     ['cdfPercentage(d, 1, 5)', 0],
     ["count(*) AS 'percentile(d, 95)'", 0],
     ['filter(count(*), WHERE d > (SELECT percentile(d, 95) FROM T)) AS slow', 0],
-  ])('tells the percentiles of %s', (column, percentiles) => {
+  ])('finds the percentiles of %s', (column, percentiles) => {
     const { columns } = readStatement(`SELECT ${column} FROM T`);
     expect(columns.map((each) => each.percentiles)).toEqual([percentiles]);
   });
@@ -159,13 +159,13 @@ describe('the columns', () => {
     ['SELECT a, latest(b) FROM T FACET c', ['latest', 10]],
     ['SELECT a FROM T', [undefined, undefined]],
     ['SELECT max(n) FROM (SELECT sum(a) AS n FROM T)', ['max', 7]],
-  ])('tells the first function of %s', (query, expected) => {
+  ])('finds the first function of %s', (query, expected) => {
     const { firstCall } = readStatement(query);
     expect([firstCall?.name, firstCall?.offset]).toEqual(expected);
   });
 });
 
-describe('the facets', () => {
+describe('reading the facets', () => {
   it.each([
     ['SELECT count(*) FROM T', []],
     ['SELECT count(*) FROM T FACET region, `user id`, host.displayName', ['region', 'user id', 'host.displayName']],
@@ -174,12 +174,12 @@ describe('the facets', () => {
     ['FROM T FACET a SELECT count(*) WHERE b = 1', ['a']],
     ["SELECT count(*) FROM T FACET a ORDER BY max(b) WITH TIMEZONE 'UTC'", ['a']],
     ['SELECT max(n) FROM (SELECT count(*) AS n FROM T FACET a, b LIMIT MAX) FACET b', ['b']],
-  ])('of %j', (query, names) => {
+  ])('finds the name of each: %j', (query, names) => {
     expect(facetsOf(query)).toEqual(names);
   });
 });
 
-describe('any text', () => {
+describe('reading any text', () => {
   const piece = fc.constantFrom(
     ...`SELECT |from |FACET| LIMIT |'|"|\`|\\|(|)|,|--|//|/*|*/|\n| |as`.split('|'),
     ...['since', 'compare with', '🚀', 'a.b', '5', "''", '\ud800', 'percentile('],
@@ -189,7 +189,7 @@ describe('any text', () => {
     fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join('')),
   );
 
-  it('never throws, and tells places within it, in its order', () => {
+  it('never throws, and reports problems in the order of their places', () => {
     fc.assert(
       fc.property(text, (query) => {
         const places = readStatement(query).problems.map(({ offset }) => offset);
@@ -199,7 +199,7 @@ describe('any text', () => {
     );
   });
 
-  it('is judged alike whatever stands in its literals and comments', () => {
+  it('gives the same result for any content of literals and comments', () => {
     const quoted = fc.string().map((inner) => `'${inner.replace(/[\\']/g, '\\$&')}'`);
     const named = fc.string().map((inner) => `\`${inner.replaceAll('`', '')}\``);
     const block = fc.string().map((inner) => `/*${inner.replaceAll('*', '')}*/`);
@@ -215,7 +215,7 @@ describe('any text', () => {
   });
 
   it.each(['(', '(limit ', 'limit ', "'", '`', '/*', '--', '\\', ',', 'a', ')', 'facet a,', 'compare ', '1.'])(
-    'takes time in proportion to its length: a configuration full of %j ends',
+    'takes time in proportion to the length of a text full of %j',
     (part) => {
       const query = part.repeat(Math.floor(524_288 / part.length));
       expect(readStatement(query).problems.length).toBeGreaterThan(0);
