@@ -18,7 +18,7 @@ const ca = await authority();
 const signed = await forLocalhost(ca);
 const expired = await authority('expired', { expired: true });
 
-/** A configuration with a `ca_file` of this content, as `check`, `serve` and a reload read it. */
+/** Reads a configuration with a `ca_file` of this content, like `check`, `serve` and a reload. */
 async function read(bytes: string | Buffer, origin: string): Promise<{ folder: string; result: ConfigResult }> {
   const folder = newFolder();
   writeFileSync(join(folder, 'ca.pem'), bytes);
@@ -28,7 +28,7 @@ async function read(bytes: string | Buffer, origin: string): Promise<{ folder: s
   return { folder, result: await readFrom(path, {}, false) };
 }
 
-/** Calls a server whose certificate `ca` has signed, as `serve` does. */
+/** Calls a server whose certificate is signed by `ca`, like `serve`. */
 async function call(bytes: string | Buffer): Promise<unknown> {
   const server = await startServer((response) => json(response, { applications: [] }), signed);
   onTestFinished(() => server.close());
@@ -67,12 +67,15 @@ const FORMS: readonly AuthorityForm[] = [
 ];
 
 describe('a ca_file', () => {
-  it.each(FORMS.filter(([, , problem]) => problem === undefined))('is valid, and trusted, %s', async (_, bytes) => {
-    expect(await call(bytes)).toEqual([]);
-  });
+  it.each(FORMS.filter(([, , problem]) => problem === undefined))(
+    'is valid, and the exporter trusts it, %s',
+    async (_, bytes) => {
+      expect(await call(bytes)).toEqual([]);
+    },
+  );
 
   it.each(FORMS.filter(([, , problem]) => problem !== undefined))(
-    'is refused, with its place and reason, %s',
+    'is refused with place and reason, %s',
     async (_, bytes, problem) => {
       const { folder, result } = await read(bytes, 'https://api.example');
       expect('diagnostics' in result && result.diagnostics.map(formatDiagnostic)).toEqual([
@@ -81,7 +84,7 @@ describe('a ca_file', () => {
     },
   );
 
-  it('that is a directory is refused', async () => {
+  it('must not be a directory', async () => {
     const { folder } = await read('', 'https://api.example');
     mkdirSync(join(folder, 'folder'));
     const text = 'accounts: [{api_key: abcd, tls: {ca_file: folder}}]';
@@ -96,7 +99,7 @@ describe('a ca_file', () => {
   it.each([
     ['expired', expired.cert, true],
     ['expired beside a valid one', `${expired.cert}\n${ca.cert}`, false],
-  ])('has a warning when nothing can be verified with it: %s', async (_, bytes, warns) => {
+  ])('has a warning when it can verify nothing: %s', async (_, bytes, warns) => {
     const { result } = await read(bytes, 'https://api.example');
     const warnings = 'warnings' in result ? result.warnings.map(formatDiagnostic) : ['a fault'];
     expect(warnings).toEqual(

@@ -27,7 +27,7 @@ describe('the arguments of the program', () => {
     expect(normalize(...args.split(' ')).join(' ')).toBe(expected);
   });
 
-  it('keep every word that is not the value of an unknown flag', () => {
+  it('keep every word except the value of an unknown flag', () => {
     const word = fc.constantFrom('check', 'plan', 'x', '--log.level', '--log.level=debug', '--live', '--', '-h', '');
     fc.assert(
       fc.property(fc.array(word), (args) => {

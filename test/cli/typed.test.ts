@@ -4,12 +4,12 @@ import { type Start, renderCommandLine } from '../../src/cli/typed.ts';
 const CLONE = '/home/ada/exporter';
 const BIN = '/usr/local/bin';
 
-/** A process that was started with `node` in a clone, but for what is different. */
+/** A process started with `node` in a clone, with some differences. */
 function started(script: string, difference: Partial<Start> = {}): Start {
   return { argv: ['/usr/bin/node', script], argv0: 'node', pid: 812, ppid: 700, folder: CLONE, ...difference };
 }
 
-describe('a command line is the one that the user types', () => {
+describe('the printed command line is the one that the user types', () => {
   it.each<[string, Start, string]>([
     ['in a clone', started(`${CLONE}/dist/main.js`), 'node dist/main.js'],
     ['from another folder', started(`${CLONE}/dist/main.js`, { folder: '/tmp' }), `node ${CLONE}/dist/main.js`],

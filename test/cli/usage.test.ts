@@ -52,10 +52,10 @@ describe('wrong usage', () => {
       "option '--web.telemetry-path <path>' argument '/probe' is invalid. It is the path of another endpoint",
     ],
     [['serve', '--web.listen-address=nonsense'], "option '--web.listen-address <address>' argument 'nonsense'"],
-    // The YAML of the command has it as the window of the query, which check would refuse.
+    // The YAML of the command would have this window, and check would refuse it.
     [['query', '--window=367d', 'SELECT'], "option '--window <duration>' argument '367d' is invalid. It must be"],
     [['--log.level=loud'], "option '--log.level <level>' argument 'loud' is invalid"],
-  ])('%j is told in a sentence and a hint, without values of flags that are unknown', async (args, sentence) => {
+  ])('%j prints a sentence and a hint, without the values of unknown flags', async (args, sentence) => {
     const { status, stdout, stderr } = await runInProcess(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
     expect(stderr).toContain(`error: ${sentence}`);
@@ -67,18 +67,18 @@ describe('wrong usage', () => {
 it.each([
   ['backfill', 'give --from, the begin of the range'],
   ['metric-names', 'give --app, the id or name of an application'],
-])('%s says which flag it needs', async (command, sentence) => {
+])('%s names the flag that it needs', async (command, sentence) => {
   expect(await runInProcess([command])).toEqual({ status: 2, stdout: '', stderr: `error: ${sentence}\n` });
 });
 
 describe('the help', () => {
-  it.each(COMMANDS)('of %s shows examples that begin with the program and its name', async (command) => {
+  it.each(COMMANDS)('of %s has examples that begin with the program and the command', async (command) => {
     const { status, stdout, stderr } = await runInProcess([command, '--help']);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout.split('Examples:\n')[1]).toContain(`  newrelic-apm-exporter ${command}`);
   });
 
-  it('without a command shows the flags of serve too, every command, and the variables that stand for a file', async () => {
+  it('without a command shows the flags of serve, every command, and the variables that replace a file', async () => {
     const [root, serve] = [await runInProcess(['--help']), await runInProcess(['serve', '--help'])];
     const flagsOf = (help: string): string[] => [...help.matchAll(/^ {2}(--[a-z.-]+)/gm)].map(([, flag]) => flag ?? '');
     expect(flagsOf(serve.stdout)).toContain('--web.disable-exporter-metrics');
@@ -89,14 +89,14 @@ describe('the help', () => {
     }
   });
 
-  it('of backfill has no example that ends at now, where it would meet what is scraped', async () => {
+  it('of backfill has no example that ends now, because scraped samples would overlap', async () => {
     const { stdout } = await runInProcess(['backfill', '--help']);
     const examples = stdout.split('Examples:\n')[1]?.match(/^ *newrelic-apm-exporter backfill.*/gm) ?? [];
     expect(examples.length).toBeGreaterThan(2);
     for (const example of examples) expect(example).toMatch(/ --to=\d+[hd] /);
   });
 
-  it('of demo groups its flags and says what is true of it', async () => {
+  it('of demo groups its flags and describes them for demo', async () => {
     const { stdout } = await runInProcess(['demo', '--help']);
     const text = stdout.replace(/\n {10,}/g, ' ');
     const [, exporter = '', simulated = ''] =

@@ -13,23 +13,26 @@ const faultsOf = (env: Environment): string[] => {
   return 'diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : [];
 };
 
-describe('the place of the configuration', () => {
+describe('the source of the configuration', () => {
   it.each<[string, flag: string | undefined, hasFile: boolean, path: string | undefined]>([
-    ['the file that is named', 'other.yaml', true, 'other.yaml'],
-    ['the file that is named, though it does not exist', 'other.yaml', false, 'other.yaml'],
-    ['config.yaml where there is one', undefined, true, 'config.yaml'],
-    ['the environment where there is no file', undefined, false, undefined],
+    ['the named file', 'other.yaml', true, 'other.yaml'],
+    ['the named file although it does not exist', 'other.yaml', false, 'other.yaml'],
+    ['config.yaml where it exists', undefined, true, 'config.yaml'],
+    ['the environment without a file', undefined, false, undefined],
   ])('is %s', (_, flag, hasFile, path) => {
     expect(chooseConfigPath(flag, (name) => hasFile && name === 'config.yaml')).toBe(path);
   });
 
-  it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])('is told to be missing with %j', (env) => {
-    expect(faultsOf(env)).toEqual([
-      'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (the command init writes one of what a key sees, config.example.yaml shows every key), name another with --config.file, or set one of the two; the command demo needs none of them',
-    ]);
-  });
+  it.each([{}, { NEW_RELIC_API_KEY: '' }, { NEW_RELIC_REGION: 'eu' }])(
+    'is missing, and the fault names all ways to give it: %j',
+    (env) => {
+      expect(faultsOf(env)).toEqual([
+        'config.yaml: there is no such file, and neither NEW_RELIC_API_KEY nor NEW_RELIC_API_KEY_FILE is set: write the file (the command init writes one of what a key sees, config.example.yaml shows every key), name another with --config.file, or set one of the two; the command demo needs none of them',
+      ]);
+    },
+  );
 
-  it('is said in one line', () => {
+  it('is described in one line', () => {
     expect(describeOrigin('a.yaml')).toBe('configuration from a.yaml');
     expect(describeOrigin(undefined)).toBe(
       'no configuration file: one account named "default" from the environment variables, all else by default',
@@ -43,13 +46,13 @@ describe('a configuration from the environment', () => {
     ['', 'us', 'https://api.newrelic.com/graphql'],
     ['eu', 'eu', 'https://api.eu.newrelic.com/graphql'],
     ['EU', 'eu', 'https://api.eu.newrelic.com/graphql'],
-  ])('has one account named default, with region %j as %s', (given, region, base_url) => {
-    expect(configFromEnvironment({ NEW_RELIC_API_KEY: ' abcd ', NEW_RELIC_REGION: given })).toMatchObject({
+  ])('has one account named default, with region %j as %s', (variable, region, base_url) => {
+    expect(configFromEnvironment({ NEW_RELIC_API_KEY: ' abcd ', NEW_RELIC_REGION: variable })).toMatchObject({
       config: { accounts: [{ name: 'default', region, base_url, api_key: 'abcd' }], collection: { window: 300_000 } },
     });
   });
 
-  it('has the interface and the number of the account', () => {
+  it('has the interface and the account number of the variables', () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD', NEW_RELIC_API: 'REST', NEW_RELIC_ACCOUNT_ID: '1234567' };
     const account = { api: 'rest', account_id: 1_234_567, base_url: 'https://api.eu.newrelic.com/v2' };
     expect(configFromEnvironment({ ...env, NEW_RELIC_REGION: 'eu' })).toMatchObject({
@@ -61,7 +64,7 @@ describe('a configuration from the environment', () => {
     expect(configFromEnvironment(empty)).toMatchObject({ config: { accounts } });
   });
 
-  it('takes the key from a file, and as it is, without placeholders', () => {
+  it('takes the key from a file, or literally without expanding placeholders', () => {
     const file = join(newFolder(), 'key');
     writeFileSync(file, 'abcd\n');
     const accounts = [{ api_key: undefined, api_key_file: file }];
@@ -85,7 +88,7 @@ describe('a configuration from the environment', () => {
     ],
     [{ ...KEY, NEW_RELIC_ACCOUNT_ID: '0' }, 'ACCOUNT_ID: must be at least 1'],
     [{ NEW_RELIC_API_KEY_FILE: '/nowhere/key' }, 'API_KEY_FILE: the key file /nowhere/key does not exist'],
-  ])('tells of faults by the name of the variable: %j', (env, ...faults) => {
+  ])('names the variable in each fault: %j', (env, ...faults) => {
     expect(faultsOf(env)).toEqual(faults.map((fault) => `environment: NEW_RELIC_${fault}`));
   });
 });

@@ -14,7 +14,7 @@ describe('a duration', () => {
     ['1d2h3m4s5ms', 93_784_005],
     ['90m', 5_400_000, '1h30m'],
     ['007s', 7_000, '7s'],
-  ])('%s is %i milliseconds, and written as short as can be', (text, milliseconds, written = text) => {
+  ])('of %s is %i milliseconds, and is printed in its shortest form', (text, milliseconds, written = text) => {
     expect(parseDuration(text)).toBe(milliseconds);
     expect(formatDuration(milliseconds)).toBe(written);
   });
@@ -37,11 +37,11 @@ describe('a duration', () => {
     '5m\n',
     '٣s',
     '1e3s',
-  ])('%j is none', (text) => {
+  ])('cannot be %j', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 
-  it('is the same after it was written and read', () => {
+  it('is unchanged after printing and parsing', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (milliseconds) => {
         expect(parseDuration(formatDuration(milliseconds))).toBe(milliseconds);

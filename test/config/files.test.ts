@@ -14,7 +14,7 @@ function namedPipe(): string {
   return path;
 }
 
-describe('a file that a configuration names', () => {
+describe('a file that the configuration names', () => {
   it('is read through links, up to 8 MB', () => {
     const folder = newFolder();
     writeFileSync(join(folder, 'data'), 'é\n');
@@ -25,7 +25,7 @@ describe('a file that a configuration names', () => {
     expect(readFile(join(folder, 'further'))).toHaveProperty('bytes');
   });
 
-  it('is read to its end when its size says 0, as of files that the system makes up', ({ skip }) => {
+  it('is read to its end although its size is 0, like the files in /proc', ({ skip }) => {
     skip(process.platform !== 'linux', 'only Linux makes up such files');
     expect(readFile('/proc/self/status')).toMatchObject({ bytes: expect.any(Buffer) as Buffer });
     expect((readText('/proc/self/status') as { readonly text: string }).text).toContain('Pid:');
@@ -53,11 +53,11 @@ describe('a file that a configuration names', () => {
       },
       'is larger than 8 MB',
     ],
-  ])('cannot be %s', (_, make, problem) => {
+  ])('must not be %s', (_, make, problem) => {
     expect(readFile(make(newFolder()))).toMatchObject({ problem });
   });
 
-  it('has another identity once it is another file', () => {
+  it('has another identity after a change', () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'a'));
     const path = join(folder, 'file');
@@ -69,8 +69,8 @@ describe('a file that a configuration names', () => {
   });
 });
 
-describe('a file that is read once', () => {
-  it('may be a pipe, whose writer comes later and writes in pieces', async () => {
+describe('a file that is read only once', () => {
+  it('may be a pipe whose writer comes later and writes in pieces', async () => {
     const path = namedPipe();
     const read = readTextOrPipe(path);
     const writer = await open(path, 'w');
@@ -80,7 +80,7 @@ describe('a file that is read once', () => {
     expect(await read).toEqual({ text: 'accounts: []' });
   });
 
-  it('may be a regular file too, and has the problems of one', async () => {
+  it('may be a regular file, with the same problems', async () => {
     const path = join(newFolder(), 'file');
     expect(await readTextOrPipe(path)).toEqual({ problem: 'does not exist' });
     writeFileSync(path, 'a');

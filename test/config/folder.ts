@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from 'vitest';
 
-/** Gives each test folders of its own, which go when it ends. */
+/** Returns a function that makes a new folder; each is removed when its test ends. */
 export function temporaryFolders(): () => string {
-  const made: string[] = [];
+  const folders: string[] = [];
   afterEach(() => {
-    for (const folder of made.splice(0)) rmSync(folder, { recursive: true, force: true });
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   });
   return () => {
     const folder = mkdtempSync(join(tmpdir(), 'exporter-'));
-    made.push(folder);
+    folders.push(folder);
     return folder;
   };
 }

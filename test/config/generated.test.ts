@@ -17,7 +17,7 @@ const example = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
 const page = readFileSync(new URL('docs/configuration.md', ROOT), 'utf8');
 const ENV = { NEW_RELIC_API_KEY: 'abcd' };
 
-/** The names of all keys, those of mappings included. */
+/** The names of all keys, at all levels. */
 function allKeys(schema: JsonSchema): string[] {
   const inner = [
     schema,
@@ -27,20 +27,20 @@ function allKeys(schema: JsonSchema): string[] {
   return inner.flatMap((part) => keysOf(part).flatMap(({ name, schema: below }) => [name, ...allKeys(below)]));
 }
 
-describe('what is made of the schema', () => {
-  it('is up to date: run "npm run generate" when it is not', async () => {
+describe('the files generated from the schema', () => {
+  it('are up to date; if not, run "npm run generate"', async () => {
     expect(await stalePaths(GENERATED_FILES, (path) => readFile(new URL(path, ROOT), 'utf8'))).toEqual([]);
   });
 
-  it('is told to be stale when a file is missing or differs', async () => {
+  it('are stale when a file is missing or differs', async () => {
     const file = { path: 'a', content: () => Promise.resolve('new') };
     expect(await stalePaths([file], () => Promise.resolve('new'))).toEqual([]);
     expect(await stalePaths([file], () => Promise.resolve('old'))).toEqual(['a']);
     expect(await stalePaths([file], () => Promise.reject(new Error('missing')))).toEqual(['a']);
   });
 
-  it('names every key in the reference page and in the example', () => {
-    const keys = new Set(allKeys(toInputSchema(fileSchema)));
+  it('name every key in the reference page and in the example', () => {
+    const keys = new Set(allKeys(inputSchemaOf(fileSchema)));
     expect(keys.size).toBeGreaterThan(40);
     for (const key of keys) {
       expect(page).toMatch(new RegExp(`(^\\| |\`)\`?${key}\`?`, 'm'));
@@ -56,7 +56,7 @@ test('the reference page explains every placeholder that it uses', () => {
 });
 
 describe('the example file', () => {
-  it('is valid as it is, and has every default but for the name of the account', () => {
+  it('is valid, and equals the defaults except for the name of the account', () => {
     const { accounts, collection } = configOf(example, ENV);
     const plain = configOf(withAccount());
     expect(collection).toStrictEqual(plain.collection);
@@ -65,14 +65,14 @@ describe('the example file', () => {
 });
 
 describe('the JSON Schema for editors', () => {
-  // Strict: a keyword that is not of JSON Schema is refused.
-  const validate = new Ajv({ strict: true, allErrors: true }).compile(editorSchema(toInputSchema(fileSchema)));
+  // Strict mode refuses keywords that JSON Schema does not have.
+  const validate = new Ajv({ strict: true, allErrors: true }).compile(editorSchema(inputSchemaOf(fileSchema)));
   const violations = (text: string): string[] => {
     validate(parse(text));
     return (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
   };
 
-  it('accepts the example file, placeholders and all', () => {
+  it('accepts the example file with its placeholders', () => {
     expect(violations(example)).toEqual([]);
   });
 

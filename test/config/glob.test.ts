@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { globMatches, matches } from '../../src/config/match.ts';
 
-/** What a glob means, said without any thought of speed. */
+/** A naive implementation of globs, regardless of speed. */
 function naive(pattern: readonly string[], text: readonly string[]): boolean {
   const [first, ...rest] = pattern;
   if (first === undefined) return text.length === 0;
@@ -11,8 +11,8 @@ function naive(pattern: readonly string[], text: readonly string[]): boolean {
 }
 
 describe('a glob', () => {
-  it('covers what a naive reading of it covers', () => {
-    // Letters whose case counts, signs of regular expressions, a line end, and a character of two units.
+  it('matches what a naive implementation matches', () => {
+    // Two cases of a letter, characters of regular expressions, a line end, and a surrogate pair.
     const characters = ['a', 'A', '.', '[a]', '$\\', '\n', '😀'];
     const pattern = fc.array(fc.constantFrom(...characters, '*', '*', '?'), { maxLength: 8 });
     const text = fc.array(fc.constantFrom(...characters), { maxLength: 8 });
@@ -24,7 +24,7 @@ describe('a glob', () => {
     );
   });
 
-  it('with many stars ends, where trying all their lengths would not', () => {
+  it('with many stars is matched fast, without trying all lengths', () => {
     expect(globMatches('*a'.repeat(50) + 'b', 'a'.repeat(5_000))).toBe(false);
   });
 });
@@ -38,22 +38,22 @@ describe('a match', () => {
 
   it.each([
     ['its name', { name: 'check*' }, true],
-    ['a name that is not its id', { name: '7' }, false],
+    ['a name that equals only the id', { name: '7' }, false],
     ['its id', { id: 7 }, true],
-    ['another id', { id: 8 }, false],
+    ['a different id', { id: 8 }, false],
     ['a tag, whatever the case of its key', match('team'), true],
     ['a tag without values', match('tier'), true],
-    ['a tag that is not there', match('owner'), false],
-    ['any of its values', match('team', 'pla*'), true],
-    ['a value in the same case only', match('team', 'Payments'), false],
+    ['a tag that the entity lacks', match('owner'), false],
+    ['any value of the tag', match('team', 'pla*'), true],
+    ['values with their case', match('team', 'Payments'), false],
     ['a value of a tag without values', match('tier', '*'), false],
     ['a tag and a name', match('team', 'pay*', 'check*'), true],
     ['a tag and another name', match('team', 'pay*', 'other'), false],
-  ])('is by %s', (_, wanted, expected) => {
+  ])('compares %s', (_, wanted, expected) => {
     expect(matches(wanted, { id: 7, name: 'checkout', tags })).toBe(expected);
   });
 
-  it('by a tag is none where the interface tells no tags', () => {
+  it('by tag never succeeds on an interface without tags', () => {
     expect(matches(match('team'), { id: 7, name: 'checkout' })).toBe(false);
   });
 });

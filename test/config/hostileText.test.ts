@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { faultsOf } from './reading.ts';
 
-/** Four properties of this many inputs each; `FUZZ_SEED` replays a run. */
+/** The number of inputs for each of four properties; `FUZZ_SEED` replays a run. */
 const FUZZ = { numRuns: 200, seed: Number(process.env['FUZZ_SEED'] ?? Math.floor(Math.random() * 2 ** 31)) };
 process.stderr.write(`configuration fuzz: ${4 * FUZZ.numRuns} inputs, FUZZ_SEED=${FUZZ.seed}\n`);
 
@@ -34,18 +34,18 @@ function loads(text: string): void {
   }
 }
 
-describe('any text at all', () => {
+describe('any text', () => {
   it.each([
     ['of any characters', fc.string({ unit: 'binary', maxLength: 200 })],
     ['of pieces of YAML', fc.array(fc.constantFrom(...PIECES), { maxLength: 60 }).map((pieces) => pieces.join(''))],
     ['that was a valid file before one change of one character', changed()],
-  ])('%s is a configuration or has a fault, and never throws', (_, text) => {
+  ])('%s is a configuration or has a fault, and loading never throws', (_, text) => {
     fc.assert(fc.property(text, loads), FUZZ);
   });
 });
 
 describe('a secret', () => {
-  it('is not told in the faults of a file with one character changed', () => {
+  it('is not shown in the faults of a file after a change of one character', () => {
     fc.assert(
       fc.property(changed(), (text) => {
         expect(faultsOf(text).join('\n')).not.toContain('S3CR3T');
@@ -55,10 +55,10 @@ describe('a secret', () => {
   });
 });
 
-/** The file with one character removed, inserted or replaced. */
+/** The valid file with one character removed, inserted or replaced. */
 function changed(): fc.Arbitrary<string> {
   const character = fc.constantFrom(...' \t\n:#-?,[]{}&*!|>\'"%@`$\\aZ0~=.\u00e9'.split(''), '');
   return fc
     .tuple(fc.nat(FILE.length), fc.constantFrom(0, 1), character)
-    .map(([at, removed, inserted]) => FILE.slice(0, at) + inserted + FILE.slice(at + removed));
+    .map(([index, removed, inserted]) => FILE.slice(0, index) + inserted + FILE.slice(index + removed));
 }

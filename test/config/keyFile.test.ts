@@ -6,7 +6,7 @@ import { temporaryFolders } from './folder.ts';
 
 const newFolder = temporaryFolders();
 
-/** The source of a key, with what it told; `wait` lets its clock go on. */
+/** Opens a key source and records its keys and problems; `wait` advances its clock. */
 function opening(account: Parameters<typeof openKey>[0]) {
   let now = 1_000_000;
   const keys: string[] = [];
@@ -26,24 +26,24 @@ function open(path: string) {
 }
 
 describe('the key of an account', () => {
-  it('is that of the configuration, and never changes', () => {
+  it('comes from the configuration and never changes', () => {
     const { opened, keys, wait } = opening({ api_key: 'abcd' });
     wait(10_000);
     expect('current' in opened && [opened.current(), keys]).toEqual(['abcd', ['abcd']]);
   });
 
-  it('is asked for where there is neither a key nor a file', () => {
+  it('is required: a key or a key file', () => {
     expect(opening({}).opened).toEqual({ problem: 'there is neither a key nor a key file' });
   });
 
-  it('cannot be opened from a file that is not there', () => {
+  it('cannot be opened from a missing file', () => {
     const path = join(newFolder(), 'key');
     expect(opening({ api_key_file: path }).opened).toEqual({ problem: `the key file ${path} does not exist` });
   });
 });
 
 describe('a key file', () => {
-  it('is read again when it has changed, at most once a second', () => {
+  it('is read again after a change, at most once a second', () => {
     const path = join(newFolder(), 'key');
     writeFileSync(path, 'first\n');
     const { source, keys, wait } = open(path);
@@ -55,23 +55,23 @@ describe('a key file', () => {
     expect(keys).toEqual(['first', 'second-key']);
   });
 
-  /** A file of this time. */
+  /** Writes a key file with this modification time. */
   const put = (path: string, key: string, time = 1_000): void => {
     writeFileSync(path, key);
     utimesSync(path, time, time);
   };
 
   it.each<[how: string, change: (path: string, folder: string) => void, key?: string]>([
-    ['was written anew with a key of the same length', (path) => put(path, 'other2', 2_000)],
+    ['is rewritten with a key of the same length', (path) => put(path, 'other2', 2_000)],
     [
-      'is another file of the same length and time',
+      'is replaced by a file of the same length and time',
       (path) => {
         put(`${path}.new`, 'other2');
         renameSync(`${path}.new`, path);
       },
     ],
     [
-      'stands behind a swapped link, as a mounted secret does',
+      'lies behind a swapped link, like a mounted secret',
       (_, folder) => {
         mkdirSync(join(folder, 'b'));
         put(join(folder, 'b', 'key'), 'other2');
@@ -79,7 +79,7 @@ describe('a key file', () => {
         renameSync(join(folder, 'next'), join(folder, 'data'));
       },
     ],
-    ['has the same key as before, which is no change', (path) => put(path, 'first1\n', 2_000), 'first1'],
+    ['is rewritten with the same key, which counts as unchanged', (path) => put(path, 'first1\n', 2_000), 'first1'],
   ])('is read again when it %s', (_, change, key = 'other2') => {
     const folder = newFolder();
     mkdirSync(join(folder, 'a'));
@@ -92,7 +92,7 @@ describe('a key file', () => {
     expect([source.current(), keys]).toEqual([key, [...new Set(['first1', key])]]);
   });
 
-  it('is closed again after each look, whatever was found', ({ skip }) => {
+  it('is closed after each read, also after a failed read', ({ skip }) => {
     skip(process.platform !== 'linux', 'only Linux lists the open files of a process');
     const path = join(newFolder(), 'key');
     writeFileSync(path, 'first');
@@ -100,7 +100,7 @@ describe('a key file', () => {
     const openFiles = () => readdirSync('/proc/self/fd').length;
     const before = openFiles();
     for (let look = 0; look < 100; look += 1) {
-      // Good, empty and too large in turn.
+      // A good, an empty and a too large file in turn.
       writeFileSync(path, ['key', '', 'x'.repeat(20_000)][look % 3] ?? '');
       utimesSync(path, look, look);
       wait(1_000);
@@ -109,7 +109,7 @@ describe('a key file', () => {
     expect(openFiles()).toBeLessThan(before + 50);
   });
 
-  it('that vanishes leaves the last key in use, is told once, and is used again when it is back', () => {
+  it('that vanishes leaves the last key in use, is reported once, and is read again once it is back', () => {
     const path = join(newFolder(), 'key');
     writeFileSync(path, 'first');
     const { source, problems, wait } = open(path);
@@ -130,7 +130,7 @@ describe('a key file', () => {
     expect([source.current(), problems.length]).toEqual(['second', 2]);
   });
 
-  it('is looked at again also when the clock was set back', () => {
+  it('is read again also after the clock was set back', () => {
     const path = join(newFolder(), 'key');
     writeFileSync(path, 'first');
     const { source, wait } = open(path);

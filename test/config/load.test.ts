@@ -101,11 +101,11 @@ collection:
 `;
 
 describe('a valid configuration', () => {
-  it('needs no more than one account with a key: the rest has its defaults', () => {
+  it('needs only one account with a key; everything else has defaults', () => {
     expect(configOf(withAccount())).toEqual(DEFAULTS);
   });
 
-  it('can choose applications by tags and publish these, with NerdGraph', () => {
+  it('can select applications by tag and publish tags, with NerdGraph', () => {
     const applications =
       'applications: {include: [{tag: team, value: "pay*"}, {name: a, tag: b}], settings: [{match: {tag: c}}], tags: [team]}';
     expect(configOf(withAccount(`api: nerdgraph, ${applications}`)).accounts[0]?.applications).toMatchObject({
@@ -147,7 +147,7 @@ describe('a valid configuration', () => {
     ['eu', 'https://api.eu.newrelic.com'],
     ['gov', 'https://gov-api.newrelic.com'],
     ['jp', 'https://api.jp.newrelic.com'],
-  ])('reads region %s at %s, through REST and NerdGraph', (region, address) => {
+  ])('resolves region %s to %s for REST and NerdGraph', (region, address) => {
     expect(addressOf('rest', `region: ${region}`)).toBe(`${address}/v2`);
     expect(addressOf('nerdgraph', `region: ${region}`)).toBe(`${address}/graphql`);
   });
@@ -165,11 +165,11 @@ describe('a valid configuration', () => {
     ['nerdgraph', 'https://api.newrelic.com/graphql', 'https://api.newrelic.com/graphql'],
     ['nerdgraph', 'https://proxy.example/a/graphql/', 'https://proxy.example/a/graphql'],
     ['nerdgraph', 'http://127.0.0.1:8080/graphql', 'http://127.0.0.1:8080/graphql'],
-  ])('takes, with %s, the base address %s as %s', (api, given, used) => {
-    expect(addressOf(api, `base_url: "${given}"`)).toBe(used);
+  ])('resolves, with %s, the base address %s to %s', (api, written, used) => {
+    expect(addressOf(api, `base_url: "${written}"`)).toBe(used);
   });
 
-  it('has other defaults for an account that is read through REST, whose interface may be written in any case', () => {
+  it('has other defaults for REST, and takes the name of the interface in any case', () => {
     const account = DEFAULTS.accounts[0]!;
     expect(configOf(withAccount('api: REST, region: US, account_id: 77')).accounts[0]).toEqual({
       ...account,
@@ -189,7 +189,7 @@ describe('a valid configuration', () => {
     ['EndUser', 'average_network_time'],
     ['Memory/Physical', 'used_mb_by_host'],
     ['{x}/Physical', 'total_used_mb'],
-  ])('may read through NerdGraph, of %s, the value %s', (match, value) => {
+  ])('may read from NerdGraph, for %s, the value %s', (match, value) => {
     const text = withAccount(`api: nerdgraph, custom_metrics: [{name: a, match: "${match}", value: ${value}}]`);
     expect(faultsOf(text)).toEqual([]);
   });
@@ -200,15 +200,15 @@ describe('a valid configuration', () => {
     'http://0.0.0.0',
     'http://[::2]',
     'http://10.0.0.1',
-  ])('refuses %s, which is no loopback address', (address) => {
+  ])('must not use %s without TLS, because it is not a loopback address', (address) => {
     expect(faultsOf(withAccount(`base_url: "${address}"`))).toEqual([expect.stringContaining('must begin with https')]);
   });
 
-  it('takes a key without the white space around it', () => {
+  it('takes a key without surrounding white space', () => {
     expect(configOf('accounts: [{api_key: "${KEY}"}]', { KEY: ' abcd\n' }).accounts[0]?.api_key).toBe('abcd');
   });
 
-  it('names files relative to its own folder', () => {
+  it('resolves paths of files relative to its own folder', () => {
     const first = '{name: a, api_key_file: keys/a, tls: {ca_file: ../ca.pem}}';
     const text = `accounts: [${first}, {name: b, api_key_file: /keys/b}]`;
     const result = loadConfig({ path: '/etc/exporter/config.yaml', text }, {});
@@ -228,7 +228,7 @@ describe('a valid configuration', () => {
     expect(configOf(text).accounts[0]?.applications.exclude).toHaveLength(11_000);
   });
 
-  it('may give the tags of the core schema, line ends of Windows and a byte order mark', () => {
+  it('may use the tags of the core schema, Windows line ends and a byte order mark', () => {
     const text = '\uFEFFaccounts:\r\n  - api_key: !!str 1234\r\n    limits: !!map {max_retries: !!int "4"}\r\n';
     expect(configOf(text).accounts[0]).toMatchObject({ api_key: '1234', limits: { max_retries: 4 } });
   });

@@ -8,7 +8,7 @@ interface Case {
   readonly faults: readonly string[];
 }
 
-/** Cases as `== what` and the file's lines, each before its faults as `-> line:column: path: message`. */
+/** Reads the cases: `== what`, the lines of the file, and its faults as `-> line:column: path: message`. */
 function readCases(): Case[] {
   const stored = readFileSync(new URL('faults.txt', import.meta.url), 'utf8');
   return stored.split(/^== /m).flatMap((block) => {
@@ -21,12 +21,12 @@ function readCases(): Case[] {
 }
 
 describe('faults of a configuration', () => {
-  it.each(readCases())('are told with their place and what to change: $what', ({ text, faults }) => {
+  it.each(readCases())('name their place and what to change: $what', ({ text, faults }) => {
     expect(faults.length).toBeGreaterThan(0);
     expect(faultsOf(text)).toEqual(faults);
   });
 
-  it('are told at most ten times with one message, in the order of the file, and then how many more there are', () => {
+  it('are listed at most ten times with the same message, in the order of the file, then counted', () => {
     const keys = Array.from({ length: 500 }, (_, index) => `key_${String(index)}: 1\n`).join('');
     const faults = faultsOf(`accounts: [{api_key: abcd}]\n${keys}`);
     expect(faults).toHaveLength(11);
@@ -41,7 +41,7 @@ describe('faults of a configuration', () => {
     ['placeholders without an end', '  - ${A:-\n', '"${" must begin ${NAME}'],
     ['keys', '  - {a: 1, a: 2}\n', 'duplicate key'],
     ['lines', '  - "a" b\n', 'not expected here'],
-  ])('of 30 kB of bad %s are told as those of a small file', (_, line, message) => {
+  ])('of 30 kB of bad %s have the same messages as in a small file', (_, line, message) => {
     const faults = faultsOf(`accounts:\n${line.repeat(Math.floor(30_000 / line.length))}`);
     expect(faults.filter((fault) => fault.includes(message))).toHaveLength(10);
     expect(faults.at(-1)).toMatch(/further faults like these/);
@@ -76,7 +76,7 @@ describe('faults of a configuration', () => {
       () => '    - {id: a}\n',
       'include_accounts[0].id: expected a number',
     ],
-  ])('are at most a hundred and a count in a file of 2,000 %s', (_, head, line, first) => {
+  ])('are limited to a hundred and a count in a file of 2,000 %s', (_, head, line, first) => {
     const faults = faultsOf(head + Array.from({ length: 2_000 }, (_each, index) => line(index)).join(''));
     expect(faults.length).toBeLessThanOrEqual(101);
     expect(faults.join('\n')).toContain(first);
@@ -87,7 +87,7 @@ describe('faults of a configuration', () => {
     ['unknown keys', Array.from({ length: 125_000 }, (_each, n) => `k${n}:\n`).join(''), 'unknown key'],
     ['empty queries', `${account}    queries:\n${'    - {}\n'.repeat(110_000)}`, 'c.yaml:1:1: has more faults than'],
   ])(
-    'are told of 1 MB of %s',
+    'are found in 1 MB of %s',
     (_, text, fault) => {
       expect(faultsOf(text).join('\n')).toContain(fault);
     },
@@ -107,7 +107,7 @@ describe('faults of a configuration', () => {
     ['a long key with thousands of values', `a: {${'k'.repeat(20_000)}: [${'x,'.repeat(10_000)}]}\n`],
     ['thousands of unknown tags', `a: [${'!t 1,'.repeat(3_000)}]\n`],
     ['five thousand empty accounts', `accounts:\n${'  - {}\n'.repeat(5_000)}`],
-  ])('come in a moment from %s', (_, text) => {
+  ])('are found within a moment in %s', (_, text) => {
     expect(faultsOf(text)).not.toEqual([]);
   });
 
@@ -118,29 +118,29 @@ describe('faults of a configuration', () => {
     ['lists and brackets', `${'- '.repeat(60)}${'['.repeat(60)}`],
     ['indentation', Array.from({ length: 1_200 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('')],
     ['lists in mappings', Array.from({ length: 400 }, (_, depth) => `${'    '.repeat(depth)}- a:\n`).join('')],
-  ])('include values nested by %s, which are counted before they are parsed', (_, text = '') => {
+  ])('include deep nesting by %s, found before the text is parsed', (_, text = '') => {
     expect(faultsOf(text)).toEqual([expect.stringContaining('lists and mappings are nested too deeply')]);
   });
 
-  it('include aliases that stand for too many values', () => {
+  it('include aliases that expand to too many values', () => {
     const levels = Array.from({ length: 9 }, (_, n) => `k${n + 1}: &a${n + 1} [${`*a${n},`.repeat(9)}]\n`);
     const faults = faultsOf(`k0: &a0 [x]\n${levels.join('')}`);
     expect(faults).toContainEqual(expect.stringContaining('the aliases stand for too many values'));
   });
 
-  it('include more aliases than a configuration needs, told once', () => {
+  it('include too many aliases, reported once', () => {
     const faults = faultsOf(`accounts: &a x\nlist: [${'*a,'.repeat(20_000)}]\n`);
     expect(faults.filter((fault) => fault.includes('the aliases stand for too many values'))).toHaveLength(1);
     expect(faults.length).toBeLessThan(10);
   });
 
-  it('include more accounts than are read, told once', () => {
+  it('include too many accounts, reported once', () => {
     const faults = faultsOf(`accounts:\n${'  - {}\n'.repeat(10_001)}`);
     expect(faults).toEqual([expect.stringContaining('accounts: has 10001 entries, and at most 10000 are read')]);
     expect(faultsOf(`accounts:\n${'  - {}\n'.repeat(20)}`)).not.toContainEqual(expect.stringContaining('at most'));
   });
 
-  it('do not come from an alias that hundreds of values use', () => {
+  it('do not arise from an alias that hundreds of values use', () => {
     const others = Array.from({ length: 300 }, (_, n) => `  - {name: n${n}, api_key: abcd, limits: *l}\n`).join('');
     const text = `accounts:\n  - {name: first, api_key: abcd, limits: &l {max_retries: 5}}\n${others}`;
     expect(new Set(configOf(text).accounts.map(({ limits }) => limits.max_retries))).toEqual(new Set([5]));

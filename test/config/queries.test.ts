@@ -22,12 +22,12 @@ const ORDERS = `- name: orders
     - {name: shop_orders, help: Orders in the window, value: orders}
     - {name: shop_order_duration_seconds, value: took}`;
 
-/** One query of this text in the file; the metric reads `value`. */
+/** A file with one query of this text; the metric reads `value`. */
 const one = (nrql: string, more = '', value = ', value: count'): string =>
   `- name: q\n  nrql: ${JSON.stringify(nrql)}\n  metrics: [{name: a_metric${value}}]${more === '' ? '' : `\n  ${more}`}`;
 
 describe('a query', () => {
-  it('has its defaults', () => {
+  it('has defaults', () => {
     expect(configOf(withQueries(ORDERS)).accounts[0]?.queries).toEqual([
       {
         name: 'orders',
@@ -62,13 +62,13 @@ describe('a query', () => {
     });
   });
 
-  it('is shown on /config as it can be used again', () => {
+  it('is shown on /config in a form that can be used as a file', () => {
     const config = configOf(withQueries(ORDERS, '    query_packs: [alert_events]\n'));
     expect(configOf(redactConfig(config).replace('<secret>', 'abcd'))).toEqual(config);
   });
 });
 
-it('faults of a text are told with the number of the character, at the place of the text', () => {
+it('faults of NRQL name the number of the character and the place of the text', () => {
   const lines = `- name: orders
   nrql: >-
     SELECT count(*) FROM (SELECT max(a) FROM T
@@ -82,7 +82,7 @@ it('faults of a text are told with the number of the character, at the place of 
 });
 
 describe('a query is refused', () => {
-  it('without the number of the account over REST, and not over NerdGraph', () => {
+  it('without an account number over REST, but not over NerdGraph', () => {
     const text = withQueries(one('SELECT count(*) FROM T')).replace('    account_id: 7\n', '');
     expect(faultsOf(text)).toEqual([]);
     expect(faultsOf(text.replace('api_key: abcd', 'api_key: abcd\n    api: rest'))).toEqual([
@@ -90,12 +90,12 @@ describe('a query is refused', () => {
     ]);
   });
 
-  it('where one family has several texts or labels in the configuration', () => {
+  it('where one family has different help texts or labels', () => {
     const metrics = (help: string): string => `metrics: [{name: m, help: ${help}}]`;
-    const of = (name: string, facet: string, help: string): string =>
+    const queryLine = (name: string, facet: string, help: string): string =>
       `- {name: ${name}, nrql: "SELECT count(*) FROM T FACET ${facet}", ${metrics(help)}}`;
-    expect(faultsOf(withQueries([of('a', 'x', 'h'), of('b', 'x', 'h')].join('\n')))).toEqual([]);
-    expect(faultsOf(withQueries([of('a', 'x', 'h'), of('b', 'y', 'other')].join('\n')))).toEqual([
+    expect(faultsOf(withQueries([queryLine('a', 'x', 'h'), queryLine('b', 'x', 'h')].join('\n')))).toEqual([]);
+    expect(faultsOf(withQueries([queryLine('a', 'x', 'h'), queryLine('b', 'y', 'other')].join('\n')))).toEqual([
       expect.stringContaining('queries[1].metrics[0].name: must have the same labels as in accounts[0].queries[0]'),
       expect.stringContaining('queries[1].metrics[0].help: must be the same text as in accounts[0].queries[0]'),
     ]);
@@ -118,13 +118,13 @@ describe('a query is refused', () => {
     ])
       expect(faultsOf(withQueries([ofColumn('a', number), ofColumn('b', 'count(*)')].join('\n')))).toEqual([]);
     const custom = '    custom_metrics: [{name: m, help: h, match: Custom/abc, value: v}]\n';
-    expect(faultsOf(withQueries(of('a', 'x', 'h'), custom)).join('\n')).toContain(
+    expect(faultsOf(withQueries(queryLine('a', 'x', 'h'), custom)).join('\n')).toContain(
       'as in accounts[0].custom_metrics[0]',
     );
   });
 });
 
-describe('a query warns', () => {
+describe('a warning about a query', () => {
   const warningsOf = (lines: string): string[] => {
     const result = loadConfig({ path: 'c.yaml', text: withQueries(lines).replace('abcd', 'NRAK-A') }, {});
     if ('diagnostics' in result) throw new Error(result.diagnostics.map(formatDiagnostic).join('\n'));
@@ -137,7 +137,7 @@ describe('a query warns', () => {
     ['SELECT getField(percentile(x, 99.5), 99.5) AS a FROM T', 'percentile[99.5]'],
     ['SELECT apdex(duration, t: 0.5) AS a FROM T', 'score'],
     ['SELECT count(*) AS a, max(b) AS c FROM T', 'max.b'],
-  ])('of a value that is the name of no column: %s with %s', (nrql, value) => {
+  ])('names a value that is not a column: %s with %s', (nrql, value) => {
     expect(warningsOf(valued(nrql, value))).toEqual([
       expect.stringMatching(
         /^c\.yaml:7:43: accounts\[0\]\.queries\[0\]\.metrics\[0\]\.value: is no column of the query, which has a.*: only some functions/,
@@ -146,7 +146,7 @@ describe('a query warns', () => {
     expect(warningsOf(valued(nrql, 'a'))).toEqual([]);
   });
 
-  it('of the same in fail_at', () => {
+  it('names a column of fail_at that does not exist', () => {
     expect(warningsOf(valued('SELECT count(*) AS a FROM T', 'a', 'fail_at: {value: b, at_least: 5}'))).toEqual([
       expect.stringContaining('queries[0].fail_at.value: is no column of the query, which has a:'),
     ]);
@@ -160,7 +160,7 @@ describe('a query warns', () => {
     ['SELECT latest(a) AS n FROM T FACET b, c', 8],
     ['SELECT 100 * (sum(a) / count(*)) AS n FROM T FACET b', 15],
     ['SELECT sum(n) AS n FROM (SELECT max(a) AS n FROM T FACET b ORDER BY max(a) LIMIT MAX) FACET b', 8],
-  ])('of a limit by which New Relic keeps the most frequent facets: %s', (nrql, character) => {
+  ])('says that with a limit New Relic keeps the most frequent facets: %s', (nrql, character) => {
     const labels = nrql.includes('b, c') ? 'labels: [b, c]\n  ' : '';
     expect(warningsOf(valued(nrql, 'n', `${labels}limit: 20`))).toEqual([
       expect.stringContaining(
@@ -179,7 +179,7 @@ describe('a query warns', () => {
     'SELECT count(*) AS n, sum(a) AS m FROM T FACET b',
     'SELECT sum(a) AS n FROM T',
     'SELECT sum(a) AS n FROM T FACET b ORDER BY sum(a) DESC',
-  ])('of no limit with %s', (nrql) => {
+  ])('is absent for a limit with %s', (nrql) => {
     expect(warningsOf(valued(nrql, 'n', 'limit: 20'))).toEqual([]);
   });
 });
@@ -190,7 +190,7 @@ describe('query files', () => {
   const file = (name: string, nrql = 'SELECT count(*) FROM T'): string =>
     `queries:\n  - {name: ${name}, nrql: "${nrql}", metrics: [{name: m_${name}}]}\n`;
 
-  /** Loads a configuration that names these files in a folder that has some. */
+  /** Writes files to a folder and loads a configuration that names some of them. */
   function load(names: string, files: Readonly<Record<string, string>>, env = {}, key = 'api_key: NRAK-A') {
     const root = folder();
     mkdirSync(join(root, 'queries'));
@@ -203,14 +203,14 @@ describe('query files', () => {
     return { faults: [], warnings: relative(result.warnings), queries: result.config.accounts[0]?.queries };
   }
 
-  it('are read in the order in which they are named, those of a pattern sorted, each once', () => {
+  it('are read in the order of the configuration, with patterns sorted and each file once', () => {
     const [z, b, a] = ['z', 'b', 'a'].map((name) => file(name));
     const files = { 'z.yaml': z!, 'queries/b.yaml': b!, 'queries/a.yaml': a!, 'queries/.x.yaml': 'x' };
     const queries = [{ name: 'z' }, { name: 'a' }, { name: 'b' }];
     expect(load('z.yaml, queries/*.yaml, queries/a.yaml', files)).toMatchObject({ faults: [], queries });
   });
 
-  it('do not see the environment, and say so where they have a placeholder', () => {
+  it('do not expand placeholders, and a warning says so', () => {
     const files = { 'a.yaml': file('a', "SELECT count(*) AS ${KEY} FROM T WHERE x = '$${KEY}'") };
     expect(load('a.yaml', files, { KEY: 'NRAK-SECRET' })).toEqual({
       faults: [],
@@ -221,7 +221,7 @@ describe('query files', () => {
     });
   });
 
-  it('hold no configured key', () => {
+  it('must not hold a key of the configuration', () => {
     const files = { 'a.yaml': file('a', `SELECT count(*) FROM T WHERE x = '${KEY}'`), key: KEY };
     const message =
       'a.yaml:2:21: queries[0].nrql: holds an API key of the configuration, which would be published or sent: remove it';
@@ -230,7 +230,7 @@ describe('query files', () => {
     expect(load('a.yaml', files, {}, 'api_key_file: key').faults).toEqual([message]);
   });
 
-  it('have their faults at their own place', () => {
+  it('have faults at their own places', () => {
     const files = {
       'a.yaml': file('a', 'SELECT count(*) FROM T LIMIT 5'),
       'b.yaml': 'queries: [{name: a}]\nmore: 1\n',
@@ -246,7 +246,7 @@ describe('query files', () => {
     ]);
   });
 
-  it('have their warnings at their own place', () => {
+  it('have warnings at their own places', () => {
     const nrql = 'SELECT sum(a) AS n FROM T FACET b';
     const query = `{name: a, nrql: ${nrql}, limit: 5, metrics: [{name: m, value: x}]}`;
     expect(load('a.yaml', { 'a.yaml': `queries:\n  - ${query}\n` })).toMatchObject({
@@ -260,7 +260,7 @@ describe('query files', () => {
     });
   });
 
-  it('that are missing are faults, and patterns without a file are warnings', () => {
+  it('are faults when missing, and warnings when a pattern matches no file', () => {
     expect(load('a.yaml', {}).faults).toEqual([
       'c.yaml:2:52: accounts[0].query_files[0]: the query file a.yaml does not exist',
     ]);
@@ -270,7 +270,7 @@ describe('query files', () => {
     });
   });
 
-  it('are chosen by a * in the name of the file only', () => {
+  it('may have a * only in the name of the file', () => {
     expect(load('"q*/a.yaml"', { 'queries/a.yaml': file('a') }).faults).toEqual([
       'c.yaml:2:52: accounts[0].query_files[0]: has a * in the name of a folder: name the folder, * is for files',
     ]);
@@ -278,7 +278,7 @@ describe('query files', () => {
 });
 
 describe('packs', () => {
-  it('are all valid together, and their queries have the name of the pack before theirs', () => {
+  it('are valid together, and their queries have the prefix of the pack', () => {
     const queries = configOf(`accounts: [{api_key: abcd, account_id: 7, query_packs: [${PACKS.join(', ')}]}]`)
       .accounts[0]?.queries;
     expect(queries?.map(({ name }) => name)).toContain('alert_events/open');
@@ -287,7 +287,7 @@ describe('packs', () => {
     expect(new Set(bare).size).toBe(bare.length);
   });
 
-  it('are read whatever query files name', () => {
+  it('may be read together with query files', () => {
     const file = join(import.meta.dirname, '../../packs/alert_events.yaml');
     const account = `{api_key: abcd, account_id: 7, query_files: [${JSON.stringify(file)}], query_packs: [alert_events]}`;
     const names = configOf(`accounts: [${account}]`).accounts[0]?.queries.map(({ name }) => name);

@@ -26,7 +26,7 @@ const notes = (name: string, text: string) => (folder: string) => {
 };
 
 describe('a configuration file', () => {
-  it('is read with the environment given', async () => {
+  it('is read with the environment', async () => {
     const file = join(newFolder(), 'config.yaml');
     writeFileSync(file, 'accounts: [{api_key: "${KEY}"}]\n');
     const config = { accounts: [{ api_key: 'abcd' }] };
@@ -62,7 +62,7 @@ describe('a configuration file', () => {
       'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied',
     ],
     ['a key file that cannot be a key', notes('key', 'x'.repeat(16_385)), 'is larger than a key can be'],
-  ])('is checked with %s', async (_what, prepare, problem) => {
+  ])('is refused with %s', async (_what, prepare, problem) => {
     const fault = `FILE:2:19: accounts[0].api_key_file: the key file DIR/key ${problem}`;
     expect(await faultsOf(KEY_FILE, prepare)).toEqual([fault]);
     expect(await faultsOf(KEY_FILE, notes('key', ' abcd\n'))).toEqual([]);
@@ -76,12 +76,12 @@ describe('a configuration file', () => {
       notes('ca.pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'),
       'holds a certificate that cannot be read',
     ],
-  ])('is checked with %s', async (_what, prepare, problem) => {
+  ])('is refused with %s', async (_what, prepare, problem) => {
     const fault = `FILE:4:16: accounts[0].tls.ca_file: the file DIR/ca.pem ${problem}`;
     expect(await faultsOf(CA_FILE, prepare)).toEqual([fault]);
   });
 
-  it('is checked with a certificate that can be read', async () => {
+  it('accepts only a readable certificate in the file of authorities', async () => {
     const { cert } = await generate([{ name: 'commonName', value: 'ca' }]);
     expect(await faultsOf(CA_FILE, notes('ca.pem', `a comment\n${cert}\n${cert}`))).toEqual([]);
     const broken = cert.replace(/^(.*\n.*\n).*\n/, '$1');

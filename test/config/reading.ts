@@ -4,25 +4,25 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Environment } from '../../src/config/yaml/placeholders.ts';
 
-/** The faults of a text as they are printed; none when it is valid. */
+/** The printed faults of a text; empty when it is valid. */
 export function faultsOf(text: string, env: Environment = {}): string[] {
   const result = loadConfig({ path: 'c.yaml', text }, env);
   return 'diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : [];
 }
 
-/** The configuration of a text that must be valid. */
+/** The configuration in a text. Throws for an invalid text. */
 export function configOf(text: string, env: Environment = {}): Config {
   const result = loadConfig({ path: 'c.yaml', text }, env);
   if ('diagnostics' in result) throw new Error(result.diagnostics.map(formatDiagnostic).join('\n'));
   return result.config;
 }
 
-/** The smallest valid file, in one line, with more keys of its account, and more lines after it. */
+/** The smallest valid file, in one line, with further keys of its account and further lines. */
 export function withAccount(keys = '', more = ''): string {
   return `accounts: [{api_key: abcd${keys === '' ? '' : `, ${keys}`}}]\n${more}`;
 }
 
-/** The text of config.example.yaml with its other lines in use, which replace the lines that they exclude. */
+/** The text of config.example.yaml with its commented lines in use. They replace the lines that exclude them. */
 export function exampleInUse(): string {
   return readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8')
     .replace(

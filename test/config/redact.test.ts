@@ -5,8 +5,8 @@ import { configOf, withAccount } from './reading.ts';
 
 const SECRET = 'NRAK-S3CR3T';
 
-describe('the running configuration as it is shown', () => {
-  it('has no key in it, and its durations as they are written in a file', () => {
+describe('the running configuration as shown', () => {
+  it('hides keys, and writes durations as in a file', () => {
     const config = configOf(`accounts: [{api_key: ${SECRET}}]\ncollection: {window: 90m, delay: 0s}\n`);
     const shown = redactConfig(config);
     for (const line of ['api_key: <secret>', 'region: us', 'window: 1h30m', 'delay: 0s', 'metric_names: 6h'])
@@ -14,7 +14,7 @@ describe('the running configuration as it is shown', () => {
     expect(shown).not.toContain(SECRET);
   });
 
-  it('has written out what accounts share through aliases', () => {
+  it('repeats what accounts share through aliases', () => {
     const labels = 'labels: &shared {team: payments}';
     const config = configOf(
       `accounts:\n  - {name: a, api_key: ${SECRET}, ${labels}}\n  - {name: b, api_key: ${SECRET}, labels: *shared}\n`,
@@ -42,7 +42,7 @@ describe('the running configuration as it is shown', () => {
     ],
     ['no applications', withAccount('applications: false')],
     ['every key', readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8')],
-  ])('is the same configuration when it is read as a file, but for the keys: %s', (_what, text) => {
+  ])('loads as the same configuration except for the keys: %s', (_what, text) => {
     const config = configOf(text, { NEW_RELIC_API_KEY: SECRET });
     const accounts = config.accounts.map((account) => ({ ...account, api_key: account.api_key && '<secret>' }));
     expect(configOf(redactConfig(config))).toEqual({ ...config, accounts });

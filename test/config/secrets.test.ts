@@ -13,7 +13,7 @@ const HEX = 'c0ffee5eed1234567890abcdef0123456789abcdef01234';
 
 const newFolder = temporaryFolders();
 
-/** What `check`, the log and the response to a reload say of a file. */
+/** The faults that `check`, the log and the response to a reload show of a file. */
 async function told(text: string): Promise<string[]> {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, text);
@@ -70,19 +70,19 @@ const SLIPS: readonly (readonly [string, string])[] = [
   ['the key as a key of two lines', 'accounts: [{api_key: abcd, ? "KEY\n KEY" : x}]'],
 ];
 
-describe('a key of the service is not repeated', () => {
+describe('a key of the service is never shown', () => {
   it.each(SLIPS.flatMap(([slip, text]) => [KEY, HEX].map((key) => [slip, key, text] as const)))(
     'with %s: %s',
     async (_slip, key, text) => {
       const faults = await told(text.replaceAll('KEY', key));
-      // A hexadecimal key can be a valid name of a label: nothing is wrong with it then.
+      // A hexadecimal key is a valid name of a label, so the file may have no fault.
       if (key === KEY || !text.includes('labels: {KEY: x}}')) expect(faults).not.toEqual([]);
       expect(faults.join('\n')).not.toContain(key);
       expect(faults.join('\n')).not.toContain(key.slice(5));
     },
   );
 
-  it('where a colon has no space after it, which is said', () => {
+  it('where a colon lacks the space after it, and the fault says so', () => {
     expect(faultsOf(`accounts: [{name: a, api_key:${KEY}}]`)).toEqual([
       'c.yaml:1:12: accounts[0].api_key: is required, or api_key_file: without a key nothing can be read',
       'c.yaml:1:22: accounts[0].<hidden>: unknown key: put a space after the colon of "api_key:"',
@@ -92,13 +92,13 @@ describe('a key of the service is not repeated', () => {
     );
   });
 
-  it('where it is an unknown key, which is told by its place', () => {
+  it('where it is an unknown setting, which the fault names by place', () => {
     expect(faultsOf(`accounts: [{api_key: abcd, ${KEY}: api_key}]`)).toEqual([
       'c.yaml:1:28: accounts[0].<hidden>: unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value',
     ]);
   });
 
-  it('in the name of a key file, while other names are told', async () => {
+  it('as the name of a key file, while names that cannot be keys are shown', async () => {
     expect(await told(`accounts: [{api_key_file: ${KEY}}]`)).toEqual([
       expect.stringMatching(/accounts\[0\]\.api_key_file: the key file does not exist$/),
     ]);
@@ -107,7 +107,7 @@ describe('a key of the service is not repeated', () => {
     ]);
   });
 
-  it('wherever random keys stand in a valid file', async () => {
+  it('where random keys stand in any places of a valid file', async () => {
     const key = fc.oneof(
       fc.stringMatching(/^NRAK-[A-Z0-9]{27}$/),
       fc.stringMatching(/^[0-9a-f]{40}NRAL$/),
@@ -117,7 +117,7 @@ describe('a key of the service is not repeated', () => {
     const change = fc.record({ at: fc.nat(), how: fc.constantFrom(...HOWS), key });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 6 }), async (changes) => {
-        const text = changes.reduce((file, { at, how, key }) => insert(file, at, how, key), FILE);
+        const text = changes.reduce((file, { at: position, how, key }) => insert(file, position, how, key), FILE);
         const output = (await told(text)).join('\n');
         for (const { key } of changes) expect(output).not.toContain(key);
       }),
@@ -144,10 +144,10 @@ const FILE = stringify({
 
 const HOWS = ['value', 'key', 'text', 'beside', 'joined'] as const;
 
-/** The file with a key of the service put in the place of, into, or beside one of its words. */
-function insert(file: string, at: number, how: (typeof HOWS)[number], key: string): string {
+/** The file with a key that replaces one of its words, splits it, or stands beside it. */
+function insert(file: string, position: number, how: (typeof HOWS)[number], key: string): string {
   const words = [...file.matchAll(/[^\s:]+/g)];
-  const word = words[at % words.length];
+  const word = words[position % words.length];
   if (word === undefined) return file;
   const end = word.index + word[0].length;
   const inserted = {
@@ -169,7 +169,7 @@ describe('a name in a configuration', () => {
     'a b.c',
     '/run/secrets/new_relic_api_key',
     'requests_per_minute_concurrent_connections_maxim',
-  ])('is told: %s', (text) => {
+  ])('is shown in a fault: %s', (text) => {
     expect(mayBeSecret(text)).toBe(false);
   });
 
@@ -186,13 +186,13 @@ describe('a name in a configuration', () => {
     'requests_per_minute_concurrent_connections_maximu',
     'a_b_c_d_e_f_g_h_i',
     'abcdefghijklmno',
-  ])('that may be a key is not: %s', (text) => {
+  ])('is hidden in a fault if it may be a key: %s', (text) => {
     expect(mayBeSecret(text)).toBe(true);
   });
 });
 
 describe('all faults of a file', () => {
-  it('are told in one round: those of its values beside those of the files that it names', async () => {
+  it('are reported in one round: faults of its values beside faults of the files that it names', async () => {
     const text = `accounts:
   - name: a
     api_key_file: none

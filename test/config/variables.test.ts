@@ -11,7 +11,7 @@ function faultsIn(env: Environment): string[] {
   return 'diagnostics' in result ? result.diagnostics.map(formatDiagnostic) : [];
 }
 
-describe('a variable of the environment', () => {
+describe('an environment variable', () => {
   it.each<[string, Environment]>([
     ['spaces', { NEW_RELIC_ACCOUNT_ID: ' 1234567 ', NEW_RELIC_REGION: ' eu ', NEW_RELIC_API: ' rest ' }],
     ['line ends', { NEW_RELIC_ACCOUNT_ID: '1234567\r', NEW_RELIC_REGION: 'eu\r\n', NEW_RELIC_API: 'rest\n' }],
@@ -20,13 +20,13 @@ describe('a variable of the environment', () => {
       'no-break spaces and byte order marks',
       { NEW_RELIC_ACCOUNT_ID: '\u{a0}1234567\u{a0}', NEW_RELIC_REGION: '\u{feff}eu', NEW_RELIC_API: 'rest\u{202f}' },
     ],
-  ])('loses the %s around its value', (_, env) => {
+  ])('is read without the %s around its value', (_, env) => {
     expect(configFromEnvironment({ NEW_RELIC_API_KEY: ' NRAK-ABCD\r\n', ...env })).toMatchObject({
       config: { accounts: [{ account_id: 1_234_567, region: 'eu', api: 'rest', api_key: 'NRAK-ABCD' }] },
     });
   });
 
-  it('counts as not set where it holds white space alone', () => {
+  it('counts as unset with white space alone', () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD', NEW_RELIC_API_KEY_FILE: ' ', NEW_RELIC_ACCOUNT_ID: '\r' };
     expect(configFromEnvironment({ ...env, NEW_RELIC_REGION: '\t' })).toMatchObject({
       config: { accounts: [{ account_id: undefined, region: 'us' }] },
@@ -60,12 +60,12 @@ describe('a variable of the environment', () => {
     ['NEW_RELIC_ACCOUNT_ID', '0x12d687', 'is not an account number, which has digits alone'],
     ['NEW_RELIC_ACCOUNT_ID', '1234567.5', 'must be a whole number'],
     ['NEW_RELIC_ACCOUNT_ID', '-1', 'must be at least 1'],
-  ])('is refused in words that fit: %s=%j', (name, value, message) => {
+  ])('has a fault that explains what is wrong with it: %s=%j', (name, value, message) => {
     expect(faultsIn({ ...KEY, [name]: value })).toEqual([`environment: ${name}: ${message}`]);
   });
 });
 
-describe('a value of a file', () => {
+describe('a value in the file', () => {
   it.each<[string, keys: string, env: Environment, fault: string]>([
     [
       'a no-break space behind a word',
@@ -105,13 +105,13 @@ describe('a value of a file', () => {
     ],
     ['quotes of the file', 'account_id: "1234567"', {}, 'account_id: expected a number, not text (remove the quotes)'],
     ['a slip without any of these', 'region: uss', {}, 'region: must be us, eu, gov or jp; did you mean "us"?'],
-  ])('is refused in words that fit: %s', (_, keys, env, fault) => {
+  ])('has a fault that explains what is wrong with it: %s', (_, keys, env, fault) => {
     const [found, ...more] = faultsOf(withAccount(keys), env);
     expect(found?.replace(/^.*?accounts\[0\]\./, '')).toBe(fault);
     expect(more).toEqual([]);
   });
 
-  it('takes from a variable what YAML takes as a number', () => {
+  it('accepts from a variable every number that YAML accepts', () => {
     const file = 'accounts:\n  - api_key: abcd\n    account_id: ${ID}\n';
     for (const ID of ['1234567', '1.234567e+06', '1234567\r', ' 1234567']) {
       expect(configOf(file, { ID }).accounts[0]?.account_id).toBe(1_234_567);
@@ -120,7 +120,7 @@ describe('a value of a file', () => {
 });
 
 describe('the proxy variables', () => {
-  it('are judged with the configuration, each fault and warning under the name of its variable', async () => {
+  it('are checked with the configuration, and each fault and warning names its variable', async () => {
     const env = { ...KEY, https_proxy: '', HTTPS_PROXY: 'http://user:50%off@proxy.example:3128' };
     const broken = await readFrom(undefined, env, true);
     expect('diagnostics' in broken && broken.diagnostics.map(formatDiagnostic)).toEqual([
@@ -137,7 +137,7 @@ describe('the proxy variables', () => {
   });
 });
 
-describe('a variable that is not set', () => {
+describe('a fault about an unset variable', () => {
   const KEY = 'NRAK-ABCDEFGHIJKLMNOPQRSTUVWXYZ1';
   const env = { NEW_RELIC_API_KEY: KEY, NEW_RELIC_API_KEY_FILE: '/run/key', HOME: '/root', PATH: '/bin' };
 
@@ -149,14 +149,14 @@ describe('a variable that is not set', () => {
     ['NEW_RELIC_KEY_FILE', 'NEW_RELIC_API_KEY_FILE'],
     ['TEAM', undefined],
     ['AWS_REGION', undefined],
-  ])('%s is told with the set one that was likely meant: %s', (name, meant) => {
+  ])('names %s and the set variable that was probably meant: %s', (name, meant) => {
     const [fault, ...others] = faultsOf(`accounts:\n  - api_key: \${${name}}\n`, env);
     const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
     const words = `the environment variable ${name} is not set: set it, or write \${${name}:-default}${hint}`;
     expect([fault, others]).toEqual([`c.yaml:2:14: accounts[0].api_key: ${words}`, []]);
   });
 
-  it('is told without the name of a set one that may be a key', () => {
+  it('does not show a set variable whose name may be a key', () => {
     const faults = faultsOf('accounts:\n  - api_key: ${NRAK_ABC}\n', { NRAK_ABCD: 'x' });
     expect(faults.join()).not.toMatch(/NRAK/);
   });

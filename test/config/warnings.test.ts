@@ -17,7 +17,7 @@ function warningsOf(text: string): string[] {
 }
 
 describe('a valid configuration warns', () => {
-  it('of a key that is no user key in a file, too', () => {
+  it('about a key in a file that is not a user key', () => {
     const file = join(newFolder(), 'key');
     writeFileSync(file, `${'0a'.repeat(20)}\n`);
     const text = `accounts: [{api_key_file: "${file}"}]`;
@@ -28,27 +28,27 @@ describe('a valid configuration warns', () => {
     expect(warningsOf(text)).toEqual([]);
   });
 
-  it('of a request timeout that is short for NerdGraph, at its place', () => {
+  it('about a request timeout that is short for NerdGraph, at its place', () => {
     expect(warningsOf(withAccount('api: nerdgraph, limits: {request_timeout: 6s999ms}'))).toEqual([
       'c.yaml:1:72: accounts[0].limits.request_timeout: is short for NerdGraph, whose queries take longer: set at least 7s',
     ]);
   });
 
-  it('at most ten times with one message, and then says how many more there are', () => {
+  it('at most ten times with the same message, and then gives the number of further warnings', () => {
     const warnings = warningsOf(withAccount(`query_files: [${'none*,'.repeat(500)}]`));
     expect(warnings).toHaveLength(11);
     expect(warnings[9]).toContain('query_files[9]: no file matches');
     expect(warnings[10]).toBe('c.yaml: 490 further warnings like these');
   });
 
-  it('of the header that NerdGraph does not take its key in', () => {
+  it('about a key header that NerdGraph does not accept', () => {
     expect(warningsOf(withAccount('api: nerdgraph, api_key_header: X-Api-Key'))).toEqual([
       'c.yaml:1:62: accounts[0].api_key_header: NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
     ]);
   });
 
   it.each(['abc', 'NRAA-123456', 'NRRA-123456', '0123456789abcdef0123456789abcdef01234567'])(
-    'of a key that is no user key, without repeating it: %s',
+    'about a key that is not a user key, without showing it: %s',
     (key) => {
       const warnings = warningsOf(`accounts: [{api_key: ${key}}]`);
       expect(warnings).toEqual([
@@ -62,7 +62,7 @@ describe('a valid configuration warns', () => {
   it.each([
     ['api: rest, limits: {requests_per_minute: 1001}', 1_000],
     ['api: nerdgraph, limits: {requests_per_minute: 3001}', 3_000],
-  ])('of more calls a minute than the service allows an account, with %s', (keys, allowed) => {
+  ])('about more calls a minute than New Relic allows an account, with %s', (keys, allowed) => {
     expect(warningsOf(withAccount(keys))).toEqual([
       expect.stringMatching(
         new RegExp(`^c\\.yaml:1:\\d+: accounts\\[0\\]\\.limits\\.requests_per_minute: .*set at most ${allowed},`),
@@ -77,7 +77,7 @@ describe('a valid configuration warns', () => {
     'api: nerdgraph',
     'api: nerdgraph, api_key_header: Api-Key, limits: {request_timeout: 7s}',
     'api: rest, api_key_header: X-Api-Key, limits: {request_timeout: 1s}',
-  ])('of nothing with %s', (keys) => {
+  ])('about nothing with %s', (keys) => {
     expect(warningsOf(withAccount(keys))).toEqual([]);
   });
 });

@@ -19,13 +19,13 @@ function work(milliseconds: number): void {
   while (performance.now() < until);
 }
 
-/** Resolves in a turn in which nothing else has worked. */
+/** Resolves in a turn without other work. */
 function freshTurn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
 describe('work in slices', () => {
-  it('hands each element over once and in order, the long ones each in a turn of its own', async () => {
+  it('processes each element once and in order, and gives each long element a turn', async () => {
     await freshTurn();
     const { turn, stop } = countTurns();
     const taken: [element: number, turn: number][] = [];
@@ -35,7 +35,7 @@ describe('work in slices', () => {
     });
     stop();
     expect(taken.map(([element]) => element)).toEqual([1, 2, 3, 4, 5]);
-    expect(new Set(taken.map(([, at]) => at)).size).toBe(5);
+    expect(new Set(taken.map(([, inTurn]) => inTurn)).size).toBe(5);
   });
 
   it('does much short work in one turn', async () => {
@@ -46,7 +46,7 @@ describe('work in slices', () => {
     expect(turn()).toBeLessThan(100);
   });
 
-  it('shares the time of a turn with all other work of the same turn', async () => {
+  it('shares the time of a turn with all other work of the turn', async () => {
     await freshTurn();
     const { turn, stop } = countTurns();
     const taken: number[] = [];
@@ -56,11 +56,11 @@ describe('work in slices', () => {
     };
     await Promise.all(['parsed', 'packed', 'written'].map(() => inSlices([1, 2], take)));
     stop();
-    const most = Math.max(...taken.map((at) => taken.filter((other) => other === at).length));
+    const most = Math.max(...taken.map((inTurn) => taken.filter((other) => other === inTurn).length));
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  it('gives each turn to one of those that wait, in the order in which they came', async () => {
+  it('gives turns to waiting work in the order of arrival', async () => {
     await freshTurn();
     const { turn, stop } = countTurns();
     const taken: [name: string, turn: number][] = [];
@@ -73,10 +73,10 @@ describe('work in slices', () => {
     await Promise.all([slices('first', 1), slices('a', 3), slices('b', 2), slices('c', 1)]);
     stop();
     expect(taken.map(([name]) => name)).toEqual(['first', 'a', 'b', 'c', 'a', 'b', 'a']);
-    expect(new Set(taken.map(([, at]) => at)).size).toBe(taken.length);
+    expect(new Set(taken.map(([, inTurn]) => inTurn)).size).toBe(taken.length);
   });
 
-  it('lets timers and input have their turn', async () => {
+  it('lets timers and input run in between', async () => {
     let isOver = false;
     setTimeout(() => (isOver = true), 0);
     const untilTimer = (function* () {
@@ -86,12 +86,12 @@ describe('work in slices', () => {
     expect(isOver).toBe(true);
   });
 
-  it('ends with the reason of its signal', async () => {
-    const left = new AbortController();
+  it('stops with the reason of its signal', async () => {
+    const client = new AbortController();
     const endless = (function* () {
       for (;;) yield;
     })();
-    setImmediate(() => left.abort(new Error('nobody waits')));
-    await expect(inSlices(endless, undefined, left.signal)).rejects.toThrow('nobody waits');
+    setImmediate(() => client.abort(new Error('nobody waits')));
+    await expect(inSlices(endless, undefined, client.signal)).rejects.toThrow('nobody waits');
   });
 });

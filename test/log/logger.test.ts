@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createLogger, errorText, type LogFormat, type LogLevel } from '../../src/log/logger.ts';
 import { Secrets } from '../../src/log/secrets.ts';
 
-/** A logger and what it has written, the time left out of it. */
+/** A logger with its written lines, whose time is replaced. */
 function recording(format: LogFormat, level: LogLevel = 'info') {
   const written: string[] = [];
   const secrets = new Secrets();
@@ -35,7 +35,7 @@ describe('a log line', () => {
     ['info', ['info', 'warn', 'error']],
     ['warn', ['warn', 'error']],
     ['error', ['error']],
-  ])('is written from level %s on', (level, expected) => {
+  ])('is written at level %s or above', (level, expected) => {
     const { logger, written } = recording('logfmt', level);
     for (const name of ['debug', 'info', 'warn', 'error'] as const) logger[name]('x');
     expect(written.map((line) => /level=(\w+)/.exec(line)?.[1])).toEqual(expected);
@@ -60,7 +60,7 @@ describe('a log line', () => {
     expect(written).toEqual([`time=TIME level=info msg=x value=${quoted}\n`]);
   });
 
-  it('is one line, whatever it is made of, in both formats', () => {
+  it('has no line break or control character inside, whatever its message and fields', () => {
     const text = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(text, text, fc.constantFrom('logfmt', 'json'), (message, value, format) => {
@@ -72,7 +72,7 @@ describe('a log line', () => {
     );
   });
 
-  it('in JSON gives back what was put in', () => {
+  it('in JSON preserves any value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (value) => {
         const { logger, written } = recording('json');
@@ -82,7 +82,7 @@ describe('a log line', () => {
     );
   });
 
-  it('tells an error with its causes, and its stack at level debug only', () => {
+  it('includes an error with its causes, and the stack at level debug only', () => {
     const err = new Error('reading failed', { cause: new Error('socket closed', { cause: 'reset' }) });
     const { logger, written } = recording('logfmt');
     logger.error({ err }, 'x');
@@ -93,14 +93,14 @@ describe('a log line', () => {
     expect(debug.written[0]).toContain('caused by: Error: socket closed');
   });
 
-  it.each(['info', 'debug'] as const)('at level %s tells the stack of an error that nobody foresaw', (level) => {
+  it.each(['info', 'debug'] as const)('at level %s includes the stack of an unexpected error', (level) => {
     const { logger, written } = recording('logfmt', level);
     logger.error({ err: errorText(new Error('reading failed', { cause: new Error('socket closed') }), true) }, 'x');
     expect(written[0]).toContain('Error: reading failed\\n    at ');
     expect(written[0]).toContain('caused by: Error: socket closed\\n    at ');
   });
 
-  it('ends for an error that is its own cause', () => {
+  it('is written for an error that is its own cause', () => {
     const err = new Error('round');
     err.cause = err;
     const { logger, written } = recording('logfmt');
@@ -108,7 +108,7 @@ describe('a log line', () => {
     expect(written[0]).toContain('round: round');
   });
 
-  it.each(['logfmt', 'json'] as const)('in %s has no secret in it, wherever it came from', (format) => {
+  it.each(['logfmt', 'json'] as const)('in %s hides a secret in every field', (format) => {
     const secret = 'NRAK-a"b\\c/d';
     const { logger, written, secrets } = recording(format, 'debug');
     secrets.add(secret);
@@ -119,7 +119,7 @@ describe('a log line', () => {
     expect(written.join('').match(/<secret>/g)?.length).toBeGreaterThanOrEqual(6);
   });
 
-  it('is on standard error before the process has ended, also in a crowd', () => {
+  it('is on standard error before the process exits, also among many lines', () => {
     const program = `
       import { createLogger } from './src/log/logger.ts';
       import { Secrets } from './src/log/secrets.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cutAtWord, withCommas } from '../../src/text/wording.ts';
 
-test('thousands of every whole number are parted by commas', () => {
+test('commas separate the thousands of every whole number', () => {
   const isGrouped = (number: number) => withCommas(number) === number.toLocaleString('en-US');
   fc.assert(fc.property(fc.oneof(fc.nat(9_999_999), fc.maxSafeNat()), isGrouped));
 });
@@ -13,6 +13,6 @@ test.each([
   ['one two three', 'one two'],
   ['averylongword', ''],
   ['a key-that-is-cut', 'a'],
-])('cuts %j at ten characters, and leaves no part of a word: %j', (text, expected) => {
+])('a text is cut at ten characters without a part of a word: %j becomes %j', (text, expected) => {
   expect(cutAtWord(text, 10)).toBe(expected);
 });

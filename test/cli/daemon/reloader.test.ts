@@ -14,10 +14,10 @@ function configOf(name: string): Config {
   return loaded.config;
 }
 
-/** What is read of a valid file. */
+/** The result of reading a valid file. */
 const readAs = (name: string) => Promise.resolve({ config: configOf(name), warnings: [] });
 
-/** A reloader with what it did: accounts that were applied, ends that were told, lines that were logged. */
+/** A reloader with the applied accounts, the reported ends and the logged lines. */
 function recording(options: Partial<ReloaderOptions>) {
   const done = { applied: [] as string[], ended: [] as boolean[], log: '' };
   const secrets = new Secrets();
@@ -36,7 +36,7 @@ function recording(options: Partial<ReloaderOptions>) {
 }
 
 describe('a reload', () => {
-  it('takes over what is valid, and says what should be changed in it all the same', async () => {
+  it('applies a valid file and logs its warnings', async () => {
     const warning = { file: 'c', line: 1, column: 2, path: 'accounts[0].limits', message: 'is short' };
     const { reloader, done } = recording({ read: async () => ({ ...(await readAs('new')), warnings: [warning] }) });
     expect(await reloader.reload('SIGHUP')).toEqual([]);
@@ -44,7 +44,7 @@ describe('a reload', () => {
     expect(done.log).toMatch(/level=warn msg="c:1:2: accounts\[0\]\.limits: is short"[^]*msg="Configuration reloaded"/);
   });
 
-  it('with faults changes nothing and gives them', async () => {
+  it('with faults changes nothing and returns the faults', async () => {
     const fault = { file: 'c', line: 1, column: 2, path: 'x', message: 'is not known' };
     const { reloader, done } = recording({ read: () => Promise.resolve({ diagnostics: [fault] }) });
     expect(await reloader.reload('SIGHUP')).toEqual(['c:1:2: x: is not known']);
@@ -64,7 +64,7 @@ describe('a reload', () => {
         },
       },
     ],
-  ])('does not reject when %s: it has failed, and the next one works', async (_, broken) => {
+  ])('fails without rejecting when %s, and the next reload works', async (_, broken) => {
     const { reloader, done } = recording(broken);
     expect(await reloader.reload('SIGHUP')).toEqual(['no memory for <secret>']);
     expect(done).toMatchObject({ applied: [], ended: [false] });
@@ -73,7 +73,7 @@ describe('a reload', () => {
     expect(await reloader.reload('/-/reload')).toHaveLength(1);
   });
 
-  it('that is still being read when the exporter stops is not applied: its readers would stay open', async () => {
+  it('is not applied when the exporter stops during the read, because its readers would stay open', async () => {
     let stopping = false;
     const { reloader, done } = recording({
       read: () => {
@@ -86,7 +86,7 @@ describe('a reload', () => {
     expect(done).toEqual({ applied: [], ended: [], log: '' });
   });
 
-  it('makes few reloads of many that are asked for one after the other', async () => {
+  it('is shared by many requests that come one after the other', async () => {
     let reads = 0;
     const { reloader } = recording({
       read: () => {
@@ -103,7 +103,7 @@ describe('a reload', () => {
     expect(reads).toBe(2);
   });
 
-  it('shares one more reload among all who ask while one runs, and none is answered by the one that runs', async () => {
+  it('that runs answers no later request: all later requests share one more reload', async () => {
     const reads: ((name: string) => void)[] = [];
     const { reloader, done } = recording({
       read: () => new Promise((read) => reads.push((name) => read(readAs(name)))),
