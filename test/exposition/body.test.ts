@@ -4,8 +4,8 @@ import { encodeBody } from '../../src/exposition/exposition.ts';
 
 const PARTS = Array.from({ length: 3_000 }, (_, index) => `${index} é${'x'.repeat(400)}`);
 
-describe('a body', () => {
-  it.each([0, 1, PARTS.length])('has the text of all its %i parts, compressed or not', async (count) => {
+describe('the body of a response', () => {
+  it.each([0, 1, PARTS.length])('holds the text of all %i parts, compressed or not', async (count) => {
     const parts = PARTS.slice(0, count);
     const text = Buffer.from(parts.join(''));
     expect(Buffer.concat(await encodeBody(parts, false)).equals(text)).toBe(true);
@@ -15,7 +15,7 @@ describe('a body', () => {
     expect(bytes.readUInt32LE(bytes.length - 4)).toBe(text.length);
   });
 
-  it.each([0, 1, 2, 3])('has characters of four bytes whole, %i bytes from the end of a piece', async (before) => {
+  it.each([0, 1, 2, 3])('never cuts a character of four bytes, %i bytes from the end of a piece', async (before) => {
     const text = 'x'.repeat(before) + '😀'.repeat(200_000);
     for (const parts of [[text], ['', text, '', text]]) {
       const pieces = await encodeBody(parts, false);
@@ -24,30 +24,33 @@ describe('a body', () => {
     }
   });
 
-  it.each([false, true])('ends between two pieces once nobody waits any more, compressed: %s', async (gzip) => {
+  it.each([false, true])('stops between two pieces once no client waits, compressed: %s', async (gzip) => {
     const abandoned = new AbortController();
-    let made = 0;
+    let rendered = 0;
     setImmediate(() => abandoned.abort());
     const endless = (function* () {
-      for (;;) yield String((made += 1));
+      for (;;) yield String((rendered += 1));
     })();
     await expect(encodeBody(endless, gzip, abandoned.signal)).rejects.toThrow('aborted');
-    expect(made).toBeGreaterThan(0);
+    expect(rendered).toBeGreaterThan(0);
   });
 
-  it.each([false, true])('ends soon after its limit, which its length shows, compressed: %s', async (gzip) => {
-    let made = 0;
-    const endless = (function* () {
-      for (;;) yield String((made += 1));
-    })();
-    const bytes = Buffer.concat(await encodeBody(endless, gzip, undefined, 65_536)).length;
-    expect(bytes).toBeGreaterThan(65_536);
-    expect(bytes).toBeLessThan(1_000_000);
-    const whole = Buffer.concat(await encodeBody(PARTS, gzip));
-    expect(Buffer.concat(await encodeBody(PARTS, gzip, undefined, whole.length)).equals(whole)).toBe(true);
-  });
+  it.each([false, true])(
+    'stops soon after its limit, and its length exceeds the limit, compressed: %s',
+    async (gzip) => {
+      let rendered = 0;
+      const endless = (function* () {
+        for (;;) yield String((rendered += 1));
+      })();
+      const bytes = Buffer.concat(await encodeBody(endless, gzip, undefined, 65_536)).length;
+      expect(bytes).toBeGreaterThan(65_536);
+      expect(bytes).toBeLessThan(1_000_000);
+      const whole = Buffer.concat(await encodeBody(PARTS, gzip));
+      expect(Buffer.concat(await encodeBody(PARTS, gzip, undefined, whole.length)).equals(whole)).toBe(true);
+    },
+  );
 
-  it.each([false, true])('fails with the reason why its parts cannot be made, compressed: %s', async (gzip) => {
+  it.each([false, true])('fails with the error of the part that cannot be rendered, compressed: %s', async (gzip) => {
     const failing = (function* () {
       yield* PARTS;
       throw new Error('a part cannot be made');

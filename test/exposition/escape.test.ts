@@ -7,7 +7,7 @@ import { unescaped } from '../support/expositionLine.ts';
 const read = (text: string) => unescaped(text, '\\"n', 1, text);
 
 describe('a label value', () => {
-  it('is read back as it was, when it is well-formed and short enough', () => {
+  it('is read back unchanged if it is well-formed and short enough', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 250 }), (value) => {
         expect(read(writeLabelValue(value))).toBe(value);
@@ -15,11 +15,11 @@ describe('a label value', () => {
     );
   });
 
-  it('has a replacement character for each half of a surrogate pair that stands alone', () => {
-    expect(writeLabelValue('a\ud83db\ude00\ud83d\ude00')).toBe('a\ufffdb\ufffd😀');
+  it('has a replacement character for each lone surrogate', () => {
+    expect(labelValueText('a\ud83db\ude00\ud83d\ude00')).toBe('a\ufffdb\ufffd😀');
   });
 
-  it('stays different from every other, also where they differ only behind the cut', () => {
+  it('stays different from every other value, also where they differ only beyond the cut', () => {
     const tails = ['', 'a', 'b', 'ab', 'ba', '\ud83d', '\ude00', '😀', 'a'.repeat(5_000)];
     const written = tails.map((tail) => writeLabelValue(`${'Custom/'.repeat(200)}${tail}`));
     expect(new Set(written).size).toBe(tails.length);
@@ -31,7 +31,7 @@ describe('a label value', () => {
     );
   });
 
-  it('never takes more than 1,024 bytes before escaping', () => {
+  it('never exceeds 1,024 bytes before escaping', () => {
     const long = fc.array(fc.constantFrom('x', 'é', '€', '😀', '\ud83d', '\\', '\n'), {
       minLength: 200,
       maxLength: 1200,
@@ -46,7 +46,7 @@ describe('a label value', () => {
 });
 
 describe('HELP', () => {
-  it('has its quotes escaped in OpenMetrics only', () => {
+  it('has escaped quotes in OpenMetrics only', () => {
     const family = { name: 'x', help: 'a "b" \\ c\nd', type: 'gauge', unit: undefined } as const;
     expect(writeMetadata(family, 'text')).toBe('# HELP x a "b" \\\\ c\\nd\n# TYPE x gauge\n');
     expect(writeMetadata(family, 'openmetrics')).toBe('# TYPE x gauge\n# HELP x a \\"b\\" \\\\ c\\nd\n');

@@ -23,12 +23,12 @@ const ENTITIES = Array.from({ length: 50 }, (_, index) => ({
   app_id: String(index),
 }));
 
-/** How many series of each family are written. */
+/** The number of published series of each family. */
 function seriesOf(families: ReadonlyMap<string, { readonly series: number }>): ReadonlyMap<string, number> {
   return new Map(Array.from(families, ([name, { series }]) => [name, series]));
 }
 
-/** How many series of each family are left out. */
+/** The number of dropped series of each family. */
 function byFamily(dropped: readonly DroppedSeries[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { family, series } of dropped) counts.set(family, (counts.get(family) ?? 0) + series);
@@ -36,18 +36,18 @@ function byFamily(dropped: readonly DroppedSeries[]): ReadonlyMap<string, number
 }
 
 describe('an exposition', () => {
-  it('has the bytes of the plain path, whatever the blocks, in both formats, compressed or not', async () => {
+  it('has the bytes of a naive rendering for any blocks, in both formats, compressed or not', async () => {
     const limit = fc.constantFrom(Infinity, 3, 1, 0);
     await fc.assert(
       fc.asyncProperty(anyBlocks, limit, fc.boolean(), async (blocks, maxSeries, withOwn) => {
-        const own = withOwn ? [UP] : [];
+        const exporterFamilies = withOwn ? [UP] : [];
         for (const format of FORMATS) {
-          const plain = plainExposition(blocks, own, { format, maxSeries });
+          const plain = plainExposition(blocks, exporterFamilies, { format, maxSeries });
           for (const gzip of [false, true]) {
-            const made = await render(blocks.map(written), { own, format, gzip, maxSeries });
-            expect(made.text).toBe(plain.text);
-            expect(seriesOf(made.families)).toEqual(plain.series);
-            expect(byFamily(made.dropped)).toEqual(plain.dropped);
+            const exposition = await render(blocks.map(written), { own: exporterFamilies, format, gzip, maxSeries });
+            expect(exposition.text).toBe(plain.text);
+            expect(seriesOf(exposition.families)).toEqual(plain.series);
+            expect(byFamily(exposition.dropped)).toEqual(plain.dropped);
           }
         }
       }),
@@ -55,7 +55,7 @@ describe('an exposition', () => {
     );
   });
 
-  it('has the series of a family in the order of their blocks, whichever columns these have', async () => {
+  it('lists the series of a family in the order of their blocks, whatever their columns', async () => {
     const [time, calls, host] = [gauge('newrelic_x_seconds'), gauge('newrelic_y'), gauge('newrelic_host', 'hosts')];
     const blocks = [[time], [time, calls], [time], [calls], [time, calls]].flatMap((families, id) => [
       block(
@@ -75,23 +75,27 @@ describe('an exposition', () => {
     expect(valuesOf('newrelic_host')).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('can be read back by a strict parser, with every finite value as it was', async () => {
+  it('is readable by a strict parser, with every finite value unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(anyBlocks, async (blocks) => {
         for (const format of FORMATS) {
-          const made = await render(blocks.map(written), { format });
-          const families = PARSERS[format](Buffer.from(made.text));
+          const exposition = await render(blocks.map(written), { format });
+          const families = PARSERS[format](Buffer.from(exposition.text));
           const read = families.flatMap(({ samples }) => samples.map((sample) => `${sample.name} ${sample.value}`));
-          const given = blocks.flatMap(({ samples }) => samples.map(({ family, value }) => `${family.name} ${value}`));
-          expect(read.filter((sample) => !given.includes(sample))).toEqual([]);
-          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(seriesOf(made.families));
+          const expected = blocks.flatMap(({ samples }) =>
+            samples.map(({ family, value }) => `${family.name} ${value}`),
+          );
+          expect(read.filter((sample) => !expected.includes(sample))).toEqual([]);
+          expect(new Map(families.map(({ name, samples }) => [name, samples.length]))).toEqual(
+            seriesOf(exposition.families),
+          );
         }
       }),
       { numRuns: 300 },
     );
   });
 
-  it('has room for lines and help texts of any length', async () => {
+  it('may have lines and help texts of any length', async () => {
     const labels = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`l${index}`, '語'.repeat(300)]));
     const added = { added: 'x'.repeat(1000) };
     const long = gauge('newrelic_y', 'applications', '語'.repeat(500_000));
@@ -104,13 +108,13 @@ describe('an exposition', () => {
     );
     const { text } = plainExposition(blocks, [], { format: 'text', maxSeries: Infinity });
     for (const gzip of [false, true]) {
-      const made = await render(blocks.map(written), { gzip });
-      expect(made.text === text).toBe(true);
+      const exposition = await render(blocks.map(written), { gzip });
+      expect(exposition.text === text).toBe(true);
     }
   });
 
   it.each(['text', 'openmetrics'] as const)(
-    'lets other work go on while 100,000 series are written in %s, of many entities or of one',
+    'lets other work run while it renders 100,000 series in %s, of many entities or of one',
     async (format) => {
       const ids = Array.from({ length: 100_000 }, (_, index) => String(index));
       const ofMany = ids.map((app_id, index) => block({ app_id, app: 'checkout' }, [[X, index]]));
@@ -133,22 +137,19 @@ describe('an exposition', () => {
     },
   );
 
-  it.each([false, true])(
-    'that no client waits for any more ends in its slices, compressed or not: %s',
-    async (gzip) => {
-      const family = gauge('newrelic_x');
-      const blocks = Array.from({ length: 100_000 }, (_, id) => written(block({ app_id: String(id) }, [[family, id]])));
-      for (const laterThan of [1, 3]) {
-        const left = new AbortController();
-        const made = render(blocks, { gzip, signal: left.signal });
-        for (let turn = 0; turn < laterThan; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-        left.abort();
-        await expect(made).rejects.toThrow('aborted');
-      }
-    },
-  );
+  it.each([false, true])('stops at a slice once no client waits for it, compressed: %s', async (gzip) => {
+    const family = gauge('newrelic_x');
+    const blocks = Array.from({ length: 100_000 }, (_, id) => written(block({ app_id: String(id) }, [[family, id]])));
+    for (const laterThan of [1, 3]) {
+      const client = new AbortController();
+      const exposition = render(blocks, { gzip, signal: client.signal });
+      for (let turn = 0; turn < laterThan; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      client.abort();
+      await expect(exposition).rejects.toThrow('aborted');
+    }
+  });
 
-  it('leaves out whole families, the largest first, beyond the guard', async () => {
+  it('leaves out whole families beyond the limit of series, the largest first', async () => {
     const [small, middle, large] = [gauge('newrelic_small'), gauge('newrelic_middle'), gauge('newrelic_large')];
     const blocks = [0, 1, 2].map((id) =>
       block({ app_id: String(id) }, [

@@ -5,7 +5,7 @@ const OPENMETRICS = 'application/openmetrics-text';
 const OF_2_53 = `${OPENMETRICS};version=1.0.0;q=0.5,${OPENMETRICS};version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`;
 const OF_3_5 = `${OPENMETRICS};version=1.0.0;escaping=allow-utf-8;q=0.6,${OPENMETRICS};version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`;
 
-describe('the format', () => {
+describe('the format of the exposition', () => {
   it.each([
     [
       'Prometheus 2.42',
@@ -18,9 +18,9 @@ describe('the format', () => {
       'capitals, spaces and a quoted version',
       'Application/OpenMetrics-Text ; Version="1.0.0" ; Q=0.9, text/plain;q=0.8',
     ],
-    ['as welcome as anything', `*/*, ${OPENMETRICS}`],
-    ['named before text', `${OPENMETRICS}, text/plain`],
-    ['text is forbidden', `text/plain;q=0, ${OPENMETRICS};q=0.1`],
+    ['OpenMetrics with the same quality as anything', `*/*, ${OPENMETRICS}`],
+    ['OpenMetrics before text', `${OPENMETRICS}, text/plain`],
+    ['text forbidden', `text/plain;q=0, ${OPENMETRICS};q=0.1`],
   ])('is OpenMetrics for %s', (_, accept) => {
     expect(negotiate(accept).format).toBe('openmetrics');
   });
@@ -32,11 +32,11 @@ describe('the format', () => {
     ['a browser', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'],
     ['text', 'text/plain;version=0.0.4'],
     ['text before OpenMetrics', `text/plain, ${OPENMETRICS}`],
-    ['text liked more', `${OPENMETRICS};q=0.3, text/plain;q=0.5`],
-    ['anything else liked more', `${OPENMETRICS};q=0.3, */*;q=0.5`],
+    ['text preferred', `${OPENMETRICS};q=0.3, text/plain;q=0.5`],
+    ['anything else preferred', `${OPENMETRICS};q=0.3, */*;q=0.5`],
     ['OpenMetrics forbidden', `${OPENMETRICS};q=0, */*;q=0.1`],
-    ['a version of OpenMetrics that is not written', `${OPENMETRICS};version=0.0.1, text/plain;version=0.0.4;q=0.5`],
-    ['a quality that is none', `${OPENMETRICS};q=high, */*;q=0.1`],
+    ['an unsupported version of OpenMetrics', `${OPENMETRICS};version=0.0.1, text/plain;version=0.0.4;q=0.5`],
+    ['an invalid quality', `${OPENMETRICS};q=high, */*;q=0.1`],
     ['protobuf only', 'application/vnd.google.protobuf'],
   ])('is text for %s', (_, accept) => {
     expect(negotiate(accept).format).toBe('text');
@@ -61,9 +61,9 @@ describe('the content type', () => {
       `${TEXT_1}underscores`,
     ],
     ['text 1.0.0 without a scheme', 'text/plain;version=1.0.0', `${TEXT_1}underscores`],
-    ['a scheme that is none', 'text/plain;version=1.0.0;escaping=x\r\ny', `${TEXT_1}underscores`],
+    ['an invalid scheme', 'text/plain;version=1.0.0;escaping=x\r\ny', `${TEXT_1}underscores`],
     [
-      'text 0.0.4 liked more',
+      'text 0.0.4 preferred',
       'text/plain;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.3',
       'text/plain; version=0.0.4; charset=utf-8',
     ],
@@ -76,14 +76,14 @@ describe('the content type', () => {
 
 describe('gzip', () => {
   it.each(['gzip', 'GZIP', 'x-gzip', 'deflate, gzip;q=0.5', '*', 'identity, *;q=0.1', 'br;q=1, gzip; q=0.001'])(
-    'is accepted by %s',
+    'is accepted with Accept-Encoding: %s',
     (header) => {
       expect(acceptsGzip(header)).toBe(true);
     },
   );
 
   it.each([undefined, '', 'identity', 'br, zstd', 'gzip;q=0', 'gzip;q=0.000, *', '*;q=0', 'gzipped'])(
-    'is not accepted by %s',
+    'is refused with Accept-Encoding: %s',
     (header) => {
       expect(acceptsGzip(header)).toBe(false);
     },

@@ -60,15 +60,15 @@ describe("the client library's metrics", () => {
   });
 });
 
-describe('own families', () => {
-  it('do without values that are not finite, and without the family when nothing is left', () => {
+describe('a family of the exporter', () => {
+  it('is written without values that are not finite, and not at all without values', () => {
     const series = [NaN, Infinity].map((one) => ({ suffix: '', labels: {}, value: one }));
     expect([
       ...writeExporterFamilies([{ name: 'newrelic_x', help: 'x', type: 'gauge', series }], NONE, 'text', MASK),
     ]).toEqual([]);
   });
 
-  it('give way to a collected family of the same name', () => {
+  it('is left out beside a collected family of the same name', () => {
     const series = [{ suffix: '', labels: {}, value: 1 }];
     const family = { name: 'newrelic_x', help: 'x', type: 'gauge', series } as const;
     expect([...writeExporterFamilies([family], new Map([['newrelic_x', 1]]), 'text', MASK)]).toEqual([]);

@@ -30,12 +30,12 @@ describe('an exposition', () => {
     ['a key in an address', `https://shop.example/?key=${encodeURIComponent(KEY)}`],
     ['a key that is escaped in a label', CUSTOM],
     ['a key escaped for JSON', JSON.stringify(CUSTOM)],
-    ['what is in the form of a key', 'NRII-abcdefghijkl_mnopqrst-uvwxyz0123'],
-    ['what is in the form of a licence key', `eu01xx${'0a'.repeat(15)}NRAL`],
-  ])('shows %s nowhere: the label of an entity, of a series, of the exporter, or a help text', async (_, echoed) => {
+    ['text in the form of a key', 'NRII-abcdefghijkl_mnopqrst-uvwxyz0123'],
+    ['text in the form of a licence key', `eu01xx${'0a'.repeat(15)}NRAL`],
+  ])('never shows %s, neither in labels of an entity, a series or the exporter, nor in HELP', async (_, echoed) => {
     const golden = gauge('newrelic_golden', 'golden_metrics', `Time of ${echoed}`);
     const one = written(block({ app: `shop ${echoed}` }, [[golden, 1, { facet: `of ${echoed}` }]]));
-    const own = [
+    const exporterFamilies = [
       {
         name: 'newrelic_up',
         help: 'Up.',
@@ -44,7 +44,7 @@ describe('an exposition', () => {
       },
     ];
     for (const format of ['text', 'openmetrics'] as const) {
-      const { text } = await render([one], { own, format, mask: masking(KEY, CUSTOM).mask });
+      const { text } = await render([one], { own: exporterFamilies, format, mask: masking(KEY, CUSTOM).mask });
       expect(text.match(/<secret>/g)).toHaveLength(4);
       expect(text).not.toContain('abcdef');
       expect(text).not.toContain('ABCDEF');
@@ -53,13 +53,13 @@ describe('an exposition', () => {
     }
   });
 
-  it('has keys of fewer than 12 characters, parts of keys, and names that resemble one', async () => {
+  it('shows keys of fewer than 12 characters, parts of keys, and names that resemble keys', async () => {
     const hosts = ['test', KEY.slice(0, 20), `conrad-${'a1'.repeat(12)}`];
     const { text } = await render(hosts.map(hostBlock), { mask: masking('test', KEY).mask });
     for (const host of hosts) expect(text).toContain(`host="${host}"`);
   });
 
-  it('is without a key that became known after its labels were first written', async () => {
+  it('hides a key that becomes known after its labels were rendered', async () => {
     const { mask, secrets } = masking(KEY);
     const blocks = [hostBlock(`of ${CUSTOM}`), written(block({}, [[TIME, 2, { facet: CUSTOM }]]))];
     expect((await render(blocks, { mask })).text).toContain('proxy');
@@ -74,7 +74,7 @@ const OTHER = 'NRAK-ZYXWVUTSRQPNMLKJHGFEDCBA432';
 const facets = (...values: readonly string[]) => values.map((facet, index) => [TIME, index, { facet }] as const);
 const series = (facet: string, value: number) => `newrelic_x_seconds{facet="${facet}"} ${value}`;
 
-describe('series whose labels are published alike', () => {
+describe('series that are published with the same labels', () => {
   it.each([
     ['keys in the rows of one read', [block({}, facets(KEY, 'a', OTHER))], [series('<secret>', 0), series('a', 1)]],
     [
@@ -89,7 +89,7 @@ describe('series whose labels are published alike', () => {
     ],
     ['keys in two reads', [KEY, OTHER].map((facet) => block({}, facets(facet))), [series('<secret>', 0)]],
     [
-      'a key and what stands in its place, whichever comes first',
+      'a key and its replacement, whichever comes first',
       [block({}, facets('<secret>')), block({}, facets(KEY, 'a'))],
       [series('<secret>', 0), series('a', 1)],
     ],
@@ -110,13 +110,13 @@ describe('series whose labels are published alike', () => {
       [block({}, facets(...[KEY, OTHER].map((key) => `${'x'.repeat(900)} ${key}`)))],
       [series(`${'x'.repeat(900)} <secret>`, 0)],
     ],
-    ['halves of characters', [block({}, facets('\ud800', '\ud801', '\ufffd'))], [series('\ufffd', 0)]],
+    ['lone surrogates', [block({}, facets('\ud800', '\ud801', '\ufffd'))], [series('\ufffd', 0)]],
     [
-      'halves of characters in hosts',
+      'lone surrogates in hosts',
       ['\ud800', '\udc00'].map((host) => block({ host }, [[TIME, 3]])),
       ['newrelic_x_seconds{host="\ufffd"} 3'],
     ],
-  ])('are written once, the first of them: %s', async (_, blocks, lines) => {
+  ])('are published once, with the first value: %s', async (_, blocks, lines) => {
     const { mask } = masking(KEY);
     const { text, families, dropped } = await render(blocks.map(written), { mask });
     expect(text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))).toEqual(lines);
@@ -128,12 +128,12 @@ describe('series whose labels are published alike', () => {
     expect(dropped.reduce((sum, each) => sum + each.series, 0)).toBe(read - lines.length);
   });
 
-  it('are written once among those of the exporter', async () => {
+  it('are published once among the series of the exporter', async () => {
     const labels = [KEY, OTHER, 'a'].map((account) => ({ account }));
     const up = { name: 'newrelic_up', help: 'Up.', type: 'gauge' as const };
     const calls = { name: 'newrelic_calls_seconds', help: 'Calls.', type: 'histogram' as const };
     const buckets = ['1', '+Inf'].map((le) => ({ suffix: '_bucket', le }));
-    const own = [
+    const exporterFamilies = [
       { ...up, series: labels.map((each, value) => ({ suffix: '', labels: each, value })) },
       {
         ...calls,
@@ -143,19 +143,19 @@ describe('series whose labels are published alike', () => {
         ]),
       },
     ];
-    const { text } = await render([], { own, mask: masking(KEY).mask });
+    const { text } = await render([], { own: exporterFamilies, mask: masking(KEY).mask });
     expect(parseText(text).map(({ samples }) => samples.length)).toEqual([2, 8]);
     expect(text).toContain('newrelic_up{account="<secret>"} 0\n');
   });
 
-  it('count once in what max_series limits', async () => {
+  it('count once against max_series', async () => {
     const { mask } = masking(KEY);
     const blocks = [written(block({}, facets(KEY, OTHER)))];
     expect((await render(blocks, { mask, maxSeries: 1 })).text).toContain('<secret>');
   });
 });
 
-it('searches each label once for the same keys, and leaves blocks without a key as they are', () => {
+it('labels are searched once for the same keys, and blocks without a key stay the same objects', () => {
   const { mask, secrets, searched } = masking(KEY);
   const clean = written(block({ host: 'a' }, [[TIME, 1, { facet: 'b' }]]));
   expect(mask.block(clean)).toBe(clean);
@@ -166,7 +166,7 @@ it('searches each label once for the same keys, and leaves blocks without a key 
   expect(searched).toHaveLength(4);
 });
 
-it('gives the same samples for the same reading, so that what is left out counts once', () => {
+it('a reading gives the same samples each time, so that dropped samples count once', () => {
   const { mask } = masking(KEY);
   const one = written(block({ host: KEY }, [[TIME, 1, { facet: KEY }]]));
   expect(mask.block(one).samples).toBe(mask.block(one).samples);
