@@ -29,12 +29,14 @@ const values = async (world: World, account: string): Promise<number | undefined
   world.value(await world.scrape(), 'newrelic_application_reporting', { account });
 
 describe('an entry with account_ids', () => {
-  it('has every account of its list read in the first scrape, each under its own name and budget', async () => {
+  it('reads every account of its list in the first scrape, each under its own name and budget', async () => {
     const world = organisation(named('Shop', 'Pay'));
     expect(entryOf(world)).toMatchObject({ isEmpty: true, success: undefined, listed: undefined });
     expect(await values(world, 'Shop')).toBe(1);
     expect(await values(world, 'Pay')).toBe(1);
-    expect(world.collector.status().map(({ name, accountId, entry: of, up }) => [name, accountId, of, up])).toEqual([
+    expect(
+      world.collector.status().map(({ name, accountId, entry: entryName, up }) => [name, accountId, entryName, up]),
+    ).toEqual([
       ['Shop', 1, 'org', true],
       ['Pay', 2, 'org', true],
     ]);
@@ -43,7 +45,7 @@ describe('an entry with account_ids', () => {
     expect(world.status.budget.lastMinute).toBe(world.readers.get('1')?.calls.length);
   });
 
-  it('has a new account read, gives a renamed one its name, and drops one that two good lists lack', async () => {
+  it('reads a new account, renames an account, and drops an account that two good lists lack', async () => {
     const world = organisation(named('Shop', 'Pay'));
     await world.scrape();
     world.reader.accounts = [
@@ -52,7 +54,7 @@ describe('an entry with account_ids', () => {
     ];
     await world.nextMinute(1);
     await world.clock.run(world.collector.readLists(9_500));
-    // What was read under the old name is there under the new one, before anything is read again.
+    // Held values move to the new name before any new read.
     const renamed = await world.collector.snapshot(EVERYTHING);
     expect(world.value(renamed, 'newrelic_application_reporting', { account: 'Store' })).toBe(1);
     world.readers.get('1')!.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server' } : undefined);
@@ -67,7 +69,7 @@ describe('an entry with account_ids', () => {
     expect(world.readers.get('2')?.closed).toBe(true);
   });
 
-  it('drops at once what a new name leaves out, and keeps an account that one list lacked', async () => {
+  it('drops an account at once when its name no longer matches, and keeps one that a single list lacks', async () => {
     const world = organisation(named('prod a', 'prod b', 'prod c'), { include_accounts: [{ name: 'prod *' }] });
     await world.scrape();
     world.reader.accounts = [
@@ -89,7 +91,7 @@ describe('an entry with account_ids', () => {
       (reader: FakeReader) => (reader.fault = ({ kind }) => (kind === 'accounts' ? { reason: 'server' } : undefined)),
     ],
     ['is empty', (reader: FakeReader) => (reader.accounts = [])],
-  ])('keeps its accounts while its list %s, which is a failure that is tried again', async (_, spoil) => {
+  ])('keeps its accounts while its list %s, and retries the list', async (_, spoil) => {
     const world = organisation(named('Shop', 'Pay'));
     await world.scrape();
     spoil(world.reader);
@@ -109,7 +111,7 @@ describe('an entry with account_ids', () => {
     expect(world.lines.filter(({ msg }) => msg.includes('works again'))).toHaveLength(1);
   });
 
-  it('adds the accounts that can be read of its list, and removes and renames none by it', async () => {
+  it('adds the readable accounts of a partial list, and neither removes nor renames accounts', async () => {
     const world = organisation(named('Shop'));
     world.reader.unreadable = 1;
     expect(await values(world, 'Shop')).toBe(1);
@@ -133,7 +135,7 @@ describe('an entry with account_ids', () => {
     expect(entryOf(world)).toMatchObject({ success: true, problem: undefined, listed: 1, leftOut: 0 });
   });
 
-  it('has nothing before its first list: a probe cannot tell whether there is such an account', async () => {
+  it('has no accounts before its first list, so a probe cannot tell whether an account exists', async () => {
     const world = organisation(named('Shop'));
     world.reader.fault = () => ({ reason: 'server' });
     const probe = (account: string) => world.probe(1, account);
@@ -144,20 +146,20 @@ describe('an entry with account_ids', () => {
     expect(await probe('Shop')).toMatchObject({ kind: 'result' });
   });
 
-  it('answers at the deadline while its list hangs, and reads the accounts behind', async () => {
+  it('answers at the deadline while its list hangs, and reads the accounts in the background', async () => {
     const world = organisation(named('Shop'));
     world.reader.latency = () => 12_000;
     expect((await world.scrape()).took).toBe(9_500);
     await world.clock.until(world.clock.now() + 5_000);
     expect(await values(world, 'Shop')).toBe(1);
-    // A list that failed is waited for no more: the accounts that are known are not delayed by it.
+    // No scrape waits for a list that failed, so known accounts are not delayed.
     world.reader.fault = () => ({ reason: 'timeout', latency: 30_000 });
     await world.nextScrape();
     await world.clock.until(world.clock.now() + 45_000);
     expect((await world.scrape()).took).toBeLessThan(1_000);
   });
 
-  it('is stopped as a whole by a refused key: only its list is tried, until it is answered', async () => {
+  it('stops all its accounts after a refused key, and retries only its list', async () => {
     const world = organisation(named('a', 'b', 'c', 'd'));
     await world.scrape();
     const readers = ['1', '2', '3', '4'].map((id) => world.readers.get(id)!);
@@ -179,7 +181,7 @@ describe('an entry with account_ids', () => {
     expect(world.collector.status().map(({ up, refused }) => [up, refused])).toEqual(Array(4).fill([true, undefined]));
   });
 
-  it('keeps data by number over a reload, also with another key, and its list until that is due', async () => {
+  it('keeps data by account number over a reload, also with another key, and its list until it is due', async () => {
     const world = organisation(named('Shop', 'Pay'));
     await world.scrape();
     const calls = world.reader.of('accounts').length;
@@ -191,7 +193,7 @@ describe('an entry with account_ids', () => {
     expect(world.reader.of('accounts')).toHaveLength(calls);
   });
 
-  it('with an account that never had an application has no warning of it, but of one that vanished', async () => {
+  it('warns of applications that vanished, but not of an account that never had any', async () => {
     const world = organisation(named('Shop', 'Empty'));
     world.arrange = () => undefined;
     await world.scrape();
@@ -206,7 +208,7 @@ describe('an entry with account_ids', () => {
     expect(warnings()).toEqual([1, 0]);
   });
 
-  it('warns of what matches nothing in any of its accounts, and of nothing that matches in one', async () => {
+  it('warns of a pattern without a match in any account, but not of one with a match in some account', async () => {
     const world = organisation(named('Shop', 'Pay'), {
       applications: { include: [{ name: 'app-*' }, { name: 'gone' }], exclude: [{ name: 'app-2' }, { name: 'none' }] },
     });
@@ -221,7 +223,7 @@ describe('an entry with account_ids', () => {
     ]);
   });
 
-  it('is read anew at another address, with the accounts that are there', async () => {
+  it('reads its list again at another address', async () => {
     const world = organisation(named('Shop'));
     await world.scrape();
     world.readers.get('org')!.accounts = [{ id: 7, name: 'Elsewhere' }];
@@ -231,7 +233,7 @@ describe('an entry with account_ids', () => {
     expect(accountsOf(world)).toEqual(['Elsewhere']);
   });
 
-  it('is ready in background mode once its list and its accounts were tried', async () => {
+  it('is ready in background mode after the first attempts for its list and its accounts', async () => {
     const world = new World([entry()], collectionConfig({ background: true }), NERDGRAPH);
     world.reader.accounts = named('Shop');
     expect(world.collector.isReady).toBe(false);
@@ -244,7 +246,7 @@ describe('an entry with account_ids', () => {
   });
 });
 
-it('two entries whose accounts have one name both get numbers, whichever list comes first', async () => {
+it('two accounts of the same name in two entries both get numbers, in any order of the lists', async () => {
   const world = new World(
     [entry({ name: 'one' }), entry({ name: 'two', base_url: 'https://b/graphql' })],
     COLLECTION,
@@ -262,7 +264,7 @@ it('two entries whose accounts have one name both get numbers, whichever list co
   expect(accountsOf(world)).toEqual(['Shop (1)', 'Shop (2)']);
 });
 
-it('accounts of one key share its 25 calls at once with their list, and take turns: none of them starves', async () => {
+it('accounts of one key share its 25 calls at once with their list, and none of them starves', async () => {
   const ids = Array.from({ length: 50 }, (_, index) => index + 1);
   const limits = { ...entry().limits, max_concurrent_requests: 25 };
   const world = organisation(
@@ -293,7 +295,7 @@ it('accounts of one key share its 25 calls at once with their list, and take tur
   const readers = ids.map((id) => world.readers.get(String(id))!);
   const placesOf = (reader: FakeReader) => callers.flatMap((caller, place) => (caller === reader ? [place] : []));
   const places = readers.map(placesOf);
-  // Its list comes before any other account has made three calls, and while all want more, each has one of fifty.
+  // Each account reads its list before any account makes a third call. Then each makes one call of fifty.
   expect(Math.max(...places.map(([list = Infinity]) => list))).toBeLessThan(
     Math.min(...places.map(([, , third = Infinity]) => third)),
   );

@@ -5,16 +5,16 @@ import { Budget } from '../../src/collect/schedule/budget.ts';
 const T = 1_000_000_000;
 
 /** Makes `count` calls at `at` that take no time. */
-function spend(budget: Budget, count: number, at: number): void {
+function spend(budget: Budget, count: number, startTime: number): void {
   for (let call = 0; call < count; call += 1) {
-    expect(budget.nextStart(at)).toBe(at);
-    budget.start(at);
-    budget.end(at);
+    expect(budget.nextStart(startTime)).toBe(startTime);
+    budget.start(startTime);
+    budget.end(startTime);
   }
 }
 
 describe('the budget', () => {
-  it('allows no more calls than its limit in a minute, and the next when the oldest is over a minute old', () => {
+  it('allows no more calls in a minute than its limit, and the next one when the oldest is over a minute old', () => {
     const budget = new Budget(3);
     spend(budget, 2, T);
     spend(budget, 1, T + 10_000);
@@ -23,7 +23,7 @@ describe('the budget', () => {
     expect(budget.nextStart(T + 60_001)).toBe(T + 70_001);
   });
 
-  it('keeps what was spent when its limit changes', () => {
+  it('keeps the number of recent calls when its limit changes', () => {
     const budget = new Budget(5);
     spend(budget, 5, T);
     budget.perMinute = 6;
@@ -33,7 +33,7 @@ describe('the budget', () => {
     expect(budget.nextStart(T + 2)).toBe(T + 60_001);
   });
 
-  it('takes the same time for a call however many came before it in the minute', () => {
+  it('takes constant time for a call, however many calls came before it in the minute', () => {
     const calls = 100_000;
     const before = process.cpuUsage();
     const budget = new Budget(2 * calls);
@@ -51,7 +51,7 @@ describe('the budget', () => {
 });
 
 describe('an overload response', () => {
-  it('pauses until the time upstream gave', () => {
+  it('pauses until the time that New Relic gives', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, 30_000);
     expect(budget.nextStart(T)).toBe(T + 30_000);
@@ -59,7 +59,7 @@ describe('an overload response', () => {
     expect(budget.nextStart(T + 30_000)).toBe(T + 30_000);
   });
 
-  it('without a time pauses for 5 seconds, doubling up to 60 while it repeats', () => {
+  it('without a time pauses for 5 seconds, doubled up to 60 while it repeats', () => {
     const budget = new Budget(600);
     let now = T;
     const pauses = Array.from({ length: 6 }, () => {
@@ -74,7 +74,7 @@ describe('an overload response', () => {
     expect(budget.lastPauseEnd).toBe(now + 5_500);
   });
 
-  it('is not forgotten because a call that was in flight with it ended well', () => {
+  it('is not forgotten when a call that was in flight with it succeeds', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, undefined);
     budget.accepted(T - 50);
@@ -82,20 +82,20 @@ describe('an overload response', () => {
     expect(budget.lastPauseEnd).toBe(T + 16_000);
   });
 
-  it('with a time that is over pauses for a second', () => {
+  it('with a past time pauses for a second', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 1, -60_000);
     expect(budget.lastPauseEnd).toBe(T + 1_000);
   });
 
-  it('never pauses for more than 5 minutes, however late further responses come', () => {
+  it('never pauses for more than 5 minutes, also when further responses come late', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, 3_600_000);
     budget.overloaded(T + 9_000, T - 100, 3_600_000);
     expect(budget.lastPauseEnd).toBe(T + 300_000);
   });
 
-  it('halves the rate once for calls that were in flight together, even when one ends after the pause', () => {
+  it('halves the rate once for calls in flight together, also when one ends after the pause', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, 2_000);
     budget.overloaded(T + 1, T - 90, 1_999);
@@ -104,7 +104,7 @@ describe('an overload response', () => {
     expect(budget.nextStart(T + 5_000)).toBe(T + 5_000);
   });
 
-  it('gives the rate back in steps of a tenth every ten seconds after the pause', () => {
+  it('lets the rate recover in steps of a tenth every ten seconds after the pause', () => {
     const budget = new Budget(600);
     budget.overloaded(T, T - 100, 10_000);
     const rates = [0, 19, 20, 30, 40, 50, 60, 600].map((seconds) => budget.inForce(T + seconds * 1000));
@@ -116,13 +116,13 @@ describe('an overload response', () => {
     [2, 1],
     [3, 1],
     [4, 2],
-  ])('of %i calls a minute leaves %i after an overload', (perMinute, left) => {
+  ])('reduces %i calls a minute to %i', (perMinute, reduced) => {
     const budget = new Budget(perMinute);
     budget.overloaded(T, T - 1, 1_000);
-    expect(budget.inForce(T + 1_000)).toBe(left);
+    expect(budget.inForce(T + 1_000)).toBe(reduced);
   });
 
-  it('wakes for the next step of recovery', () => {
+  it('is followed by a wake-up for the next step of recovery', () => {
     const budget = new Budget(10);
     spend(budget, 5, T);
     budget.overloaded(T, T - 1, 1_000);
@@ -132,7 +132,7 @@ describe('an overload response', () => {
   });
 });
 
-/** A step of a caller that starts a call whenever it may: a time passes, the oldest call ends, well or not. */
+/** A step of a caller that starts every allowed call: time passes, or the oldest call ends, well or not. */
 const step = fc.record({
   pass: fc.integer({ min: 0, max: 30_000 }),
   end: fc.constantFrom('well', 'overload', 'overload without time', 'not yet'),
@@ -140,7 +140,7 @@ const step = fc.record({
 });
 
 describe('for any sequence of times and responses', () => {
-  it('upstream never sees more calls than the budget in any 60 seconds, wherever between start and end it sees them', () => {
+  it('New Relic never sees more calls than the budget in any 60 seconds, whether it counts starts or ends', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),

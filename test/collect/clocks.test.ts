@@ -12,7 +12,7 @@ const STEPS = [
 ] as const;
 
 describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
-  it('leaves the budget as it is in real time', async () => {
+  it('leaves the budget unchanged in real time', async () => {
     const limits = { requests_per_minute: 40, max_concurrent_requests: 4 };
     const world = World.of(60, 0, [accountConfig({ hosts: false, limits })]);
     await world.scrapeFor(100);
@@ -43,7 +43,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
     expect(first - paused).toBeLessThan(220_000);
   });
 
-  it('has everything fresh again within a minute, for the window of the new time, and the program stays healthy', async () => {
+  it('makes everything fresh again within a minute for the new window, and the program stays healthy', async () => {
     const world = World.of(3, 1);
     await world.scrape();
     await world.clock.advance(20_000);
@@ -61,7 +61,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
     expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(2 * 9);
   });
 
-  it('in the middle of a refresh does not hold it up', async () => {
+  it('in the middle of a refresh does not hold up the refresh', async () => {
     const world = World.of(4, 2);
     world.reader.latency = () => 1_000;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
@@ -101,7 +101,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
 });
 
 describe('a wall clock that is corrected by half a second', () => {
-  it('back over the border of a window, in the middle of a refresh, has nothing read for the window before', async () => {
+  it('back over the end of a window, in the middle of a refresh, causes no reads for the previous window', async () => {
     const limits = { requests_per_minute: 100, max_concurrent_requests: 1 };
     const world = World.of(3, 0, [accountConfig({ hosts: false, limits })]);
     await world.scrape();
@@ -131,7 +131,7 @@ describe('a wall clock that is corrected by half a second', () => {
 });
 
 describe('a wall clock that is slightly behind the monotonic one', () => {
-  it('has nothing read twice for one window, and everything once in the next', async () => {
+  it('reads everything once for each window', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     const before = world.reader.calls.length;

@@ -152,7 +152,7 @@ describe('a wall clock that is set and corrected', () => {
     ['back by two days', -2_880, 30],
   ] as const;
 
-  it.each(SLIPS)('%s: no minute counts twice, and only what was missed is lost', (_, error, minutes) => {
+  it.each(SLIPS)('%s counts no minute twice, and only missed minutes are lost', (_, error, minutes) => {
     const counting = new Counting((minute, trueNow) => (minute < trueNow ? inTime() : 0));
     counting.read();
     counting.readFor(200);
@@ -175,7 +175,7 @@ describe('a wall clock that is set and corrected', () => {
   it.each([
     ['on by half an hour', 30],
     ['on by 40 minutes', 39],
-  ])('%s and back: nothing is late, lost or counted twice', (_, error) => {
+  ])('%s and back makes nothing late, lost or counted twice', (_, error) => {
     const counting = new Counting((minute, trueNow) => (minute < trueNow ? inTime() : 0));
     counting.read();
     counting.readFor(20);
@@ -186,7 +186,7 @@ describe('a wall clock that is set and corrected', () => {
     expect([counting.total, counting.late, counting.lost]).toEqual([10 * 125, 0, 0]);
   });
 
-  it('and stops being read for 20 minutes after it was set back is read from the last read on', () => {
+  it('and is not read for 20 minutes after it was set back is read from the last read on', () => {
     const counting = new Counting((minute, trueNow) => (minute < trueNow ? inTime() : 0));
     counting.read();
     counting.error = 40;
@@ -199,7 +199,7 @@ describe('a wall clock that is set and corrected', () => {
   });
 });
 
-it('loses exactly the minutes that no read covered after the clock was set back', () => {
+it('exactly the minutes without a read after the clock was set back are lost', () => {
   const counting = new Counting((minute, trueNow) => (minute < trueNow ? inTime() : 0));
   counting.readFor(1);
   counting.error = -61;
@@ -238,8 +238,8 @@ const EXAMPLES: Step[][] = [
   [read(1), read(1, -61), read(1, 12), read(9, -12)],
 ];
 
-describe('however the wall clock is set, by up to three hours each time', () => {
-  it('each minute counts once, with its highest value, and not more is lost than was missed', () => {
+describe('a wall clock that is set any number of times, by up to three hours each time', () => {
+  it('counts each minute once, with its highest value, and only missed minutes are lost', () => {
     fc.assert(
       fc.property(steps, fc.integer(), fc.integer({ min: 0, max: 8 }), (walk, seed, latest) => {
         const counting = new Counting(serviceOf(seed, latest));
@@ -261,7 +261,7 @@ describe('however the wall clock is set, by up to three hours each time', () => 
 });
 
 describe('the memory of minutes', () => {
-  it('holds each minute for a day, in any order, and no other', () => {
+  it('keeps each minute for a day, in any order of reads, and no other minute', () => {
     const minutes = fc.uniqueArray(fc.integer({ min: 0, max: 30_000 }), { maxLength: 300 });
     fc.assert(
       fc.property(minutes, (added) => {
@@ -276,7 +276,7 @@ describe('the memory of minutes', () => {
     );
   });
 
-  it('takes at most 600 bytes for a clock that is not set', () => {
+  it('takes at most 600 bytes while the clock is not set', () => {
     const memories = Array.from({ length: 500 }, () => new MinuteMemory());
     const before = process.memoryUsage().arrayBuffers;
     for (const memory of memories) {

@@ -16,17 +16,17 @@ const START = Date.UTC(2026, 4, 20, 14, 0, 20);
 const MINUTE = 60_000;
 const SCOPE = { groups: new Set(['counters'] as const) };
 
-/** A clock that a test sets on; timers run by the machine's. */
+/** A clock that a test advances; timers run by the clock of the machine. */
 class SteppedClock implements Clock {
   #passed = 0;
-  /** What the wall clock is ahead of the true one. */
+  /** The time by which the wall clock is ahead of the true clock. */
   error = 0;
 
   now(): number {
     return START + this.#passed + this.error;
   }
 
-  /** The time that the service has. */
+  /** The true time, which the service uses. */
   trueNow(): number {
     return START + this.#passed;
   }
@@ -100,8 +100,11 @@ function expected(simulator: Simulator, applications: readonly number[], reading
 function published({ blocks }: Snapshot): Map<string, number> {
   const found = new Map<string, number>();
   for (const { labels, samples } of blocks) {
-    for (const { family, labels: own = {}, value } of samplesIn(samples)) {
-      found.set(`${labels['app_id'] ?? ''} ${family.name} ${own['kind'] ?? own['zone'] ?? ''}`, value);
+    for (const { family, labels: sampleLabels = {}, value } of samplesIn(samples)) {
+      found.set(
+        `${labels['app_id'] ?? ''} ${family.name} ${sampleLabels['kind'] ?? sampleLabels['zone'] ?? ''}`,
+        value,
+      );
     }
   }
   return found;
@@ -144,7 +147,7 @@ async function startCounting(api: Api, options: SimulatorOptions) {
 }
 
 describe.each(['rest', 'nerdgraph'] as const)('the newest minute over %s', (api) => {
-  it('is late with all its transactions where New Relic had no row of it at first', async () => {
+  it('is late with all its transactions if New Relic has no row for it at first', async () => {
     const { clock, simulator, collector, read } = await startCounting(api, { applications: 1 });
     await read();
     clock.step(MINUTE);
@@ -165,7 +168,7 @@ describe.each(['rest', 'nerdgraph'] as const)('the newest minute over %s', (api)
 });
 
 describe.each(['rest', 'nerdgraph'] as const)('an hour of the simulator with late data over %s', (api) => {
-  it('counts exactly what the world did, also over pauses of 5, 30 and 70 minutes, and what was late and lost', async () => {
+  it('counts every transaction, also over pauses of 5, 30 and 70 minutes, and the late and lost ones', async () => {
     const {
       clock,
       simulator,

@@ -4,8 +4,8 @@ import { CounterLedger } from '../../src/collect/inventory/counterLedger.ts';
 import { COUNTED, type CountedMinute } from '../../src/metrics/counterFamilies.ts';
 
 const START = 1_800_000_000 - (1_800_000_000 % 3_600);
-const at = (minute: number): number => START + 60 * minute;
-const range = (from: number, to: number) => ({ from: at(from), to: at(to) });
+const timeOf = (minute: number): number => START + 60 * minute;
+const range = (from: number, to: number) => ({ from: timeOf(from), to: timeOf(to) });
 /** A minute with this many web transactions, one of them with an error, in half a second each. */
 const web = (count: number): number[] => [count, 0, Math.min(count, 1), count / 2, count, 0, 0];
 type Booking = ReturnType<CounterLedger['add']>;
@@ -22,14 +22,14 @@ interface Reading {
 }
 
 /** The time at which minutes up to `to` are read, two minutes after it, and that the process has run by then. */
-const moment = (to: number, running = to) => ({ wall: at(to + 2), running: 60 * (running + 1_000) });
+const moment = (to: number, running = to) => ({ wall: timeOf(to + 2), running: 60 * (running + 1_000) });
 
 /** Reads as the exporter does: over the range that the ledger asks for. */
 function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo = to, running = to }: Reading): Booking {
-  const requested = ledger.nextRange(at(to));
-  const from = batchFrom === undefined ? requested.from : at(batchFrom);
-  const byStart = new Map(Object.entries(minutes).map(([minute, values]) => [at(Number(minute)), values]));
-  return ledger.add(requested, { from, to: at(answeredTo) }, byStart, moment(to, running));
+  const requested = ledger.nextRange(timeOf(to));
+  const from = batchFrom === undefined ? requested.from : timeOf(batchFrom);
+  const byStart = new Map(Object.entries(minutes).map(([minute, values]) => [timeOf(Number(minute)), values]));
+  return ledger.take(requested, { from, to: timeOf(answeredTo) }, byStart, moment(to, running));
 }
 
 /** A ledger whose first reading ended at minute 0. */
@@ -41,31 +41,31 @@ function started(minutes: Reading['minutes'] = {}): CounterLedger {
 
 const webTotal = ({ totals }: CounterLedger): number | undefined => totals[0];
 
-describe('the range of the next reading', () => {
-  it('is at first the 10 minutes before the end', () => {
-    expect(new CounterLedger().nextRange(at(0))).toEqual(range(-10, 0));
+describe('the range of the next read', () => {
+  it('covers the 10 minutes before the end at first', () => {
+    expect(new CounterLedger().nextRange(timeOf(0))).toEqual(range(-10, 0));
   });
 
   it.each([
-    ['a minute later: that minute and the 10 before it', 1, range(-10, 1)],
-    ['half an hour later: that and the 10 minutes before it', 30, range(-10, 30)],
-    ['40 minutes later: the longest range that loses nothing', 40, range(-10, 40)],
-    ['70 minutes later: no more than 50 minutes', 70, range(20, 70)],
-    ['the clock set back by 5 minutes: the 10 minutes before the end', -5, range(-15, -5)],
-    ['the clock set back by more than an hour: as the first', -60, range(-70, -60)],
+    ['a minute later covers that minute and the 10 before it', 1, range(-10, 1)],
+    ['half an hour later covers that time and the 10 minutes before it', 30, range(-10, 30)],
+    ['40 minutes later is the longest range without loss', 40, range(-10, 40)],
+    ['70 minutes later covers only 50 minutes', 70, range(20, 70)],
+    ['after the clock was set back by 5 minutes covers the 10 minutes before the end', -5, range(-15, -5)],
+    ['after the clock was set back by more than an hour is that of a first read', -60, range(-70, -60)],
   ])('%s', (_, to, expected) => {
-    expect(started().nextRange(at(to))).toEqual(expected);
+    expect(started().nextRange(timeOf(to))).toEqual(expected);
   });
 
-  it('begins at the end of what was received, not of what was requested', () => {
+  it('begins at the end of the received range, not of the requested one', () => {
     const ledger = started();
     read(ledger, { to: 5, answeredTo: 3 });
-    expect(ledger.nextRange(at(6))).toEqual(range(-7, 6));
+    expect(ledger.nextRange(timeOf(6))).toEqual(range(-7, 6));
   });
 });
 
-describe('a reading', () => {
-  it('adds what a batch says of a minute of the last hour, and nothing of an older one', () => {
+describe('a read', () => {
+  it('adds the minutes of the last hour in its batch, and no older ones', () => {
     const ledger = started();
     for (let to = 1; to <= 59; to += 1) read(ledger, { to });
     read(ledger, { to: 60, batchFrom: 0, minutes: { 0: web(4) } });
@@ -78,39 +78,39 @@ describe('a reading', () => {
   });
 });
 
-describe('a pause', () => {
-  it('in which the application did not report loses nothing', () => {
+describe('a pause between reads', () => {
+  it('loses nothing while the application does not report', () => {
     const ledger = started();
-    ledger.recordReporting(false, at(1));
-    ledger.recordReporting(false, at(2));
-    ledger.recordReporting(true, at(200));
+    ledger.reports(false, timeOf(1));
+    ledger.reports(false, timeOf(2));
+    ledger.reports(true, timeOf(200));
     expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual(NOTHING);
     expect(webTotal(ledger)).toBe(3);
   });
 
-  it('in which it did not report loses nothing of the failed reading before it either', () => {
+  it('loses nothing of the failed read before it either while the application does not report', () => {
     const ledger = started();
-    expect(read(ledger, { to: 2, minutes: { 1: 'broken' } })).toEqual({ ...NOTHING, broken: at(1) });
-    ledger.recordReporting(false, at(10));
-    ledger.recordReporting(true, at(200));
+    expect(read(ledger, { to: 2, minutes: { 1: 'broken' } })).toEqual({ ...NOTHING, broken: timeOf(1) });
+    ledger.reports(false, timeOf(10));
+    ledger.reports(true, timeOf(200));
     expect(read(ledger, { to: 201 })).toEqual(NOTHING);
   });
 
-  it('before it stopped reporting is lost, but for the 10 minutes after which New Relic says so', () => {
+  it('loses the time before the application stopped reporting, except the 10 minutes until New Relic notices', () => {
     const ledger = started();
-    ledger.recordReporting(false, at(30));
-    ledger.recordReporting(true, at(300));
+    ledger.reports(false, timeOf(30));
+    ledger.reports(true, timeOf(300));
     expect(read(ledger, { to: 301 }).lost).toBe(60 * 20);
   });
 
-  it('in which it did not report at first, and was not read later, loses what came later', () => {
+  it('loses what came after the application reported again, if no read covers it', () => {
     const ledger = started();
-    ledger.recordReporting(false, at(0));
-    ledger.recordReporting(true, at(30));
+    ledger.reports(false, timeOf(0));
+    ledger.reports(true, timeOf(30));
     expect(read(ledger, { to: 100 }).lost).toBe(60 * (50 - 30));
   });
 
-  it('of a clock that was set back by more than an hour begins anew, and keeps the counters', () => {
+  it('with the clock set back by more than an hour starts again and keeps the counters', () => {
     const ledger = started();
     read(ledger, { to: 1, minutes: { 0: web(7) } });
     expect(read(ledger, { to: -120, minutes: { [-121]: web(5) }, running: 2 })).toEqual(NOTHING);
@@ -120,14 +120,14 @@ describe('a pause', () => {
 });
 
 describe('a minute that cannot be read', () => {
-  it('is given up 10 minutes after its own first request, not after a failed first read of others covered it', () => {
+  it('is given up 10 minutes after its own first request, not after an earlier failed read of other minutes', () => {
     const ledger = new CounterLedger();
-    expect(read(ledger, { to: 0, batchFrom: -11, minutes: { [-1]: 'broken' } }).broken).toBe(at(-1));
+    expect(read(ledger, { to: 0, batchFrom: -11, minutes: { [-1]: 'broken' } }).broken).toBe(timeOf(-1));
     expect(read(ledger, { to: -4 })).toEqual(NOTHING);
     expect(read(ledger, { to: 6, minutes: { [-11]: 'broken' } })).toEqual(NOTHING);
   });
 
-  it('is lost once, also where it then lies before what can be requested', () => {
+  it('is lost once, also where the longest range no longer reaches it', () => {
     const ledger = started();
     let lost = 0;
     for (let to = 1; to <= 80; to += 1) {
@@ -177,7 +177,7 @@ class Oracle {
   take(
     requested: ReturnType<typeof range>,
     received: ReturnType<typeof range>,
-    given: ReadonlyMap<number, CountedMinute>,
+    readMinutes: ReadonlyMap<number, CountedMinute>,
     { lost, late, broken }: Booking,
     now: ReturnType<typeof moment>,
   ): void {
@@ -188,13 +188,14 @@ class Oracle {
     if (!isFirst) this.#settled = Math.max(this.#settled, requested.from);
     const covered: number[] = [];
     for (let minute = received.from; minute < received.to; minute += 60) {
-      if (minute >= at(this.newest - 60) && minute >= (isFirst ? requested.from : this.#start)) covered.push(minute);
+      if (minute >= timeOf(this.newest - 60) && minute >= (isFirst ? requested.from : this.#start))
+        covered.push(minute);
     }
     const unread = covered.filter((minute) => {
       const first = this.#firstCovered.get(minute) ?? requested.to;
       this.#firstCovered.set(minute, first);
       const isSettled = !this.#highest.has(minute) && minute < this.#settled;
-      if (given.get(minute) !== 'broken' || this.#givenUp.has(minute) || isSettled) return false;
+      if (readMinutes.get(minute) !== 'broken' || this.#givenUp.has(minute) || isSettled) return false;
       if (requested.to - first < 600) return true;
       if (!this.#highest.has(minute)) this.#givenUp.add(minute);
       return false;
@@ -202,7 +203,7 @@ class Oracle {
     expect(broken).toBe(unread[0]);
     if (broken !== undefined) return;
     if (isFirst) this.#start = this.#settled = requested.from;
-    for (const minute of covered) this.#raise(minute, given.get(minute) ?? web(0), isFirst, now);
+    for (const minute of covered) this.#raise(minute, readMinutes.get(minute) ?? web(0), isFirst, now);
   }
 
   #raise(minute: number, values: CountedMinute, isFirst: boolean, now: ReturnType<typeof moment>): void {
@@ -233,8 +234,8 @@ class Oracle {
   }
 }
 
-describe('whatever the order of readings, gaps, late growth, falls and broken minutes', () => {
-  it('the counter is the sum over minutes of the highest value seen, what is lost is what was never seen, and nothing falls', () => {
+describe('for any order of reads, gaps, late growth, falls and broken minutes', () => {
+  it('the counter adds up the highest value of each minute, unread minutes are lost, and nothing falls', () => {
     fc.assert(
       fc.property(readings, (steps) => {
         const ledger = new CounterLedger();
@@ -246,11 +247,13 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
           now = Math.max(now + pass, oracle.newest - 50);
           running += Math.max(0, pass);
           if (fails) continue;
-          const requested = ledger.nextRange(at(now));
+          const requested = ledger.nextRange(timeOf(now));
           const received = range(Math.max((requested.from - START) / 60 - longer, now - 50), now - shorter);
-          const given = new Map(Object.entries(minutes).map(([ago, values]) => [at(now - Number(ago)), values]));
+          const readMinutes = new Map(
+            Object.entries(minutes).map(([ago, values]) => [timeOf(now - Number(ago)), values]),
+          );
           const time = moment(now, running);
-          oracle.take(requested, received, given, ledger.add(requested, received, given, time), time);
+          oracle.take(requested, received, readMinutes, ledger.take(requested, received, readMinutes, time), time);
           const after = [...ledger.totals];
           for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
           before = after;
@@ -262,7 +265,7 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
     );
   });
 
-  it('any split of the same data into readings counts the same', () => {
+  it('any split of the same data into reads gives the same counters', () => {
     const world = fc.array(fc.integer({ min: 0, max: 50 }), { minLength: 120, maxLength: 120 });
     const pauses = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 3, maxLength: 120 });
     fc.assert(
@@ -272,7 +275,7 @@ describe('whatever the order of readings, gaps, late growth, falls and broken mi
         for (const step of steps) {
           if (to + step > 110) break;
           to += step;
-          const { from } = ledger.nextRange(at(to));
+          const { from } = ledger.nextRange(timeOf(to));
           const minutes: Record<number, CountedMinute> = {};
           for (let minute = (from - START) / 60; minute < to; minute += 1)
             minutes[minute] = web(counts[minute + 10] ?? 0);

@@ -42,7 +42,7 @@ function minutesOf({ query }: Call): number {
 const lost = (world: World): number | undefined => world.status.counters?.lostSeconds;
 
 describe('the counters of an application', () => {
-  it('are all seven 0 in the first exposition, also of what it never had, with nothing lost and nothing late', async () => {
+  it('are seven zeros in the first exposition, with nothing lost and nothing late', async () => {
     const world = worldOf();
     const response = await world.scrape();
     const samples = response.blocks.filter(({ group }) => group === 'counters').map(({ samples }) => samples);
@@ -51,7 +51,7 @@ describe('the counters of an application', () => {
     expect(world.status.counters).toEqual({ lostSeconds: 0, lateTransactions: 0 });
   });
 
-  it('grow by each minute once, and are read once per window over that minute and the 10 before', async () => {
+  it('grow by each minute once, with one read per window over that minute and the 10 before it', async () => {
     const world = worldOf();
     await world.scrape();
     expect(web(world, await scrapeAfter(world, 1))).toBe(10);
@@ -64,7 +64,7 @@ describe('the counters of an application', () => {
     expect(world.group('counters')).toMatchObject({ success: true, tasks: { fresh: 1, stale: 0, missing: 0 } });
   });
 
-  it('are kept by a reload, and begin anew where they were off', async () => {
+  it('continue over a reload, and start again after a reload that switched them off', async () => {
     const world = worldOf();
     await world.scrape();
     await scrapeAfter(world, 3);
@@ -79,7 +79,7 @@ describe('the counters of an application', () => {
     expect(web(world, await world.scrape())).toBe(0);
   });
 
-  it('are absent while it does not report, continue where they were, and that time is not lost', async () => {
+  it('are absent while the application does not report, and continue afterwards without loss', async () => {
     const world = worldOf();
     await world.scrape();
     await scrapeAfter(world, 2);
@@ -87,12 +87,12 @@ describe('the counters of an application', () => {
     expect(web(world, await scrapeAfter(world, 1))).toBeUndefined();
     await world.scrapeFor(180 * 60, 60);
     world.reader.applications = [application(1)];
-    // The 50 minutes that can still be read count, also those in which it was said not to report.
+    // The 50 minutes in reach count, also minutes for which New Relic said that it does not report.
     expect(web(world, await scrapeAfter(world, 1))).toBe(20 + 500);
     expect(lost(world)).toBe(0);
   });
 
-  it('begin at 0 when it left the list and returns', async () => {
+  it('start at 0 when the application leaves the list and returns', async () => {
     const world = worldOf();
     await world.scrape();
     await scrapeAfter(world, 2);
@@ -102,7 +102,7 @@ describe('the counters of an application', () => {
     expect(web(world, await scrapeAfter(world, 1))).toBe(0);
   });
 
-  it('fail by a minute that cannot be read, which is lost 10 minutes after it was first requested', async () => {
+  it('fail while a minute cannot be read, and lose the minute 10 minutes after its first request', async () => {
     const world = worldOf();
     await world.scrape();
     const minute = Math.floor(world.clock.now() / 60_000) * 60 - 120;
@@ -122,7 +122,7 @@ describe('the counters of an application', () => {
     expect(web(world, await world.scrape())).toBe(110);
   });
 
-  it('fail by a response for another time, and count one for a part of the range up to its end', async () => {
+  it('fail with a response for another time, and count a response for a part of the range up to its end', async () => {
     const world = worldOf();
     await world.scrape();
     world.reader.minutes = ({ from, to }) => steady(10)({ from: from - 7_200, to: to - 7_200 });
@@ -134,7 +134,7 @@ describe('the counters of an application', () => {
     expect(web(world, await scrapeAfter(world, 1))).toBe(30);
   });
 
-  it('are read in batches over the longest range of their applications, and nothing is lost of one that failed for longer', async () => {
+  it('are read in batches over the longest range of an application, without loss after longer failures', async () => {
     const world = worldOf(3, {}, NERDGRAPH);
     await world.scrape();
     const failing = new Set([2]);
@@ -156,7 +156,7 @@ describe('the counters of an application', () => {
     expect(lost(world)).toBe(0);
   });
 
-  it('are in a probe, and alone with collect[]=counters, which asks for nothing else but lists', async () => {
+  it('are part of a probe, and with collect[]=counters alone need only lists', async () => {
     const world = worldOf(2);
     const { blocks } = await world.probed();
     expect(blocks.map(({ group }) => group)).toContain('counters');
@@ -167,7 +167,7 @@ describe('the counters of an application', () => {
     expect(EVERYTHING.groups.has('counters')).toBe(true);
   });
 
-  it('that limits stretch beyond 40 minutes are a warning', async () => {
+  it('cause a warning when limits stretch their interval beyond 40 minutes', async () => {
     const limits = { max_concurrent_requests: 8, requests_per_minute: 2, request_timeout: 10_000, max_retries: 0 };
     const world = World.of(50, 0, [accountConfig({ counters: true, hosts: false, limits })]);
     await world.scrapeFor(120, 60);

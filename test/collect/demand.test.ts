@@ -15,8 +15,8 @@ async function probeFor(world: World, ids: readonly number[], seconds: number): 
   await world.clock.until(from + seconds * 1000);
 }
 
-describe('an exporter that is probed for 5 of 40 applications', () => {
-  it('is paced and judged by those', async () => {
+describe('an exporter probed for 5 of 40 applications', () => {
+  it('paces and judges only the probed applications', async () => {
     const world = World.of(40, 0, [TIGHT]);
     await probeFor(world, [1, 2, 3, 4, 5], 600);
     await world.probe(5);
@@ -31,7 +31,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
     expect(world.status.warnings).toEqual([]);
   });
 
-  it('is judged by all of them from the first whole scrape on, and by those again some minutes after the last', async () => {
+  it('judges all applications after a whole scrape, and only the probed ones again some minutes later', async () => {
     const world = World.of(40, 0, [TIGHT]);
     await probeFor(world, [1], 60);
     await world.scrape();
@@ -42,7 +42,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
     expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
   });
 
-  it('holds no failure of an application against the others', async () => {
+  it('does not count failures of other applications', async () => {
     const world = World.of(3, 0, [TIGHT]);
     world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
     await world.scrape();
@@ -54,7 +54,7 @@ describe('an exporter that is probed for 5 of 40 applications', () => {
 });
 
 describe('a scrape of some groups', () => {
-  it('makes nothing else count', async () => {
+  it('counts only these groups and their lists', async () => {
     const world = World.of(10, 2);
     const scope: Scope = { groups: new Set(['application_metrics']) };
     await world.scrape(scope);
@@ -67,7 +67,7 @@ describe('a scrape of some groups', () => {
     ]);
   });
 
-  it('of lists only, as service discovery asks, makes the lists count and nothing else', async () => {
+  it('of lists only, as for service discovery, counts only the lists', async () => {
     const world = World.of(4, 1);
     await world.scrape({ groups: new Set(['applications']), listsOnly: true });
     expect(world.group('applications').tasks).toEqual({ fresh: 4, stale: 0, missing: 0 });
@@ -78,7 +78,7 @@ describe('a scrape of some groups', () => {
   });
 });
 
-describe('what was asked for once', () => {
+describe('a request that comes once', () => {
   it.each([
     ['five minutes, where its interval is shorter', 60_000, 600, 300],
     ['twice its interval, where that is longer', 300_000, 600, 600],
@@ -88,7 +88,7 @@ describe('what was asked for once', () => {
     const account = accountConfig({ hosts: false, key_transactions: false, limits });
     const intervals = { applications: interval, application_metrics: interval, metric_names: 86_400_000 };
     const world = World.of(9, 0, [account], collectionConfig({ intervals }));
-    // Nine applications and their list, of two calls a minute: five times slower.
+    // Nine applications and their list take ten calls, five times the budget of a minute.
     await world.scrape();
     const counted = (): number => {
       const { fresh, stale, missing } = world.group('application_metrics').tasks;

@@ -15,8 +15,8 @@ import type { Group } from '../../src/reads/reads.ts';
 import { collectionConfig } from './support/config.ts';
 import { World } from './support/world.ts';
 
-const at = (text: string): number => Date.parse(text);
-const seconds = (text: string): number => at(text) / 1000;
+const timeOf = (text: string): number => Date.parse(text);
+const seconds = (text: string): number => timeOf(text) / 1000;
 
 describe('the window', () => {
   it.each([
@@ -27,13 +27,13 @@ describe('the window', () => {
     ['2026-01-01T00:10:30.000Z', 90_000, '2026-01-01T00:09:00Z'],
     ['2026-01-01T00:10:30.000Z', 0, '2026-01-01T00:10:00Z'],
   ])('at %s with a delay of %i ms ends at %s', (now, delay, end) => {
-    expect(windowAt(at(now), { window: 1_800_000, delay })).toEqual({
+    expect(windowAt(timeOf(now), { window: 1_800_000, delay })).toEqual({
       from: seconds(end) - 1800,
       to: seconds(end),
     });
   });
 
-  it('never ends later than the delay ago, nor a minute earlier than that', () => {
+  it('ends at least the delay ago, and less than a minute earlier', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), fc.integer({ min: 0, max: 600_000 }), (now, delay) => {
         const { to } = windowAt(now, { window: 60_000, delay });
@@ -45,42 +45,42 @@ describe('the window', () => {
   });
 });
 
-/** When a window could first be read, by the monotonic clock. */
+/** A value read some time after its window became readable, by the monotonic clock. */
 const START = 1_000_000;
 const held = (after: number) => ({ readableAt: START, readAt: START + after });
 
 describe('a window with a delay of its own', () => {
-  it('ends at the latest minute that is as long ago, wherever the common one is cut', () => {
+  it('ends at the latest whole minute before its delay, wherever the common window ends', () => {
     const delay = fc.integer({ min: 0, max: 1_440 }).map((minutes) => minutes * 60_000);
     fc.assert(
       fc.property(
         delay,
         fc.integer({ min: 0, max: 600_000 }),
         fc.integer({ min: 0, max: 4e12 }),
-        (own, common, now) => {
+        (delayOfTask, common, now) => {
           const { to } = windowAt(now, { window: 60_000, delay: common });
-          const end = to - endsBefore(own, common);
-          // The common window is read from the moment in which it can be: that moment counts, not the seconds since.
-          expect(end).toBe(windowAt(to * 1000 + common, { window: 60_000, delay: own }).to);
+          const end = to - endsBefore(delayOfTask, common);
+          // The delay counts from the moment when the common window becomes readable.
+          expect(end).toBe(windowAt(to * 1000 + common, { window: 60_000, delay: delayOfTask }).to);
         },
       ),
     );
   });
 
-  it('is the common one where none is given', () => {
+  it('equals the common window where no delay is configured', () => {
     expect(endsBefore(undefined, 90_000)).toBe(0);
   });
 });
 
-describe('when a held value is due', () => {
+describe('the due time of a held value', () => {
   it.each([
-    ['an interval of a minute: with the next window, however late it was read', 60_000, 1, 50_000, 60_000],
-    ['five minutes: with the fifth window', 300_000, 1, 50_000, 300_000],
-    ['90 seconds: by the clock', 90_000, 1, 10_000, 100_000],
-    ['10 seconds: not before the window has moved on', 10_000, 1, 10_000, 60_000],
-    ['10 seconds, read late: by the clock after the window has moved on', 10_000, 1, 55_000, 65_000],
-    ['a minute slowed three times: by the clock', 60_000, 3, 10_000, 190_000],
-    ['10 seconds slowed twice: twice the minute that windows are apart', 10_000, 2, 5_000, 125_000],
+    ['with an interval of a minute is the next window, however late the read', 60_000, 1, 50_000, 60_000],
+    ['with five minutes is the fifth window', 300_000, 1, 50_000, 300_000],
+    ['with 90 seconds follows the clock', 90_000, 1, 10_000, 100_000],
+    ['with 10 seconds is the next window', 10_000, 1, 10_000, 60_000],
+    ['with 10 seconds and a late read follows the clock after the next window', 10_000, 1, 55_000, 65_000],
+    ['with a minute slowed three times follows the clock', 60_000, 3, 10_000, 190_000],
+    ['with 10 seconds slowed twice is twice the minute between windows', 10_000, 2, 5_000, 125_000],
   ])('%s', (_, interval, slowdown, readAfter, dueAfter) => {
     expect(dueAt(held(readAfter), interval, slowdown) - START).toBe(dueAfter);
   });
@@ -92,27 +92,27 @@ describe('when a held value is due', () => {
   });
 });
 
-describe('when a held value is due after its effective interval has changed', () => {
+describe('the due time after a change of the effective interval', () => {
   const NOW = 600_000;
   const moved = (due: number, from: number, to: number, laterBy = 0) =>
     movedDueAt(NOW, { dueAt: due, interval: from }, { dueAt: due - from + to, interval: to, laterBy });
 
   it.each([
-    ['what is due stays due since then', NOW - 1, 60_000, 600_000, NOW - 1],
-    ['what is due stays due since then, where the interval gets shorter', NOW - 1, 600_000, 60_000, NOW - 1],
-    ['a longer interval counts from the last reading', NOW + 10_000, 60_000, 90_000, NOW + 40_000],
-    ['of a shorter one the same share is left', NOW + 300_000, 600_000, 60_000, NOW + 30_000],
+    ['stays in the past if the value is already due', NOW - 1, 60_000, 600_000, NOW - 1],
+    ['stays in the past if the value is already due, also with a shorter interval', NOW - 1, 600_000, 60_000, NOW - 1],
+    ['counts a longer interval from the last read', NOW + 10_000, 60_000, 90_000, NOW + 40_000],
+    ['leaves the same share of a shorter interval', NOW + 300_000, 600_000, 60_000, NOW + 30_000],
   ])('%s', (_, due, from, to, expected) => {
     expect(moved(due, from, to)).toBe(expected);
   });
 
-  it('moves with the delay, at most to now', () => {
+  it('moves with the delay, but not to before now', () => {
     expect(moved(NOW + 10_000, 60_000, 60_000, 60_000)).toBe(NOW + 70_000);
     expect(moved(NOW + 10_000, 60_000, 60_000, -60_000)).toBe(NOW);
     expect(moved(NOW - 10_000, 60_000, 60_000, 60_000)).toBe(NOW - 10_000);
   });
 
-  it('whatever the changes, never lies before them, and is never more than an interval of any of them away', () => {
+  it('never moves to before now, and is at most one of the intervals away, for any changes', () => {
     const intervals = fc.array(fc.integer({ min: 1_000, max: 7_200_000 }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 7_200_000 }), intervals, fc.nat(600_000), (first, later, step) => {
@@ -135,9 +135,9 @@ describe('when a held value is due after its effective interval has changed', ()
 describe('the state of a held value', () => {
   function account() {
     const world = World.of(1);
-    const [of] = world.collector.collectors();
-    if (of === undefined) throw new Error('no account');
-    return { world, schedule: of.schedule, list: of.inventory.applicationList };
+    const [first] = world.collector.collectors();
+    if (first === undefined) throw new Error('no account');
+    return { world, schedule: first.schedule, list: first.inventory.applicationList };
   }
   const { max_age: maxAge } = collectionConfig();
 
@@ -156,12 +156,12 @@ describe('the state of a held value', () => {
     expect(await state(maxAge + 1)).toBe('missing');
   });
 
-  it('is judged fresh by the start of the scrape, and too old by its end', async () => {
+  it('is fresh by the start of the scrape, and too old by its end', async () => {
     expect(await state(-1, 5_000)).toBe('fresh');
     expect(await state(maxAge - 1_000, maxAge + 1_000)).toBe('missing');
   });
 
-  it('is late only once a scrape has asked for it after it became due, and ended without it', async () => {
+  it('is late only after a scrape asked for the due value and ended without it', async () => {
     const { world, list } = account();
     const isLate = () => world.status.tasks.find(({ group }) => group === 'applications')?.isLate;
     await world.scrape();
@@ -172,14 +172,14 @@ describe('the state of a held value', () => {
     expect([world.status.tasks[0]?.state, isLate()]).toEqual(['stale', true]);
   });
 
-  it('is missing when nothing is held', () => {
+  it('is missing without a value', () => {
     const { schedule, list } = account();
     expect(schedule.stateOf(list, { asOf: 0, now: 0 })).toBe('missing');
   });
 });
 
-describe('what failed', () => {
-  // In the end once per window, so that a scrape every minute does not skip every other.
+describe('a failed read', () => {
+  // Late retries come once per window, so that a scrape every minute does not miss every second one.
   it.each([
     [1, 60_000, 5_100],
     [2, 60_000, 10_100],
@@ -190,11 +190,11 @@ describe('what failed', () => {
     [9, 7_000, 7_100],
     [6, 21_600_000, 160_100],
     [9, 21_600_000, 300_000],
-  ])('after %i failures with an interval of %i ms is tried again after %i ms', (failures, interval, after) => {
+  ])('after %i failures with an interval of %i ms is retried after %i ms', (failures, interval, after) => {
     expect(retryAt(failures, held(100), interval)).toBe(START + after);
   });
 
-  it('has its next turn no later than an interval after the attempt', () => {
+  it('is retried within an interval of the attempt', () => {
     expect(nextRegularAttempt(held(30_000), 60_000)).toBe(START + 60_000);
     expect(nextRegularAttempt(held(-30_000), 60_000)).toBe(START + 30_000);
   });
@@ -242,7 +242,7 @@ describe('the plan', () => {
     expect(plan.groups.map(({ effectiveInterval }) => effectiveInterval)).toEqual([120_000, 600_000]);
   });
 
-  it('slows every group by what the calls at once ask for, where that is more', () => {
+  it('slows every group by the limit of calls at once where that is stricter', () => {
     const calls = new Map([['application_metrics', 900]] as const);
     expect(planCalls(calls, intervalOf, carried(600, 3)).slowdown).toBe(3);
     expect(planCalls(calls, intervalOf, carried(600, 1.2)).slowdown).toBe(1.5);
@@ -267,20 +267,20 @@ describe('the plan', () => {
   });
 });
 
-describe('the factor by which calls at once slow an account', () => {
+describe('the slowdown by the limit of calls at once', () => {
   it.each([
-    ['is 1 where they carry what is needed', 1, 0.99, 1],
+    ['is 1 where the capacity suffices', 1, 0.99, 1],
     ['is 1 where nothing is needed', 1, 0, 1],
-    ['follows a need that grows, with some room', 1, 2.5, 2.75],
-    ['follows it further', 2.75, 3, 3.3],
-    ['stays while little less is needed', 2.75, 2.2, 2.75],
+    ['follows a growing need, with some headroom', 1, 2.5, 2.75],
+    ['follows the need further', 2.75, 3, 3.3],
+    ['stays while slightly less is needed', 2.75, 2.2, 2.75],
     ['falls once clearly less is needed', 2.75, 2, 2.2],
-    ['is given up where they carry it again', 1.2, 0.5, 1],
+    ['ends where the capacity suffices again', 1.2, 0.5, 1],
   ])('%s', (_, before, needed, after) => {
     expect(concurrencySlowdown(before, needed)).toBeCloseTo(after);
   });
 
-  it('does not go up and down with what is measured', () => {
+  it('stays the same while the measured capacity varies', () => {
     let factor = 1;
     const seen = new Set<number>();
     for (const needed of [2, 2.1, 1.95, 2.15, 2.05, 1.9, 2.2]) {
@@ -290,7 +290,7 @@ describe('the factor by which calls at once slow an account', () => {
     expect([...seen]).toEqual([2.2]);
   });
 
-  it('never lets an account be asked for more than it can carry', () => {
+  it('never lets the plan exceed the capacity of the account', () => {
     fc.assert(
       fc.property(fc.array(fc.double({ min: 0, max: 50, noNaN: true })), (needs) => {
         let factor = 1;

@@ -61,7 +61,7 @@ const asked = (world: World): string[] =>
 const warnings = (world: World): string[] => world.lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
 
 describe('entities', () => {
-  it('are listed and read with a scrape, and served under the names and texts of New Relic', async () => {
+  it('are listed and read with a scrape, and published under the names and titles of New Relic', async () => {
     const tags = [{ key: 'team', values: ['web'] }];
     const world = worldWith([selection({ tags: ['team'] })], [entity('a', { tags }), entity('b')]);
     const response = await world.scrape();
@@ -76,7 +76,7 @@ describe('entities', () => {
     expect(warnings(world)).toEqual([]);
   });
 
-  it('of a type with a delay of its own are of an earlier window, which counts with the others', async () => {
+  it('of a type with its own delay are read over an earlier window, which counts as current', async () => {
     const world = worldWith([selection({ delay: 600_000 })], [entity('a')]);
     await world.scrape();
     const common = Math.floor(world.clock.now() / 60_000) * 60 - 120;
@@ -86,7 +86,7 @@ describe('entities', () => {
     expect(world.status.tasks.find(({ entity: name }) => name === 'a')).toMatchObject({ windowEnd: common - 480 });
   });
 
-  it('that do not report are not read, and show that', async () => {
+  it('that do not report are not read, and newrelic_entity_reporting shows it', async () => {
     const world = worldWith([selection()], [entity('a'), entity('silent', { reporting: false })]);
     const response = await world.scrape();
     expect(world.value(response, 'newrelic_entity_reporting', { entity: 'a' })).toBe(1);
@@ -95,7 +95,7 @@ describe('entities', () => {
     expect(asked(world)).toEqual(['guid-a']);
   });
 
-  it('beyond max_entities, by name and guid, are left out, counted and logged once', async () => {
+  it('beyond max_entities, by name and guid, are dropped, counted and logged once', async () => {
     const others = [
       entity('c', { reporting: false }),
       entity('b', { guid: 'guid-2' }),
@@ -115,7 +115,7 @@ describe('entities', () => {
     expect(warnings(world)).toEqual(['entities: EXT-SERVICE has 4 entities and max_entities is 2: 2 are left out']);
   });
 
-  it('keep their values by a reload that changes what is chosen of them, and are read at once over another window', async () => {
+  it('keep their values over a reload of their selection, and are read at once for another window', async () => {
     const world = worldWith([selection()], [entity('a'), entity('b')]);
     await world.scrape();
     const calls = world.reader.calls.length;
@@ -138,9 +138,9 @@ describe('entities', () => {
   });
 
   it.each([
-    ['few of many definitions each minute, and many of one seldom', 1, 15, 10 + 5 / 15],
-    ['few of many definitions seldom, and many of one each minute', 15, 1, 5 + 10 / 15],
-  ])('of different intervals are planned, paced and promised by the calls of each: %s', async (_, few, many, calls) => {
+    ['few entities with many definitions each minute, many with one seldom', 1, 15, 10 + 5 / 15],
+    ['few entities with many definitions seldom, many with one each minute', 15, 1, 5 + 10 / 15],
+  ])('of different intervals are planned and paced by their own calls: %s', async (_, few, many, calls) => {
     const FEW = 'EXT-FEW';
     const account = accountWith(
       selection({ interval: many * 60_000 }),
@@ -148,10 +148,10 @@ describe('entities', () => {
     );
     const limits = { ...account.limits, requests_per_minute: 4 };
     const world = new World([{ ...account, limits }], collectionConfig(), { api: 'nerdgraph', perCall: 120 });
-    const named = (count: number, of: string): MonitoredEntity[] =>
-      Array.from({ length: count }, (_, index) => entity(`${of}${index}`));
+    const named = (count: number, prefix: string): MonitoredEntity[] =>
+      Array.from({ length: count }, (_, index) => entity(`${prefix}${index}`));
     world.reader.monitored.set(SERVICE, named(600, 'many')).set(FEW, named(2, 'few'));
-    // Each of the ten definitions of the few takes a call of its own.
+    // Each of the ten definitions of EXT-FEW takes its own call.
     const { goldenMetrics } = world.reader.entities;
     const take = goldenMetrics.take.bind(goldenMetrics);
     goldenMetrics.take = (subjects, range) => {
@@ -176,7 +176,7 @@ describe('entities', () => {
     expect((await seriesOf('percentile(d, 50, 95, 99)')) - (await seriesOf('average(d)'))).toBe(2 * 2);
   });
 
-  it('have a status: what is listed and left out, golden metrics and their problems, age and failures', async () => {
+  it('have a status with counts, golden metrics and their problems, age and failures', async () => {
     const types = [selection({ exclude: [{ name: 'x-*' }], max_entities: 3, metrics: ['throughput', 'bad', 'nope'] })];
     const bad = { ...metric('bad'), definition: { ...metric('bad').definition, from: 'Metric LIMIT 5' } };
     const metrics = [metric('throughput'), bad];
@@ -204,7 +204,7 @@ describe('entities', () => {
     expect(status?.lastSuccess).toBeCloseTo(readAt, 0);
   });
 
-  it('whose golden metrics were never read are missing, and the list is read again as after a failure', async () => {
+  it('without golden metrics are missing, and their list is retried as after a failure', async () => {
     const unread = new UpstreamError('the golden metrics failed', {
       ...{ endpoint: 'graphql:entities', status: 200, reason: 'forbidden' },
     });
@@ -227,11 +227,11 @@ describe('entities', () => {
     ]);
     const lists: number[] = [];
     await world.scrapeFor(200, 1, () => lists.push(world.reader.of('entities').length));
-    // After 5, 10, 20, 40 and 80 seconds, with the first scrape after that.
+    // Retries come with the first scrape after 5, 10, 20, 40 and 80 seconds.
     const readAt = lists.flatMap((count, second) => (count > (lists[second - 1] ?? 1) ? [second] : []));
     expect(readAt.map((second, index) => second - (readAt[index - 1] ?? 0))).toEqual([5, 11, 21, 41, 81]);
     world.reader.monitored.set(SERVICE, [entity('a'), entity('b'), entity('silent', { reporting: false })]);
-    // The scrape that reads the list reads them, too, however often they failed.
+    // The scrape that reads the list reads the entities too, however often they failed.
     let last = response;
     for (const before = world.reader.of('entities').length; world.reader.of('entities').length === before;) {
       await world.clock.until(world.clock.now() + 1_000);
@@ -264,7 +264,7 @@ describe('entities', () => {
     );
   });
 
-  it('of a list that fails stay with their values; golden metrics are read on', async () => {
+  it('keep their values while their list fails, and their golden metrics are still read', async () => {
     const world = worldWith([selection()], [entity('a')]);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'entities' ? { reason: 'server' } : undefined);
@@ -275,7 +275,7 @@ describe('entities', () => {
     expect(world.value(await world.scrape(), THROUGHPUT, { entity: 'a' })).toBe(5);
   });
 
-  it('that leave the list leave with their values', async () => {
+  it('disappear with their values when they leave the list', async () => {
     const world = worldWith([selection()], [entity('a'), entity('b')]);
     await world.scrape();
     world.reader.monitored.set(SERVICE, [entity('a')]);
@@ -287,7 +287,7 @@ describe('entities', () => {
 });
 
 describe('golden metrics', () => {
-  it('that the configuration names and no entity has are one warning', async () => {
+  it('that the configuration names and no entity has cause one warning', async () => {
     const world = worldWith([selection({ metrics: ['throughput', 'nope'] })], [entity('a')]);
     await world.scrape();
     await world.nextScrape(5);
@@ -297,7 +297,7 @@ describe('golden metrics', () => {
     expect(world.status.entities).toMatchObject([{ missingMetrics: warnings(world) }]);
   });
 
-  it('of which two get one name publish the first by name, with one warning', async () => {
+  it('with the same family name publish the first by name, with one warning', async () => {
     const metrics = [metric('error_rate'), metric('errorRate')];
     const world = worldWith([selection()], [entity('a', { metrics })]);
     world.reader.golden = () => ({ error_rate: 1, errorRate: 2 });
@@ -309,7 +309,7 @@ describe('golden metrics', () => {
     ]);
   });
 
-  it('of which two get one name publish the other one as soon as no entity has the first', async () => {
+  it('with the same family name publish the second once no entity has the first', async () => {
     const world = worldWith(
       [selection()],
       [entity('a', { metrics: [metric('error_rate')] }), entity('b', { metrics: [metric('errorRate')] })],
@@ -322,7 +322,7 @@ describe('golden metrics', () => {
     expect(world.value(await world.scrape(), 'newrelic_ext_service_error_rate', { entity: 'a' })).toBe(1);
   });
 
-  it('of two types that get one name publish that of the first type, also where its list arrives last', async () => {
+  it('of two types with the same family name publish the first type, also if its list arrives last', async () => {
     const types = [selection({ type: 'A-B_C' }), selection({ type: 'A_B-C' })];
     const world = worldWith(types, []);
     const first = types[0]?.type ?? '';
@@ -339,7 +339,7 @@ describe('golden metrics', () => {
     expect(warnings(world)).toHaveLength(1);
   });
 
-  it('that get a name of ours or of the configuration are left out', async () => {
+  it('with a name of the exporter or of the configuration are left out', async () => {
     const world = worldWith([selection({ type: 'EXPORTER-QUERY' })], []);
     world.reader.monitored.set('EXPORTER-QUERY', [entity('a', { metrics: [metric('success'), metric('other')] })]);
     world.reader.golden = () => ({ success: 1, other: 2 });
@@ -351,7 +351,7 @@ describe('golden metrics', () => {
     ]);
   });
 
-  it('that fail while others are read keep their last values up to max_age, with one warning, and are absent then', async () => {
+  it('that fail alone keep their last values up to max_age, with one warning, and are absent afterwards', async () => {
     const world = worldWith([selection()], [entity('a')]);
     await world.scrape();
     world.reader.failingMetrics = ['errorRate'];
@@ -364,7 +364,7 @@ describe('golden metrics', () => {
     expect(await later(2)).toEqual([6, 2]);
     expect(world.group('golden_metrics')).toMatchObject({ success: false, tasks: { fresh: 1 } });
     expect(await later(3)).toEqual([6, 2]);
-    // Also where all reads fail from then on.
+    // The same holds if all reads fail from then on.
     world.reader.fault = ({ kind }) => (kind === 'golden_metrics' ? { reason: 'server' } : undefined);
     expect(await later(2)).toEqual([6, undefined]);
     const failing = 'entities: golden metric "errorRate" of EXT-SERVICE: cannot be read: golden_metrics: server';
@@ -380,7 +380,7 @@ describe('golden metrics', () => {
       'a silence',
       (world: World, reporting: boolean) => world.reader.monitored.set(SERVICE, [entity('a', { reporting })]),
     ],
-  ])('that fail alone after %s longer than max_age do not return with values from before', async (_, set) => {
+  ])('that fail alone after %s longer than max_age do not return with old values', async (_, set) => {
     const world = worldWith([selection()], [entity('a')]);
     await world.scrape();
     set(world, false);
@@ -393,14 +393,14 @@ describe('golden metrics', () => {
     expect(world.value(response, 'newrelic_ext_service_error_rate')).toBeUndefined();
   });
 
-  it('that no list has any more are forgotten: what is kept does not grow with definitions that change', async () => {
+  it('that are in no list any more are forgotten, so that changing definitions do not use more memory', async () => {
     const world = worldWith([selection()], []);
     const read = async (
       from: string,
       title: string,
     ): Promise<GoldenSubject['columns'][number]['source'] | undefined> => {
-      const own = { ...metric('throughput'), title };
-      const metrics = [{ ...own, definition: { ...own.definition, from } }];
+      const renamed = { ...metric('throughput'), title };
+      const metrics = [{ ...renamed, definition: { ...renamed.definition, from } }];
       world.reader.monitored.set(SERVICE, [entity('a', { metrics })]);
       await world.scrapeFor(6 * 60, 60);
       const last = world.reader.of('golden_metrics').at(-1)?.subjects[0] as GoldenSubject | undefined;
@@ -427,7 +427,7 @@ describe('golden metrics', () => {
     ]);
   });
 
-  it('whose definition cannot be read are never asked for, with one warning', async () => {
+  it('with an unreadable definition are never requested, and cause one warning', async () => {
     const bad = metric('bad');
     const definition = { ...bad.definition, from: 'Metric LIMIT 5' };
     const world = worldWith([selection()], [entity('a', { metrics: [metric('throughput'), { ...bad, definition }] })]);

@@ -6,7 +6,7 @@ import type { AccountConfig } from '../../src/config/config.ts';
 import { writeLabelValue } from '../../src/metrics/writeSamples.ts';
 import { configOf } from '../config/reading.ts';
 
-/** The accounts of a file, by the lines of each. */
+/** The accounts of a file with these lines. */
 function file(...entries: readonly string[]): readonly AccountConfig[] {
   return configOf(`accounts:\n${entries.map((entry) => `  - {api_key: abcd, ${entry}}\n`).join('')}`).accounts;
 }
@@ -22,18 +22,18 @@ function namesOf(names: readonly string[], keys = 'account_ids: all'): string[] 
 
 describe('the names of the accounts of a list', () => {
   it.each([
-    ['are those of New Relic', ['Shop', 'Pay'], ['Shop', 'Pay']],
-    ['have spaces for control characters', ['a\nb\u0000\u009fc'], ['a b  c']],
-    ['are the number where New Relic has none', ['', ' \n', 'x'], ['(1)', '(2)', 'x']],
-    ['have the number where they repeat, all of them', ['A', 'B', 'A'], ['A (1)', 'B', 'A (3)']],
-    ['have it once more where that collides, too', ['A', 'A', 'A (1)'], ['A (1) (1)', 'A (2)', 'A (1) (3)']],
-    ['have the number where the entry itself has the name', ['entry-1'], ['entry-1 (1)']],
-    ['differ where only a broken character does', ['a\ud800', 'a\ud801'], ['a\ufffd (1)', 'a\ufffd (2)']],
+    ['are the names in New Relic', ['Shop', 'Pay'], ['Shop', 'Pay']],
+    ['have spaces in place of control characters', ['a\nb\u0000\u009fc'], ['a b  c']],
+    ['are the number where New Relic has no name', ['', ' \n', 'x'], ['(1)', '(2)', 'x']],
+    ['all include the number where they repeat', ['A', 'B', 'A'], ['A (1)', 'B', 'A (3)']],
+    ['include the number twice where that collides too', ['A', 'A', 'A (1)'], ['A (1) (1)', 'A (2)', 'A (1) (3)']],
+    ['include the number where the entry itself has the name', ['entry-1'], ['entry-1 (1)']],
+    ['differ where only a lone surrogate differs', ['a\ud800', 'a\ud801'], ['a\ufffd (1)', 'a\ufffd (2)']],
   ])('%s', (_, names, labels) => {
     expect(namesOf(names)).toEqual(labels);
   });
 
-  it('give way to the names of the file', () => {
+  it('include the number where the file has the same name', () => {
     const accounts = file('name: Shop, account_id: 9', 'name: Org, account_ids: all');
     const { accounts: all } = expandAccounts(accounts, new Map([['Org', listOf('Shop', 'Org', 'x')]]), []);
     expect(all.map(({ name, account_id }) => [name, account_id])).toEqual([
@@ -44,7 +44,7 @@ describe('the names of the accounts of a list', () => {
     ]);
   });
 
-  it('are different labels of at most 1,024 bytes, whatever New Relic names them', () => {
+  it('are distinct labels of at most 1,024 bytes, whatever the names in New Relic', () => {
     const hostile = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 8 }),
       fc.constantFrom('', 'A', 'A (1)', 'A (2)', 'A (1) (1)', '(1)', 'entry-1', '"\\{}', '\u202e', '__proto__'),
@@ -63,14 +63,14 @@ describe('the names of the accounts of a list', () => {
           expect(written).not.toContain('entry-1');
           for (const { name } of accounts) expect(Buffer.byteLength(name)).toBeLessThanOrEqual(1024);
         }
-        // An account keeps its name, and its very configuration, when others come.
+        // An account keeps its name and its configuration object when other accounts come.
         expect(second.accounts.slice(0, names.length)).toEqual(first.accounts);
         for (const [index, account] of first.accounts.entries()) expect(second.accounts[index]).toBe(account);
       }),
     );
   });
 
-  it('change only with those of New Relic', () => {
+  it('change only with the names in New Relic', () => {
     const entries = file('account_ids: all');
     const expand = (list: readonly ListedAccount[], before: readonly AccountConfig[]): readonly AccountConfig[] =>
       expandAccounts(entries, new Map([['entry-1', list]]), before).accounts;
@@ -83,7 +83,7 @@ describe('the names of the accounts of a list', () => {
   });
 });
 
-describe('the choice among the accounts of a list', () => {
+describe('the selection of accounts from a list', () => {
   it.each([
     ['all', 'account_ids: all', ['a', 'b', 'ab', 'B']],
     ['numbers', 'account_ids: [3, 1, 7]', ['a', 'ab']],
@@ -94,13 +94,13 @@ describe('the choice among the accounts of a list', () => {
     expect(namesOf(['a', 'b', 'ab', 'B'], keys)).toEqual(names);
   });
 
-  it('is by the name that New Relic has, not by the label', () => {
+  it('uses the name in New Relic, not the label', () => {
     expect(namesOf(['a\nb', 'A', 'A'], 'account_ids: all, exclude_accounts: [{name: "a b"}, {name: "A (2)"}]')).toEqual(
       ['a b', 'A (2)', 'A (3)'],
     );
   });
 
-  it('keeps the place of accounts that are exported already, and says what is left out', () => {
+  it('prefers accounts that are already exported, and reports the dropped accounts', () => {
     const entries = file('account_ids: all, max_accounts: 2');
     const first = expandAccounts(
       entries,
@@ -131,7 +131,7 @@ describe('the choice among the accounts of a list', () => {
     ).toEqual([1, 5]);
   });
 
-  it('leaves an account to the file that names it, or to the first entry that takes it', () => {
+  it('leaves an account to the file that names it, or to the first entry that selects it', () => {
     const accounts = file(
       'name: first, account_ids: all, exclude_accounts: [{id: 3}]',
       'name: second, account_ids: all',
@@ -173,7 +173,7 @@ describe('the choice among the accounts of a list', () => {
     expect(entries.get('entry-1')?.warnings).toEqual([expect.stringMatching(warning)]);
   });
 
-  it('warns of an empty list, and has nothing to say before the first list', () => {
+  it('warns of an empty list, but not before the first list', () => {
     const entries = file('account_ids: all');
     expect(expandAccounts(entries, new Map([['entry-1', []]]), []).entries.get('entry-1')?.warnings).toEqual([
       expect.stringMatching(/^the key lists no account: /),

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { accountConfig } from './support/config.ts';
 import { EVERYTHING, World } from './support/world.ts';
 
-/** Weak references to what is served of each application and host, so that nothing here holds it. */
+/** Weak references to the served values of each application and host, so that this test does not hold them. */
 async function served(world: World): Promise<Map<string, WeakRef<object>>> {
   const { blocks } = await world.collector.snapshot(EVERYTHING);
   return new Map(
@@ -12,7 +12,7 @@ async function served(world: World): Promise<Map<string, WeakRef<object>>> {
   );
 }
 
-it('applications that are gone, and their hosts, leave nothing in memory', async () => {
+it('deleted applications and their hosts leave nothing in memory', async () => {
   const world = World.of(20, 2, [
     accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 50 } }),
   ]);
@@ -25,9 +25,9 @@ it('applications that are gone, and their hosts, leave nothing in memory', async
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   // The engine may keep an object beyond one collection, for example in a frame of its stack.
-  const left = (): string[] => {
+  const alive = (): string[] => {
     collectGarbage();
     return [...before].filter(([, samples]) => samples.deref() !== undefined).map(([key]) => key);
   };
-  await expect.poll(() => left().filter((key) => !keys.includes(key))).toEqual([]);
+  await expect.poll(() => alive().filter((key) => !keys.includes(key))).toEqual([]);
 });

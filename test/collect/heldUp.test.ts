@@ -3,7 +3,7 @@ import type { Fault } from './support/fakeReader.ts';
 import { accountConfig } from './support/config.ts';
 import { World } from './support/world.ts';
 
-/** A world whose fleet was read, of which every read takes a second from now on. */
+/** A world whose fleet was read once. Every further read takes a second. */
 async function worldThatWaits(requestsPerMinute = 600): Promise<World> {
   const limits = { requests_per_minute: requestsPerMinute };
   const world = World.of(6, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
@@ -13,7 +13,7 @@ async function worldThatWaits(requestsPerMinute = 600): Promise<World> {
 }
 
 describe('a scrape', () => {
-  it('waits for what is due', async () => {
+  it('waits for due values', async () => {
     const world = await worldThatWaits();
     expect((await world.scrape()).took).toBeGreaterThanOrEqual(1_000);
   });
@@ -22,7 +22,7 @@ describe('a scrape', () => {
     ['pauses', { reason: 'rate_limited', retryAfter: 200 }],
     ['is refused', { reason: 'auth', status: 401 }],
     ['fails', { reason: 'network' }],
-  ])('does not wait for an account that %s, and the refresh goes on behind', async (_, fault) => {
+  ])('does not wait for an account that %s, and the refresh continues in the background', async (_, fault) => {
     const world = await worldThatWaits();
     world.reader.fault = () => fault;
     await world.scrapeFor(120);

@@ -30,7 +30,7 @@ async function fewest(world: World, group: Group, seconds: number): Promise<numb
 const limited = (requests_per_minute: number, over: Parameters<typeof accountConfig>[0] = {}) =>
   accountConfig({ ...over, limits: { requests_per_minute } });
 
-describe('what was good until a reload, or until the plan changed by itself, stays good', () => {
+describe('values that were good before a reload or a new plan stay good', () => {
   it('when hosts are switched off, for the applications', async () => {
     const world = fleet(limited(10));
     await world.scrapeFor(2_600);
@@ -63,7 +63,7 @@ describe('what was good until a reload, or until the plan changed by itself, sta
   });
 });
 
-describe('what went missing stays away until it is read again', () => {
+describe('a missing value stays absent until it is read again', () => {
   it('when the plan gets slower', async () => {
     const world = World.of(60, 0, [limited(600, { hosts: false })]);
     await world.scrape();

@@ -30,9 +30,9 @@ class PassingClock implements Clock {
   /** Advances to the next timer. False when there is none. */
   ring(): boolean {
     if (this.#timer === undefined) return false;
-    const { at, callback } = this.#timer;
+    const { at: fireAt, callback } = this.#timer;
     this.#timer = undefined;
-    this.#time = Math.max(this.#time, at);
+    this.#time = Math.max(this.#time, fireAt);
     callback();
     return true;
   }
@@ -42,21 +42,18 @@ const ONE_AT_ONCE = { requests_per_minute: 10, max_concurrent_requests: 1 };
 
 const EARLY = [0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2];
 
-it.each(EARLY)(
-  'a read that may not start is told of the end of a pause when the timer rings %f ms early',
-  async (early) => {
-    const clock = new PassingClock(early);
-    const state = { started: false };
-    const limiter = new AccountLimiter(ONE_AT_ONCE, clock);
-    const release = await limiter.acquire(new AbortController().signal);
-    limiter.changed = () => (state.started ||= limiter.startRead());
-    release(false, { waitMs: 5_000 });
-    while (!state.started && clock.ring());
-    expect(state.started).toBe(true);
-  },
-);
+it.each(EARLY)('a waiting read starts at the end of a pause, although the timer fires %f ms early', async (early) => {
+  const clock = new PassingClock(early);
+  const state = { started: false };
+  const limiter = new AccountLimiter(ONE_AT_ONCE, clock);
+  const release = await limiter.acquire(new AbortController().signal);
+  limiter.changed = () => (state.started ||= limiter.startRead());
+  release(false, { waitMs: 5_000 });
+  while (!state.started && clock.ring());
+  expect(state.started).toBe(true);
+});
 
-it.each(EARLY)('a call that waits for the end of a pause is let in when the timer rings %f ms early', async (early) => {
+it.each(EARLY)('a waiting call starts at the end of a pause, although the timer fires %f ms early', async (early) => {
   const clock = new PassingClock(early);
   const limiter = new AccountLimiter(ONE_AT_ONCE, clock);
   const { signal } = new AbortController();
@@ -83,14 +80,14 @@ function fill(places: UserPlaces, calls: number): void {
 const forEver = (): AbortSignal => new AbortController().signal;
 
 describe('a call at the limiter', () => {
-  it('that was given up before it came is not let in', async () => {
+  it('that is aborted before it asks is rejected', async () => {
     const { limiter, budget } = limiterOf(1);
     const givenUp = AbortSignal.abort(new Error('the account was stopped'));
     await expect(limiter.acquire(givenUp)).rejects.toThrow('the account was stopped');
     expect([budget.inFlight, limiter.startRead()]).toEqual([0, true]);
   });
 
-  it('that is given up while it waits ends, and takes neither a place nor the turn of the next', async () => {
+  it('that is aborted while it waits takes neither a place nor the turn of the next call', async () => {
     const { limiter, budget } = limiterOf(1);
     const release = await limiter.acquire(forEver());
     const controller = new AbortController();
@@ -105,7 +102,7 @@ describe('a call at the limiter', () => {
     expect([budget.inFlight, limiter.startRead()]).toEqual([0, true]);
   });
 
-  it('that was let in is not ended by its signal', async () => {
+  it('keeps its place when its signal aborts later', async () => {
     const { limiter, budget } = limiterOf(2);
     const controller = new AbortController();
     const release = await limiter.acquire(controller.signal);
@@ -122,7 +119,7 @@ describe('a call at the limiter', () => {
 });
 
 describe('accounts that share places', () => {
-  it('get them in the order in which they asked, one after the other', async () => {
+  it('get them one after the other, in the order of their requests', async () => {
     const shared = new UserPlaces();
     fill(shared, 23);
     const took: string[] = [];
@@ -150,7 +147,7 @@ describe('accounts that share places', () => {
     expect(counts).toEqual([4, 4, 4]);
   });
 
-  it('do not wait for one whose call was given up', () => {
+  it('do not wait for an aborted call of another account', () => {
     const shared = new UserPlaces();
     fill(shared, 25);
     const [first, second] = [limiterOf(5), limiterOf(5)];
@@ -163,7 +160,7 @@ describe('accounts that share places', () => {
     expect([first.budget.inFlight, second.budget.inFlight]).toEqual([0, 1]);
   });
 
-  it('count on equal parts of them for their plans', () => {
+  it('plan with equal shares of the places', () => {
     const places = new UserPlaces();
     const limits = { requests_per_minute: 1_000, max_concurrent_requests: 20 };
     const limiters = [1, 2, 3].map(() => new AccountLimiter(limits, new VirtualClock()));
@@ -173,7 +170,7 @@ describe('accounts that share places', () => {
 });
 
 describe('a limiter', () => {
-  it('that shares places lets its call in when another gives one back', () => {
+  it('starts its waiting call when another account frees a place', () => {
     const shared = new UserPlaces();
     fill(shared, 25);
     const { limiter, budget } = limiterOf(5);
@@ -184,13 +181,13 @@ describe('a limiter', () => {
     expect(budget.inFlight).toBe(1);
   });
 
-  it('lets no read start while the calls of another wait, nor between the start of one and its first call', async () => {
+  it('starts no read while calls of another read wait, or before the last read made its first call', async () => {
     const { limiter, budget } = limiterOf(2);
     expect([limiter.startRead(), limiter.startRead()]).toEqual([true, false]);
     const release = await limiter.acquire(forEver());
     expect([limiter.startRead(), limiter.startRead()]).toEqual([true, false]);
-    // It ended without a call.
-    limiter.endRead();
+    // The read ended without a call.
+    limiter.readEnded();
     expect(limiter.startRead()).toBe(true);
     await limiter.acquire(forEver());
     expect(limiter.startRead()).toBe(false);
@@ -199,7 +196,7 @@ describe('a limiter', () => {
     expect([budget.inFlight, limiter.startRead()]).toEqual([2, false]);
   });
 
-  it('tells its account when a read may start: when a call asks for its place, when one ends, and when a read does', async () => {
+  it('notifies its account when a call gets its place, when a call ends, and when a read ends', async () => {
     const { limiter } = limiterOf(2);
     let starts = 0;
     limiter.changed = () => {
@@ -217,7 +214,7 @@ describe('a limiter', () => {
     expect(starts).toBe(4);
   });
 
-  it('spreads reads over the minute where it is told to, whatever further calls they make, and tells its account when the next may start', async () => {
+  it('spreads reads over the minute, whatever calls they make, and wakes its account for each read', async () => {
     const { limiter, clock } = limiterOf(5, 60);
     const starts: number[] = [];
     limiter.changed = () => {
@@ -233,7 +230,7 @@ describe('a limiter', () => {
     expect(starts.map((start) => start - (starts[0] ?? 0))).toEqual([0, 900, 1_800, 2_700]);
   });
 
-  it('measures how long good calls take, and begins with short pauses again after one', async () => {
+  it('measures the duration of good calls, and pauses are short again after a good call', async () => {
     const { limiter, clock, budget } = limiterOf(5);
     const call = async (isGood: boolean, overload?: { waitMs: undefined }): Promise<number> => {
       const waiting = limiter.acquire(forEver());
@@ -251,7 +248,7 @@ describe('a limiter', () => {
     expect([await call(false, { waitMs }), limiter.concurrencyCapacity]).toEqual([5_000, 150]);
   });
 
-  it('does not count a pause, nor the time before it, as time in which calls could have gone on', async () => {
+  it('counts neither a pause nor the time before it as idle time', async () => {
     const { limiter, clock } = limiterOf(5);
     const release = await limiter.acquire(forEver());
     await clock.advance(10_000);
@@ -265,12 +262,12 @@ describe('a limiter', () => {
   });
 });
 
-describe('repeats of what failed', () => {
+describe('retries', () => {
   it.each([
     [1, 1],
     [5, 2],
     [8, 4],
-  ])('take of %d places %d at most, and hold up no other call', async (places, most) => {
+  ])('take of %d places at most %d, and hold up no other call', async (places, most) => {
     const { limiter, budget } = limiterOf(places);
     const repeats = Array.from({ length: places + 1 }, () => limiter.acquire(forEver(), true));
     expect(budget.inFlight).toBe(most);
@@ -280,15 +277,15 @@ describe('repeats of what failed', () => {
     expect(budget.inFlight).toBe(places);
   });
 
-  it('that wait leave the places that they may not take to new work', () => {
+  it('that wait leave the other places to new work', () => {
     const { limiter } = limiterOf(4);
     for (let repeat = 0; repeat < 3; repeat += 1) void limiter.acquire(forEver(), true);
     expect([limiter.startRead({ isRepeat: true }), limiter.startRead()]).toEqual([false, true]);
   });
 });
 
-describe('an account that fails', () => {
-  it('makes one call at a time, at most one in five seconds, until one is answered', async () => {
+describe('a failing account', () => {
+  it('makes one call at a time, at most one in five seconds, until New Relic answers', async () => {
     const { clock, limiter, budget } = limiterOf(8);
     const { health } = limiter;
     for (let read = 0; read < 3; read += 1) health.recordUnansweredRead();

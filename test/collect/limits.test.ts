@@ -6,7 +6,7 @@ import { EVERYTHING, World } from './support/world.ts';
 const START = Date.UTC(2026, 0, 1);
 
 describe('the budget', () => {
-  it('is used up when it cannot carry the fleet, and every entity gets its share', async () => {
+  it('is used up where it cannot carry the fleet, and every entity gets its share', async () => {
     const world = World.of(150, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     await world.scrapeFor(600, 60);
     world.reader.calls.length = 0;
@@ -18,7 +18,7 @@ describe('the budget', () => {
     expect(world.reader.of('applications').length).toBeGreaterThanOrEqual(11);
   });
 
-  it('tells by the effective interval, and the due times grow with it', async () => {
+  it('shows its slowdown in the effective interval and in the due times', async () => {
     const world = World.of(148, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
     await world.scrapeFor(900);
     const { intervalSeconds, effectiveIntervalSeconds, tasks, oldestWindowEnd } = world.group('application_metrics');
@@ -31,7 +31,7 @@ describe('the budget', () => {
 });
 
 describe('an overload response', () => {
-  it('pauses the account and no other', async () => {
+  it('pauses only its own account', async () => {
     const other = accountConfig({ name: 'other' });
     const world = World.of(3, 0, [accountConfig(), other]);
     world.reader.fault = ({ at }) =>
@@ -43,7 +43,7 @@ describe('an overload response', () => {
     expect(world.readers.get('other')?.calls.length).toBeGreaterThan(2);
   });
 
-  it('lets no other call out before the pause', async () => {
+  it('lets no other call start before the pause', async () => {
     const world = World.of(10, 0, [accountConfig({ hosts: false, limits: { max_concurrent_requests: 2 } })]);
     await world.scrape();
     await world.nextMinute(1);
@@ -61,7 +61,7 @@ describe('an overload response', () => {
     expect(world.status.budget.inForce).toBe(300);
   });
 
-  it('moves no due time and makes no failure of healthy entities', async () => {
+  it('moves no due time and makes no healthy entity fail', async () => {
     const world = World.of(5, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(60);
     let first = true;
@@ -81,23 +81,26 @@ describe('a refused account', () => {
   it.each([
     ['a 401 on every call', 'auth', 401],
     ['a 403 on every call', 'forbidden', 403],
-  ] as const)('after %s makes one list call per interval, and heals when it works again', async (_, reason, status) => {
-    const world = World.of(5, 2);
-    world.reader.fault = () => ({ reason, status });
-    await world.scrapeFor(60);
-    expect(world.status).toMatchObject({ up: false });
-    expect(world.status.refused).toContain('applications');
-    world.reader.calls.length = 0;
-    await world.scrapeFor(600, 15);
-    expect(world.reader.calls.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'applications'));
-    world.reader.fault = () => undefined;
-    await world.scrapeFor(120);
-    await world.scrape();
-    expect(world.status).toMatchObject({ up: true, refused: undefined });
-    expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
-  });
+  ] as const)(
+    'after %s makes one list call per interval, and recovers when calls work again',
+    async (_, reason, status) => {
+      const world = World.of(5, 2);
+      world.reader.fault = () => ({ reason, status });
+      await world.scrapeFor(60);
+      expect(world.status).toMatchObject({ up: false });
+      expect(world.status.refused).toContain('applications');
+      world.reader.calls.length = 0;
+      await world.scrapeFor(600, 15);
+      expect(world.reader.calls.map(({ kind }) => kind)).toEqual(Array.from({ length: 10 }, () => 'applications'));
+      world.reader.fault = () => undefined;
+      await world.scrapeFor(120);
+      await world.scrape();
+      expect(world.status).toMatchObject({ up: true, refused: undefined });
+      expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
+    },
+  );
 
-  it('makes one list call per interval whatever the list answers meanwhile', async () => {
+  it('makes one list call per interval, whatever the list answers', async () => {
     const world = new World();
     world.reader.fault = ({ at }) =>
       at < START + 60_000 ? { reason: 'auth', status: 401 } : { reason: 'server', status: 500 };
@@ -107,7 +110,7 @@ describe('a refused account', () => {
     expect(world.reader.calls).toHaveLength(10);
   });
 
-  it('is tried again at once when the key changes', async () => {
+  it('is retried at once when the key changes', async () => {
     const world = World.of(2);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
@@ -120,7 +123,7 @@ describe('a refused account', () => {
     expect(world.status.up).toBe(true);
   });
 
-  it('by a 401 on metric data only does not storm: a handful of calls per interval', async () => {
+  it('with a 401 on metric data only makes a handful of calls per interval', async () => {
     const world = World.of(100, 0);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
     await world.scrapeFor(60);
@@ -132,7 +135,7 @@ describe('a refused account', () => {
     expect(world.group('application_metrics').success).toBe(false);
   });
 
-  it('is not accepted again by a list that was asked for before the refusal', async () => {
+  it('stays refused after a list that was requested before the refusal', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(60);
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 3_000 : 100);
@@ -141,7 +144,7 @@ describe('a refused account', () => {
     expect(world.status.refused).toContain('metric_data');
   });
 
-  it('is not what a 403 on one entity makes: it is that entity that fails', async () => {
+  it('does not result from a 403 on one entity, which fails alone', async () => {
     const world = World.of(3, 0);
     world.reader.fault = ({ applicationId }) =>
       applicationId === 2 ? { reason: 'forbidden', status: 403 } : undefined;
@@ -152,8 +155,8 @@ describe('a refused account', () => {
   });
 });
 
-describe('failure truth and staleness', () => {
-  it('success, last success and states say what fails, and heal', async () => {
+describe('failures and staleness', () => {
+  it('success, last success and states show what fails until it recovers', async () => {
     const world = World.of(3, 1);
     await world.scrape();
     const { lastSuccess } = world.group('application_metrics');
@@ -175,7 +178,7 @@ describe('failure truth and staleness', () => {
     expect(world.group('application_metrics').lastSuccess).toBeGreaterThan(lastSuccess ?? Infinity);
   });
 
-  it('last good values are served for max_age past the time they were due, then they are absent', async () => {
+  it('last good values are served for max_age after they were due, then they are absent', async () => {
     const world = World.of(1, 1);
     await world.scrape();
     world.reader.fault = () => ({ reason: 'network' });
@@ -191,7 +194,7 @@ describe('failure truth and staleness', () => {
     expect(world.status.up).toBe(false);
   });
 
-  it('a value that grows too old while the scrape waits is absent', async () => {
+  it('a value that becomes too old while the scrape waits is absent', async () => {
     const world = World.of(1, 0);
     await world.scrape();
     world.reader.latency = () => 60_000;
@@ -201,7 +204,7 @@ describe('failure truth and staleness', () => {
     expect(response.blocks).toEqual([]);
   });
 
-  it('up is 0 when the last list failed, whatever is still served', async () => {
+  it('up is 0 when the last list failed, although values are still served', async () => {
     const world = World.of(1);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'invalid_response' } : undefined);
@@ -210,7 +213,7 @@ describe('failure truth and staleness', () => {
     expect(response.blocks.map(({ group }) => group)).toContain('applications');
   });
 
-  it('a group with nothing to read is a success', async () => {
+  it('a group with nothing to read succeeds', async () => {
     const world = new World();
     await world.scrape();
     expect(world.group('application_metrics')).toMatchObject({
@@ -219,7 +222,7 @@ describe('failure truth and staleness', () => {
     });
   });
 
-  it('what fails does not starve where the budget is never idle', async () => {
+  it('failing reads do not starve where the budget is never idle', async () => {
     const world = World.of(100, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
     world.reader.fault = ({ applicationId, kind }) =>
       applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
@@ -231,7 +234,7 @@ describe('failure truth and staleness', () => {
 });
 
 describe('the log', () => {
-  it('says once for each group and reason how many entities fail, however many tries they take', async () => {
+  it('counts the failing entities once for each group and reason, however often they are retried', async () => {
     const world = World.of(20, 3);
     await world.scrape();
     world.lines.length = 0;
@@ -249,7 +252,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('says each reason once, and that a group works again once nothing of it fails', async () => {
+  it('names each reason once, and says once that a group works again', async () => {
     const world = World.of(3, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     world.lines.length = 0;
@@ -270,7 +273,7 @@ describe('the log', () => {
     expect(world.lines[0]).toMatchObject({ group: 'application_metrics', problem: 'metric_data: timeout' });
   });
 
-  it('of a refused key says why in one line for each group, and that the account waits in one more', async () => {
+  it('of a refused key has one line with the reason for each group, and one for the waiting account', async () => {
     const world = World.of(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(600);
@@ -281,7 +284,7 @@ describe('the log', () => {
     expect(world.lines).toHaveLength(because.length + 1);
   });
 
-  it('of a key that is refused for metric data only has one line for each refusal, and the group one when it ends', async () => {
+  it('of a key refused for metric data only has a line for each refusal, and one for the recovery', async () => {
     const world = World.of(2, 0);
     const refused = async (isRefused: boolean) => {
       world.reader.fault = ({ kind }) =>
@@ -296,7 +299,7 @@ describe('the log', () => {
     expect(await refused(true)).toEqual([2, 1]);
   });
 
-  it('of a second refusal is written although a group of the first has been left out meanwhile', async () => {
+  it('of a second refusal has a line although a group of the first one was left out meanwhile', async () => {
     const world = World.of(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(120);
@@ -314,7 +317,7 @@ describe('the log', () => {
 });
 
 describe('progress', () => {
-  it('is made whatever upstream does: hangs, pauses, refusals and spent budgets', async () => {
+  it('continues despite hangs, pauses, refusals and a used up budget', async () => {
     const world = World.of(20, 2, [accountConfig({ limits: { requests_per_minute: 5, max_concurrent_requests: 2 } })]);
     let count = 0;
     world.reader.fault = () => {
@@ -331,7 +334,7 @@ describe('progress', () => {
     expect([...seen]).toEqual([true]);
   });
 
-  it('is not made when a call never ends', async () => {
+  it('stops when a call never ends', async () => {
     const world = World.of(1);
     world.reader.latency = () => Infinity;
     void world.collector.refresh(EVERYTHING, 0);

@@ -38,17 +38,17 @@ function withKeyTransactions(reason: FailureReason, listInterval = 60_000): Worl
 }
 
 describe('an interface whose calls carry many subjects', () => {
-  it('is asked with as few calls as carry them', async () => {
+  it('is read with as few calls as possible', async () => {
     const world = populated(25, 2);
     expect(await world.scrape()).toMatchObject({ complete: true });
     const calls = (kind: 'hosts' | 'metric_data') => world.reader.of(kind).map(({ subjects }) => subjects.length);
-    // Ten subjects a call; applications and hosts do not share one.
+    // A call carries ten subjects, and never applications and hosts together.
     expect(calls('hosts')).toEqual([10, 10, 5]);
     expect(calls('metric_data').toSorted((a, b) => a - b)).toEqual([5, 10, 10, 10, 10, 10, 10, 10]);
     expect(world.reader.of('metric_names')).toEqual([]);
   });
 
-  it('has a plan in calls, without a row and a group for lists that it does not have', async () => {
+  it('has a plan in calls, without rows and groups for lists that it lacks', async () => {
     const world = populated(25, 2);
     await world.scrape();
     const plan = new Map(world.status.plan.groups.map(({ group, callsPerRefresh }) => [group, callsPerRefresh]));
@@ -62,12 +62,12 @@ describe('an interface whose calls carry many subjects', () => {
     expect(world.reader.calls).toEqual([]);
   });
 
-  it('answers a scrape of a fleet whose entities are more than the budget has calls', async () => {
+  it('answers a scrape of more entities than the budget has calls', async () => {
     const world = populated(100, 0, { limits: { requests_per_minute: 60 } });
     expect(await world.scrape()).toMatchObject({ complete: true });
   });
 
-  it('fails for a subject alone', async () => {
+  it('fails for a single subject alone', async () => {
     const world = populated(5, 0);
     world.reader.subjectFault = (kind, subject) =>
       kind === 'metric_data' && 'applicationId' in subject && subject.applicationId === 3
@@ -84,7 +84,7 @@ describe('an interface whose calls carry many subjects', () => {
     });
   });
 
-  it('finds database types in the metric data, those of an application and of each host', async () => {
+  it('gives database types of applications and hosts with the metric data', async () => {
     const world = populated(1, 1);
     const response = await world.scrape();
     expect(world.value(response, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
@@ -93,7 +93,7 @@ describe('an interface whose calls carry many subjects', () => {
     expect(world.value(response, 'newrelic_host_component_time_seconds', labels)).toBe(0.05);
   });
 
-  it('lets a probe carry others that are due and were asked for, in the call that it makes anyway', async () => {
+  it('lets a probe carry other due subjects that were requested, in its own call', async () => {
     const world = populated(8, 0);
     for (const id of [1, 2, 3]) await world.probe(id);
     await world.nextMinute(5);
@@ -107,8 +107,8 @@ describe('an interface whose calls carry many subjects', () => {
   });
 });
 
-describe('rolling values that the lists do not bring', () => {
-  it('have a line of their own, and of another name than their list, in a probe in words', async () => {
+describe('rolling values that are not in the lists', () => {
+  it('have their own line in the notes of a probe, under another name than their list', async () => {
     const world = populated(1, 1);
     world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
     const probed = await world.probed();
@@ -119,7 +119,7 @@ describe('rolling values that the lists do not bring', () => {
     expect(read.filter((line) => line.startsWith('hosts'))).toHaveLength(2);
   });
 
-  it('are published with what the lists say', async () => {
+  it('are published beside the values of the lists', async () => {
     const world = populated(1, 1);
     world.reader.keyTransactions = [{ ...keyTransaction(7, 1), summary: undefined }];
     const response = await world.scrape();
@@ -131,7 +131,7 @@ describe('rolling values that the lists do not bring', () => {
     expect(world.group('hosts').tasks).toEqual({ fresh: 1, stale: 0, missing: 0 });
   });
 
-  it('that cannot be read make their group fail, are served up to max_age, and hold up neither list nor discovery', async () => {
+  it('that fail make their group fail, are served up to max_age, and hold up neither list nor discovery', async () => {
     const world = populated(2, 0);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'rolling' ? { reason: 'timeout', latency: 30_000 } : undefined);
@@ -154,7 +154,7 @@ describe('rolling values that the lists do not bring', () => {
     expect(world.group('applications').tasks).toEqual({ fresh: 0, stale: 0, missing: 2 });
   });
 
-  it('of a key transaction that is gone are held against its group no longer', async () => {
+  it('of a deleted key transaction no longer make their group fail', async () => {
     const world = withKeyTransactions('timeout');
     await world.scrape();
     expect(world.group('key_transactions')).toMatchObject({ success: false, tasks: { fresh: 1, missing: 1 } });
@@ -163,7 +163,7 @@ describe('rolling values that the lists do not bring', () => {
     expect(world.group('key_transactions')).toMatchObject({ success: true, tasks: { fresh: 1, missing: 0 } });
   });
 
-  it('of a key transaction that upstream knows no longer have its list read again before it is due', async () => {
+  it('of a deleted key transaction cause a read of its list before it is due', async () => {
     const world = withKeyTransactions('not_found', 600_000);
     await world.scrape();
     world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
@@ -175,7 +175,7 @@ describe('rolling values that the lists do not bring', () => {
 });
 
 describe('accounts that share a NerdGraph key', () => {
-  it('make at most 25 calls at once together, through a reload too, and leave other keys alone', async () => {
+  it('make at most 25 calls at once together, also through a reload, and do not slow other keys', async () => {
     const limits = { max_concurrent_requests: 20, requests_per_minute: 6_000 };
     const accounts = ['a', 'b', 'c'].map((name) => accountConfig({ name, api: 'nerdgraph', limits }));
     const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
@@ -199,7 +199,7 @@ describe('accounts that share a NerdGraph key', () => {
     expect(inFlight).toMatchObject({ most: 25, mostOfOther: 20 });
   });
 
-  it('make at most 25 calls at once of each user, also at the moment in which the users become known', async () => {
+  it('make at most 25 calls at once for each user, also at the moment when the users become known', async () => {
     const accounts = ['a', 'b', 'c'].map((name) => {
       const limits = { max_concurrent_requests: name === 'a' ? 5 : 20, requests_per_minute: 6_000 };
       return accountConfig({ name, api: 'nerdgraph', limits });

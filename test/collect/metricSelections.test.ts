@@ -11,18 +11,18 @@ const application = (datastores: readonly string[], customNames: readonly string
 
 describe('the requests for metric data', () => {
   const selections = new MetricSelections(customMetrics([DEPTH]));
-  const of = (...input: Parameters<typeof application>) =>
-    selections.select(application(...input), 'application').metrics;
+  const select = (...input: Parameters<typeof application>) =>
+    selections.of(application(...input), 'application').metrics;
 
-  it('are one object where applications request the same', () => {
+  it('are one object for applications with the same request', () => {
     const named = [['Datastore/MySQL/allWeb'], ['Custom/Depth/a', 'Custom/Depth/b']] as const;
-    expect(of(...named)).toBe(of(...named));
-    expect(of([], [])).toBe(of([], []));
-    expect(of(['Datastore/MySQL/allWeb'], [])).toBe(of(['Datastore/MySQL/allWeb'], ['Other/c']));
+    expect(select(...named)).toBe(select(...named));
+    expect(select([], [])).toBe(select([], []));
+    expect(select(['Datastore/MySQL/allWeb'], [])).toBe(select(['Datastore/MySQL/allWeb'], ['Other/c']));
   });
 
-  it('differ by datastores and by the names of custom metrics, each with its values', () => {
-    const requests = [of([], []), of(['Datastore/MySQL/allWeb'], []), of([], ['Custom/Depth/a'])];
+  it('differ by datastores and by the names and values of custom metrics', () => {
+    const requests = [select([], []), select(['Datastore/MySQL/allWeb'], []), select([], ['Custom/Depth/a'])];
     expect(new Set(requests).size).toBe(3);
     const [, withDatastore, withCustom] = requests;
     expect(withDatastore?.names).toContain('Datastore/MySQL/allWeb');
@@ -30,7 +30,7 @@ describe('the requests for metric data', () => {
     expect(withCustom?.values?.get('Custom/Depth/a')).toEqual(['average_value']);
   });
 
-  it('are made once for an application, until what decides them changes', () => {
+  it('are built once for an application until their inputs change', () => {
     const data = application([], []);
     const before = selections.select(data, 'application');
     data.customNames = ['Custom/Depth/a'];

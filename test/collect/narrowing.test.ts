@@ -21,11 +21,11 @@ describe.each([REST, NERDGRAPH])('a reload that changes which ids are included, 
     ['from all to one', accountConfig({ hosts: false }), including(1)],
     ['from three to two', including(1, 2, 3), including(1, 2)],
     ['from two to one other', including(1, 2), including(3)],
-  ])('is no application that has vanished: %s', async (_, from, to) => {
+  ])('reports no vanished application: %s', async (_, from, to) => {
     expect(vanished(await reloaded(from, to))).toEqual([]);
   });
 
-  it('is none either where the list of before arrives after it', async () => {
+  it('reports no vanished application when the old list arrives after it', async () => {
     const world = World.of(4, 0, [accountConfig({ hosts: false })], collectionConfig(), likeness);
     world.reader.latency = () => 20_000;
     const scrape = world.scrape();
@@ -36,7 +36,7 @@ describe.each([REST, NERDGRAPH])('a reload that changes which ids are included, 
     expect([world.status.visible.applications, vanished(world)]).toEqual([1, []]);
   });
 
-  it('still tells of one that vanishes afterwards', async () => {
+  it('still reports an application that vanishes afterwards', async () => {
     const world = await reloaded(accountConfig({ hosts: false }), including(1, 2));
     world.reader.applications = world.reader.applications.filter(({ id }) => id !== 2);
     await world.scrapeFor(121, 60);

@@ -8,8 +8,8 @@ import { World } from './support/world.ts';
 const warned = (world: World, words: string): number =>
   world.lines.filter(({ level, msg }) => level === 40 && msg.includes(words)).length;
 
-describe('how many applications an account has', () => {
-  it('is told as those that are listed, exported and reporting, and not before a list was read whole', async () => {
+describe('the number of applications of an account', () => {
+  it('is known as listed, exported and reporting after the first whole list', async () => {
     const world = new World([accountConfig({ applications: { exclude: [{ name: 'app-1' }] } })]);
     expect(world.status.applicationCounts).toBeUndefined();
     world.reader.applications = [1, 2, 3].map((id) => application(id, { reporting: id !== 3 }));
@@ -26,7 +26,7 @@ describe('how many applications an account has', () => {
     expect(world.status.applicationCounts).toBeUndefined();
   });
 
-  it('is a warning where it is none, once in the log', async () => {
+  it('causes a warning where it is 0, once in the log', async () => {
     const world = new World();
     await world.scrapeFor(301, 60);
     expect(world.status.warnings.join()).toContain('lists no application');
@@ -36,7 +36,7 @@ describe('how many applications an account has', () => {
     expect(world.status.warnings).toEqual([]);
   });
 
-  it('is a warning for an hour where it was greater within the last one', async () => {
+  it('causes a warning for an hour after it fell', async () => {
     const world = World.of(4, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(121, 60);
     expect(world.status.warnings).toEqual([]);
@@ -49,16 +49,16 @@ describe('how many applications an account has', () => {
     await world.scrapeFor(301, 60);
     expect(world.status.warnings).toEqual([]);
     expect(warned(world, words)).toBe(1);
-    // A smaller list, and then one that is smaller still, are one line.
-    for (let left = 2; left > 0; left -= 1) {
+    // Two lists that shrink one after the other give one line.
+    for (let remaining = 2; remaining > 0; remaining -= 1) {
       world.reader.applications = world.reader.applications.slice(1);
       await world.scrapeFor(121, 60);
-      expect(world.status.warnings.join()).toContain(`lists ${left} applications`);
+      expect(world.status.warnings.join()).toContain(`lists ${remaining} applications`);
     }
     expect(warned(world, 'within the last hour')).toBe(2);
   });
 
-  it('is no warning where the configuration leaves applications out', async () => {
+  it('causes no warning where the configuration excludes applications', async () => {
     const world = World.of(3, 0, [accountConfig({ applications: { exclude: [{ name: 'app-*' }] } })]);
     await world.scrapeFor(121, 60);
     expect(world.status.applicationCounts).toEqual({ listed: 3, exported: 0, reporting: 0 });
@@ -67,7 +67,7 @@ describe('how many applications an account has', () => {
 });
 
 describe('an account that reads no applications', () => {
-  it('asks for no list, and has no warning and no group of them', async () => {
+  it('requests no list of applications, and has no warning and no group of them', async () => {
     const world = new World([accountConfig({ applications: { read: false }, key_transactions: false })]);
     await world.scrapeFor(121, 60);
     expect(world.reader.calls).toEqual([]);
@@ -76,13 +76,13 @@ describe('an account that reads no applications', () => {
   });
 });
 
-describe('a custom metric whose value upstream does not have', () => {
+describe('a custom metric whose value upstream lacks', () => {
   const metric = (value: string) => customMetric({ name: 'newrelic_custom_depth', value });
 
   it.each([
     ['call_count', 0],
     ['average_value', 1],
-  ])('is a warning, once in the log: %s', async (value, warnings) => {
+  ])('causes a warning, once in the log: %s', async (value, warnings) => {
     const world = World.of(2, 0, [accountConfig({ hosts: false, custom_metrics: [metric(value)] })]);
     for (const id of [1, 2]) world.reader.names.set(id, ['Custom/mail/depth']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/mail/depth': { call_count: 3, max_call_time: 2 } });
@@ -93,10 +93,10 @@ describe('a custom metric whose value upstream does not have', () => {
   });
 });
 
-describe('what is used only in part', () => {
+describe('a cut list of custom metric names', () => {
   const WORDS = 'more than 2 x: the first are used';
 
-  it('of the names of a custom metric is one warning for all that are alike, once in the log and gone with its cause', async () => {
+  it('causes one warning for all equal causes, once in the log until the cause ends', async () => {
     const world = World.of(3, 0, [accountConfig({ hosts: false, custom_metrics: [customMetric({})] })]);
     for (const id of [1, 2, 3]) world.reader.names.set(id, ['Custom/mail/depth']);
     for (const id of [1, 3]) world.reader.cutNames.set(id, [WORDS]);
@@ -113,8 +113,8 @@ describe('what is used only in part', () => {
 
 const NO_MATCH = customMetric({ value: 'call_count' });
 
-describe('what matches nothing', () => {
-  it('is a warning for the entries of settings, too, and of exclude in the command check only', async () => {
+describe('a pattern without a match', () => {
+  it('causes a warning for settings too, and for exclude only in the check command', async () => {
     const settings = [{ match: { name: 'app-*' } }, { match: { name: 'legacy-*' }, hosts: false }];
     const exclude = [{ name: 'old-*' }];
     const world = World.of(1, 0, [accountConfig({ applications: { settings, exclude } as never })]);
@@ -127,15 +127,15 @@ describe('what matches nothing', () => {
     ]);
   });
 
-  it('is not known of custom metrics while no names were read', async () => {
+  it('is unknown for custom metrics before names were read', async () => {
     const world = new World([accountConfig({ custom_metrics: [NO_MATCH] })]);
     await world.scrape();
     expect(world.status.warnings.join()).not.toContain('custom_metrics');
   });
 });
 
-describe('a pause that New Relic asks for', () => {
-  it('is one line of the log, however many calls are answered with it', async () => {
+describe('a pause requested by New Relic', () => {
+  it('is one line of the log, however many calls get it', async () => {
     const world = World.of(6, 0, [accountConfig({ hosts: false })]);
     let refusing = true;
     world.reader.fault = () => (refusing ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined);
@@ -149,7 +149,7 @@ describe('a pause that New Relic asks for', () => {
 });
 
 describe('an account that cannot be read', () => {
-  it('says since when, why, and until when its last good values are served', async () => {
+  it('reports since when, why, and until when its last good values are served', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     expect(world.status.outage).toBeUndefined();
@@ -157,7 +157,7 @@ describe('an account that cannot be read', () => {
     const from = world.clock.now() / 1000;
     world.reader.fault = () => ({ reason: 'network', latency: 0 });
     await world.scrapeFor(120);
-    // What was read in the first minute was due with the second: it is served five minutes past that.
+    // Values of the first minute were due with the second minute. They are served five minutes longer.
     expect(world.status.outage).toMatchObject({ since: from, reason: 'network', servedUntil: from - 5 + 300 });
     expect(world.status.tasks.find(({ problem }) => problem !== undefined)?.since).toBe(from);
     await world.scrapeFor(300);
@@ -173,7 +173,7 @@ describe('an account that cannot be read', () => {
     expect(world.status.outage).toBeUndefined();
   });
 
-  it('says so after a reload, too, that has its list read again before it is due', async () => {
+  it('reports the same after a reload that causes an early read of its list', async () => {
     const world = new World([accountConfig({ key_transactions: false })]);
     world.reader.applications = [application(1, { reporting: false })];
     await world.scrape();

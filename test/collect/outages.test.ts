@@ -6,7 +6,7 @@ import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 const QUARTER_HOUR = 900_000;
 
 describe('while New Relic refuses every connection', () => {
-  it('no scrape waits for tries that are not allowed yet', async () => {
+  it('no scrape waits for retries that are not due yet', async () => {
     const world = World.of(3, 1);
     await world.scrapeFor(120);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
@@ -18,7 +18,7 @@ describe('while New Relic refuses every connection', () => {
     expect(Math.max(...took)).toBeLessThan(1_000);
   });
 
-  it('the collector makes progress, scraped or not, and tries again without a scrape', async () => {
+  it('the collector makes progress and retries, with or without scrapes', async () => {
     const world = World.of(3, 1);
     await world.scrapeFor(120);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
@@ -35,7 +35,7 @@ describe('while New Relic refuses every connection', () => {
 });
 
 describe('while New Relic fails for most applications', () => {
-  it('every scrape waits for the others, although those that fail are not tried yet', async () => {
+  it('every scrape waits for the healthy applications, although the failed ones are not due for a retry', async () => {
     const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false })]);
     world.reader.latency = () => 300;
     await world.scrapeFor(120);
@@ -49,7 +49,7 @@ describe('while New Relic fails for most applications', () => {
 });
 
 describe('an account that was idle for an hour', () => {
-  it('makes progress while its first work waits for a slot that another account of its key has', async () => {
+  it('makes progress while its first work waits for a place that another account of its key holds', async () => {
     const accounts = ['one', 'two'].map((name) =>
       accountConfig({ name, api: 'nerdgraph', hosts: false, limits: { max_concurrent_requests: 25 } }),
     );
@@ -68,7 +68,7 @@ describe('an account that was idle for an hour', () => {
     expect(world.collector.progressing()).toBe(true);
   });
 
-  it('makes progress while its first work is put together', async () => {
+  it('makes progress while its first work is prepared', async () => {
     const world = World.of(3);
     await world.scrape();
     await world.clock.advance(4 * QUARTER_HOUR);
@@ -81,7 +81,7 @@ describe('an account that was idle for an hour', () => {
 });
 
 describe('in background mode', () => {
-  it('the exporter is ready once everything was tried, although a part of the fleet never answers', async () => {
+  it('the exporter is ready after one attempt for everything, although a part of the fleet never answers', async () => {
     const world = World.of(100, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.fault = ({ kind, applicationId = 0 }) =>
       kind === 'metric_data' && applicationId <= 40 ? { reason: 'timeout', latency: 30_000 } : undefined;
@@ -90,11 +90,11 @@ describe('in background mode', () => {
     for (; readyAfter < 7_200 && !world.collector.isReady; readyAfter += 10) await world.clock.advance(10_000);
     stop();
     expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(100);
-    // While only those are read that never answer, the account makes one call at a time.
+    // While only hanging applications are read, the account makes one call at a time.
     expect(readyAfter).toBeLessThan(1_000);
   });
 
-  it('the exporter is not ready before the last application was tried', async () => {
+  it('the exporter is not ready before the first attempt for the last application', async () => {
     const world = World.of(20, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.latency = ({ kind }) => (kind === 'metric_data' ? 10_000 : 100);
     const stop = world.collector.refreshInBackground();
@@ -114,11 +114,11 @@ describe('a reload while work is under way', () => {
     vi.restoreAllMocks();
   });
 
-  it('that takes a query away fails no scrape and holds none up, whenever it comes', async () => {
-    const own = { hosts: false, account_id: 7 };
-    const before = accountConfig({ ...own, queries: [query('one'), query('two'), query('three')] });
-    const after = accountConfig({ ...own, queries: [query('one')] });
-    // The work gives other work a turn at each step, as it does where the steps take long.
+  it('that removes a query fails no scrape and holds up no scrape, at any moment', async () => {
+    const settings = { hosts: false, account_id: 7 };
+    const before = accountConfig({ ...settings, queries: [query('one'), query('two'), query('three')] });
+    const after = accountConfig({ ...settings, queries: [query('one')] });
+    // Each step seems so long that other work gets a turn after it.
     let time = 0;
     vi.spyOn(performance, 'now').mockImplementation(() => (time += 2.1));
     const held: string[] = [];
@@ -134,7 +134,7 @@ describe('a reload while work is under way', () => {
     expect(held).toEqual([]);
   });
 
-  it('that no longer reads applications takes over no list that was under way', async () => {
+  it('that stops reading applications discards the lists in flight', async () => {
     const queries = [query('one')];
     const world = World.of(2, 1, [accountConfig({ account_id: 7, queries })], collectionConfig(), NERDGRAPH);
     const scrape = world.collector.refresh(EVERYTHING, 5_000);
@@ -148,7 +148,7 @@ describe('a reload while work is under way', () => {
     expect(world.reader.of('metric_data')).toEqual([]);
   });
 
-  it('has a list whose request it changes read again before it is due, also after an attempt that failed', async () => {
+  it('that changes the request of a list causes an early read of the list, also after a failed attempt', async () => {
     const world = new World([accountConfig()], collectionConfig({ intervals: { key_transactions: QUARTER_HOUR } }));
     await world.scrape();
     const account = accountConfig({ key_transactions: { include: [{ id: 7 }], exclude: [] } });
@@ -163,8 +163,8 @@ describe('a reload while work is under way', () => {
 
   it.each([
     ['both accounts', (name: string) => `key of ${name}`],
-    ['the account that holds the slots', (name: string) => (name === 'one' ? 'another key' : 'key')],
-  ])('to another key of %s leaves no call waiting for a slot of the key before', async (_, keyOf) => {
+    ['the account that holds the places', (name: string) => (name === 'one' ? 'another key' : 'key')],
+  ])('to another key of %s leaves no call waiting for a place of the old key', async (_, keyOf) => {
     const accounts = ['one', 'two'].map((name) =>
       accountConfig({ name, api: 'nerdgraph', hosts: false, limits: { max_concurrent_requests: 25 } }),
     );

@@ -4,10 +4,10 @@ import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config } from './support/config.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
-/** More than an exposition or a refresh looks at in one turn of the event loop. */
+/** More applications than a snapshot or a refresh handles in one turn of the event loop. */
 const MANY = 2_000;
 
-/** A fleet whose calls carry 20 applications and are answered at once, as many as there is time for in between. */
+/** A fleet whose calls carry 20 applications and are answered at once. */
 function quickFleet(): World {
   const limits = { requests_per_minute: 100_000, max_concurrent_requests: 10 };
   const account = accountConfig({ api: 'nerdgraph', hosts: false, limits });
@@ -16,7 +16,7 @@ function quickFleet(): World {
   return world;
 }
 
-/** Does something at every tenth call of a first refresh; gives what it gave, once all of it is there. */
+/** Runs `act` at every tenth call of a first refresh, and returns all results. */
 async function atEveryTenthCall<T>(world: World, act: () => Promise<T>): Promise<readonly T[]> {
   const acts: Promise<T>[] = [];
   let calls = 0;
@@ -28,7 +28,7 @@ async function atEveryTenthCall<T>(world: World, act: () => Promise<T>): Promise
   return world.clock.run(Promise.all(acts));
 }
 
-/** A clock by which each step takes so long that other work gets a turn after it. */
+/** Makes each step seem so long that other work gets a turn after it. */
 function slowClock() {
   let time = performance.now();
   return vi.spyOn(performance, 'now').mockImplementation(() => (time += 10));
@@ -40,8 +40,8 @@ function freshAndHeld({ accounts, blocks }: Snapshot): { readonly fresh: number 
   return { fresh: group?.tasks.fresh, held };
 }
 
-describe('an exposition that is put together in portions', () => {
-  it('counts as fresh exactly what it holds, while values keep arriving', async () => {
+describe('a snapshot that is built in slices', () => {
+  it('counts as fresh exactly the values that it holds, while values keep arriving', async () => {
     const world = quickFleet();
     const responses = await atEveryTenthCall(world, () => world.collector.snapshot(EVERYTHING));
     const counts = responses.map(freshAndHeld);
@@ -55,8 +55,8 @@ describe('an exposition that is put together in portions', () => {
   });
 });
 
-describe('an exposition in whose middle the labels change', () => {
-  it('has all of an application under the same labels', async () => {
+describe('a snapshot during which the labels change', () => {
+  it('has all values of an application under the same labels', async () => {
     const world = World.of(20, 2);
     await world.scrape();
     const clock = slowClock();
@@ -66,16 +66,16 @@ describe('an exposition in whose middle the labels change', () => {
     const { blocks } = await answering;
     clock.mockRestore();
     const ofApplications = world.reader.applications.map(({ id }) => {
-      const own = blocks.filter(({ labels }) => labels['app_id'] === String(id));
-      return [...new Set(own.map(({ labels }) => labels['team']))];
+      const ofApplication = blocks.filter(({ labels }) => labels['app_id'] === String(id));
+      return [...new Set(ofApplication.map(({ labels }) => labels['team']))];
     });
-    expect(ofApplications.every((of) => of.length === 1)).toBe(true);
+    expect(ofApplications.every((found) => found.length === 1)).toBe(true);
     expect(new Set(ofApplications.flat())).toEqual(new Set([undefined, 'blue']));
   });
 });
 
-describe('applications that are made in portions', () => {
-  it('are of the configuration that a reload brings in their middle', async () => {
+describe('applications that are built in slices', () => {
+  it('follow the configuration of a reload that happens meanwhile', async () => {
     const world = World.of(20);
     const [{ inventory } = { inventory: undefined }] = world.collector.collectors();
     const clock = slowClock();
@@ -89,8 +89,8 @@ describe('applications that are made in portions', () => {
   });
 });
 
-describe('the state for the pages', () => {
-  it('lets other work have a turn between two tasks', async () => {
+describe('the status for the pages', () => {
+  it('lets other work run between two tasks', async () => {
     const world = World.of(20, 2);
     await world.scrape();
     const clock = slowClock();
@@ -106,24 +106,24 @@ describe('the state for the pages', () => {
   });
 });
 
-describe('a refresh that takes in its entities in portions', () => {
-  it('waits for all of them, at whichever moment of another refresh it begins, and reads none of them again', async () => {
+describe('a refresh that queues its entities in slices', () => {
+  it('waits for all entities, whenever it begins during another refresh, and reads none of them twice', async () => {
     const world = quickFleet();
-    const left = await atEveryTenthCall(world, async () => {
+    const missing = await atEveryTenthCall(world, async () => {
       await world.collector.refresh(EVERYTHING, Infinity);
       return MANY - freshOf(world);
     });
-    expect(left.length).toBeGreaterThan(10);
-    expect(left).toEqual(left.map(() => 0));
+    expect(missing.length).toBeGreaterThan(10);
+    expect(missing).toEqual(missing.map(() => 0));
     const asked = world.reader.of('metric_data').flatMap(({ subjects }) => subjects);
     expect(asked).toHaveLength(MANY);
   });
 
-  it('starts no call before all of them are queued, so that calls are full', async () => {
+  it('starts no call before all entities are queued, so that batches are full', async () => {
     const world = quickFleet();
     await world.scrape();
     await world.nextMinute(1);
-    // The calls of a probe end while the scrape looks at its entities.
+    // The calls of a probe end while the refresh queues its entities.
     world.reader.calls.length = 0;
     const { collector } = world;
     await world.clock.run(Promise.all([collector.probe('main', 1, 9_500), collector.refresh(EVERYTHING, Infinity)]));
@@ -139,12 +139,12 @@ function freshOf({ collector }: World): number {
 }
 
 describe('the plan of a large fleet', () => {
-  it('is made once for all who ask for it at the same time', async () => {
+  it('is calculated once for all concurrent requests', async () => {
     const world = World.of(50);
     await world.scrape();
     await world.clock.advance(10_000);
     const counted = vi.spyOn(world.reader.metricData, 'take');
-    // Nearly every piece of work lets others go on: so the plan takes many turns.
+    // Nearly every step lets other work run, so the plan takes many turns.
     let milliseconds = 0;
     const time = vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 2));
     const probes = world.reader.applications.map(({ id }) => ({ ...EVERYTHING, applicationId: id }));
@@ -153,11 +153,11 @@ describe('the plan of a large fleet', () => {
     } finally {
       time.mockRestore();
     }
-    // Once for each application.
+    // The plan counts each application once.
     expect(counted.mock.calls.length).toBe(50);
   });
 
-  it('lets other work have its turn while it counts the calls of one kind', async () => {
+  it('lets other work run while it counts the calls of one kind', async () => {
     const world = World.of(200, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.clock.advance(10_000);
@@ -165,12 +165,12 @@ describe('the plan of a large fleet', () => {
     const time = vi.spyOn(performance, 'now').mockImplementation(() => (milliseconds += 2));
     const counted = { all: 0, inThisTurn: 0, most: 0 };
     const take = world.reader.metricData.take.bind(world.reader.metricData);
-    vi.spyOn(world.reader.metricData, 'take').mockImplementation((...of) => {
+    vi.spyOn(world.reader.metricData, 'take').mockImplementation((...input) => {
       if (counted.inThisTurn === 0) setImmediate(() => (counted.inThisTurn = 0));
       counted.all += 1;
       counted.inThisTurn += 1;
       counted.most = Math.max(counted.most, counted.inThisTurn);
-      return take(...of);
+      return take(...input);
     });
     await world.clock.run(world.collector.refresh(EVERYTHING, 5_000)).finally(() => time.mockRestore());
     expect(counted.all).toBe(200);

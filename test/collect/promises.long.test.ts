@@ -38,12 +38,12 @@ function mostPerMinute(calls: readonly Call[]): number {
   return Math.max(...calls.map(({ at }) => calls.filter((other) => other.at >= at && other.at < at + 60_000).length));
 }
 
-describe('an interval that is promised', () => {
+describe('an interval that the plan promises', () => {
   it.each([
     ['a little too small for the fleet', 36],
     ['much too small for it', 15],
   ])(
-    'is kept to a quarter over an interface whose calls carry many, with a budget that is %s',
+    'is kept to a quarter over an interface with batches, with a budget that is %s',
     async (_, requests_per_minute) => {
       const world = nerdgraphWorld(200, { limits: { requests_per_minute } });
       await world.scrapeFor(1_800);
@@ -57,7 +57,7 @@ describe('an interval that is promised', () => {
       for (const { subjects, at } of calls) {
         for (const subject of subjects) {
           const id = (subject as { applicationId: number }).applicationId;
-          // A scrape may come as long after it is due as scrapes are apart.
+          // A scrape may come up to one scrape interval after the due time.
           expect((at - (reads.get(id) ?? at)) / 1000).toBeLessThanOrEqual(promised * 1.25 + 15);
           reads.set(id, at);
         }
@@ -71,7 +71,7 @@ describe('an interval that is promised', () => {
 });
 
 describe('an exporter that is only probed', () => {
-  it('plans full calls, keeps its interval, and spends no more calls than a scrape of everything', async () => {
+  it('plans full batches, keeps its interval, and makes no more calls than full scrapes', async () => {
     const world = nerdgraphWorld(100, { limits: { requests_per_minute: 100 } });
     const ids = world.reader.applications.map(({ id }) => id);
     const from = world.clock.now();
@@ -88,7 +88,7 @@ describe('an exporter that is only probed', () => {
     expect(perMinute(world.reader.calls, from + 300_000, from + 600_000)).toBeLessThan(35);
     const lists = world.reader.of('applications').filter(({ at }) => at >= from + 300_000);
     expect(lists.length).toBeGreaterThanOrEqual(5);
-    // The plan is that of the probes, before anybody looks at a page.
+    // The plan covers only the probes, also before a page asks for it.
     const unseen = nerdgraphWorld(100);
     for (const id of ids) await unseen.probe(id);
     await unseen.clock.advance(6_000);
@@ -101,7 +101,7 @@ describe('an exporter that is only probed', () => {
 
 describe('accounts of one key', () => {
   it(
-    'take turns, promise what their share of the places carries, and all keep it',
+    'take turns, promise what their share of the places carries, and keep the promise',
     async () => {
       const limits = { max_concurrent_requests: 5 };
       const accounts = Array.from({ length: 5 }, (_, index) =>
@@ -124,7 +124,7 @@ describe('accounts of one key', () => {
         expect(status?.effectiveIntervalSeconds).toBeLessThan(60 * 2.2);
         expect(status?.tasks.missing).toBe(0);
       }
-      // A quarter longer at most, or until the next scrape: how the slices of the work fall decides who comes first.
+      // At most a quarter longer, or until the next scrape: the slices of the work decide who comes first.
       const promised = Math.max(...ofData.map((status) => status?.effectiveIntervalSeconds ?? Infinity));
       const gaps = readers.map((reader) => longestGap(reader.calls, from + 600_000));
       expect(Math.max(...gaps)).toBeLessThanOrEqual(Math.max(promised * 1.25, promised + 15));
@@ -136,7 +136,7 @@ describe('accounts of one key', () => {
 });
 
 describe('work that has not started when the window moves on', () => {
-  it('is done for the window of its start, also when nothing asks between', async () => {
+  it('is done for the window of its start, also without requests in between', async () => {
     const world = World.of(200, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 60 } })]);
     await world.scrape();
     await world.clock.advance(600_000);
@@ -150,8 +150,8 @@ describe('work that has not started when the window moves on', () => {
   });
 });
 
-describe('refreshes that find nothing due', () => {
-  it('hold nothing up, however often they come', async () => {
+describe('refreshes with nothing due', () => {
+  it('hold nothing up, however many come', async () => {
     const world = World.of(50, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
@@ -165,7 +165,7 @@ describe('refreshes that find nothing due', () => {
       for (let time = 0; time < 1_000; time += 1) {
         await world.collector.refresh(lists, 1_000);
         asked.times += 1;
-        // As a server that answers one request after the other.
+        // Refreshes come as from a server that answers one request after the other.
         await new Promise((resolve) => setImmediate(resolve));
       }
     };
@@ -180,14 +180,14 @@ describe('refreshes that find nothing due', () => {
 describe('an upstream where everything fails', () => {
   it.each([
     ['every call', () => true, 12],
-    // Each task that failed is tried once in its interval, at most.
+    // Each failed task is retried at most once in its interval.
     ['every query of data', ({ kind }: Call) => kind === 'metric_data' || kind === 'rolling', 3 * 34],
-  ])('%s: is asked seldom, and at once again when it answers', async (_, fails, most) => {
+  ])('%s: gets few calls, and all of them again once it answers', async (_, fails, most) => {
     const world = nerdgraphWorld(160);
     await world.scrapeFor(600);
     world.reader.fault = (call) => (fails(call) ? { reason: 'timeout', latency: 2_000 } : undefined);
     await world.nextMinute(0);
-    // What was in flight, and failed for the first time.
+    // These calls were in flight and fail for the first time.
     await world.scrapeFor(120);
     world.reader.calls.length = 0;
     await world.scrapeFor(900);
@@ -197,7 +197,7 @@ describe('an upstream where everything fails', () => {
     expect(await world.scrape()).toMatchObject({ complete: true });
   });
 
-  it('is asked once in five seconds at most from the first call on', async () => {
+  it('gets at most one call in five seconds from the first call on', async () => {
     const world = new World([accountConfig()]);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
     for (let second = 0; second < 300; second += 1) {
@@ -205,12 +205,12 @@ describe('an upstream where everything fails', () => {
       await world.clock.advance(1_000);
     }
     expect(mostPerMinute(world.reader.calls)).toBeLessThanOrEqual(12);
-    // Two lists, once a minute each.
+    // Two lists are tried once a minute each.
     expect(world.reader.calls.length).toBeGreaterThanOrEqual(10);
   });
 });
 
-describe('a window that has moved on by more than the monotonic clock says', () => {
+describe('a window that moves on by more than the monotonic clock does', () => {
   it.each([
     ['a minute', 61_000],
     ['a day', 86_400_000],
@@ -220,13 +220,13 @@ describe('a window that has moved on by more than the monotonic clock says', () 
     await world.clock.advance(10_000);
     expect((await world.scrape()).complete).toBe(true);
     world.clock.step(ms);
-    // Without another request, the values are those of before.
+    // Without another request, the old values stay.
     const before = await world.collector.snapshot(EVERYTHING);
     expect(before.complete).toBe(false);
     expect(world.group('host_metrics').tasks).toEqual({ fresh: 0, stale: 6, missing: 0 });
     world.reader.calls.length = 0;
     expect(await world.scrape()).toMatchObject({ complete: true });
-    // Lists of hosts and of names as well.
+    // The lists of hosts and of names are due too.
     expect(world.reader.calls).toHaveLength(2 + 3 * (1 + 1 + 1 + 2));
     world.reader.calls.length = 0;
     await world.scrape();
@@ -234,8 +234,8 @@ describe('a window that has moved on by more than the monotonic clock says', () 
   });
 });
 
-describe('a client that has gone', () => {
-  it('leaves nothing behind but the work it asked for', async () => {
+describe('a client that disconnects', () => {
+  it('leaves nothing behind except its refresh', async () => {
     const world = World.of(20, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) =>
       kind === 'applications' ? undefined : { reason: 'rate_limited', status: 429, retryAfter: 100 };
@@ -255,7 +255,7 @@ describe('a client that has gone', () => {
     expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(20);
   });
 
-  it('that waits is let go at once by its signal, and what is held is answered', async () => {
+  it('is released at once while it waits, and gets the held values', async () => {
     const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
@@ -270,7 +270,7 @@ describe('a client that has gone', () => {
     expect(world.clock.monotonic() - asked).toBe(5_000);
     const response = await world.collector.snapshot(EVERYTHING, asked);
     expect(response.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(2);
-    // Others who wait for the same data continue to wait.
+    // Other clients that wait for the same data continue to wait.
     await world.clock.run(other);
     expect(world.clock.monotonic() - asked).toBeGreaterThanOrEqual(30_000);
     expect((await world.collector.snapshot(EVERYTHING, asked)).complete).toBe(true);

@@ -21,7 +21,7 @@ const FAULTS: readonly (Fault | undefined)[] = [
 
 const step = fc.record({
   pass: fc.constantFrom(0, 500, 5_000, 15_000, 15_000, 60_000),
-  /** What every call meets until the next step; several, taken in turn. */
+  /** The faults of the calls until the next step, taken in turn. */
   faults: fc.array(fc.constantFrom(...FAULTS), { minLength: 1, maxLength: 5 }),
   latency: fc.constantFrom(0, 50, 800, 9_000),
   deadline: fc.constantFrom(0, 4_500, 9_500),
@@ -41,8 +41,8 @@ function worldOf({ applications, hosts, perMinute, atOnce }: Size): World {
   return World.of(applications, hosts, [accountConfig({ limits })]);
 }
 
-describe('for any sequence of fault and time steps', () => {
-  it('the budget is never exceeded in any 60 seconds, nor the calls at once, and no refresh outlasts its deadline', async () => {
+describe('for any sequence of faults and time steps', () => {
+  it('calls never exceed the budget or the calls at once, and no refresh outlasts its deadline', async () => {
     await fc.assert(
       fc.asyncProperty(fleet, fc.array(step, { maxLength: 60 }), async (size, steps) => {
         const world = worldOf(size);
@@ -63,7 +63,7 @@ describe('for any sequence of fault and time steps', () => {
     );
   });
 
-  it('no entity waits longer than the fair share plus one interval once upstream answers, whatever was before', async () => {
+  it('no entity waits longer than its fair share plus one interval once upstream answers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fleet,
@@ -86,7 +86,7 @@ describe('for any sequence of fault and time steps', () => {
               await world.clock.advance(every);
             }
           };
-          // Pauses, the recovery of the rate and the first reading of everything come to an end.
+          // Pauses, the recovery of the rate and the first read of everything end.
           const units = 2 + size.applications * (3 + size.hosts);
           const firstReading = (2 * 60_000 * units) / size.perMinute;
           await scrapeUntil(world.clock.now() + 600_000 + firstReading);
@@ -97,13 +97,13 @@ describe('for any sequence of fault and time steps', () => {
           await scrapeUntil(from + 6 * (fairShare + INTERVAL));
           const reads = new Map<string, number>();
           let longest = 0;
-          for (const { kind, applicationId, hostKey, at } of world.reader.calls) {
+          for (const { kind, applicationId, hostKey, at: calledAt } of world.reader.calls) {
             if (kind !== 'metric_data') continue;
             const key = `${String(applicationId)}/${String(hostKey)}`;
-            longest = Math.max(longest, at - (reads.get(key) ?? from));
-            reads.set(key, at);
+            longest = Math.max(longest, calledAt - (reads.get(key) ?? from));
+            reads.set(key, calledAt);
           }
-          // A scrape may come as long after an entity is due as scrapes are apart.
+          // A scrape may come up to one scrape interval after the due time of an entity.
           expect(longest).toBeLessThanOrEqual(fairShare + INTERVAL + every);
           expect(reads.size).toBe(size.applications * (1 + size.hosts));
         },
@@ -112,7 +112,7 @@ describe('for any sequence of fault and time steps', () => {
     );
   });
 
-  it('everything is fresh within minutes of the last fault, where the budget carries the fleet', async () => {
+  it('everything is fresh within minutes after the last fault, where the budget carries the fleet', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
         const world = worldOf({ applications: 4, hosts: 1, perMinute: 60, atOnce: 4 });

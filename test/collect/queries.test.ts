@@ -44,7 +44,7 @@ describe('queries', () => {
     world = worldWith([ORDERS, QUEUES], { applications: { read: false } });
   });
 
-  it('are read with a scrape, one call each, and served with the labels of the account', async () => {
+  it('are read with a scrape, one call each, and published with the labels of the account', async () => {
     const response = await world.scrape();
     expect(asked(world)).toEqual(['orders', 'queues']);
     expect(world.value(response, 'shop_orders', { account: 'main', region: 'eu' })).toBe(3);
@@ -56,7 +56,7 @@ describe('queries', () => {
     ]);
   });
 
-  it('count with the others where their windows end earlier on purpose', async () => {
+  it('with a delay of their own have an earlier window that counts as current', async () => {
     world = worldWith([ORDERS, { ...QUEUES, delay: 240 * MINUTE }], { applications: { read: false } });
     await world.scrape();
     const ends = world.reader.of('queries').map(({ subjects }) => (subjects[0] as QuerySubject).endsBefore);
@@ -66,13 +66,13 @@ describe('queries', () => {
     expect(world.status.queries).toMatchObject([{ windowEnd: common }, { windowEnd: common - 238 * 60 }]);
   });
 
-  it('have a group with the shortest of their intervals, although it is longer than a day', async () => {
+  it('have a group with the shortest of their intervals, also beyond a day', async () => {
     world = worldWith([{ ...ORDERS, interval: 2_880 * MINUTE }], { applications: { read: false } });
     await world.scrape();
     expect(world.group('queries')).toMatchObject({ intervalSeconds: 172_800, effectiveIntervalSeconds: 172_800 });
   });
 
-  it('show an outage of an account without applications from the last success of all, beside a list never requested', async () => {
+  it('of an account without applications report an outage once all of them fail', async () => {
     const entities = [{ type: 'EXT-SERVICE', exclude: [], tags: [], interval: MINUTE, max_entities: 10 }];
     world = worldWith([ORDERS, QUEUES], { applications: { read: false }, entities });
     await world.scrape(only);
@@ -91,22 +91,22 @@ describe('queries', () => {
     expect(world.status).toMatchObject({ up: false, outage: { since, reason: 'network' } });
   });
 
-  it('are each read at their own interval', async () => {
+  it('are read at their own intervals', async () => {
     await world.scrapeFor(10 * 60, 60);
     expect(asked(world).filter((name) => name === 'orders')).toHaveLength(10);
     expect(asked(world).filter((name) => name === 'queues')).toHaveLength(2);
-    // One a minute, and one in five.
+    // One query each minute, and one every five minutes.
     expect(world.status.plan.callsPerMinute).toBeCloseTo(1.2);
   });
 
-  it('of an account that reads no applications need no list: it is up while they are answered', async () => {
+  it('of an account without applications need no list: the account is up while they are answered', async () => {
     await world.scrape();
     expect(world.reader.of('applications')).toEqual([]);
     expect(world.status).toMatchObject({ up: true, windowEnd: world.group('queries').oldestWindowEnd });
     expect(world.status.groups.map(({ group }) => group)).toEqual(['queries']);
   });
 
-  it('fail alone: what was read of them stays up to the longest age, the others go on', async () => {
+  it('fail alone: their rows are published up to max_age, and other queries go on', async () => {
     await world.scrape();
     world.reader.subjectFault = (_kind, subject) =>
       (subject as QuerySubject).nrql === ORDERS.nrql ? { reason: 'too_large' } : undefined;
@@ -123,14 +123,14 @@ describe('queries', () => {
     expect(world.value(last, 'queue', { region: 'us' })).toBe(4);
   });
 
-  it('whose rows New Relic has cut are read again after their whole interval', async () => {
+  it('with rows cut by New Relic are read again after their whole interval', async () => {
     world.reader.subjectFault = (_kind, subject) =>
       (subject as QuerySubject).nrql === QUEUES.nrql ? { reason: 'too_large' } : undefined;
     await world.scrapeFor(10 * 60, 15);
     expect(asked(world).filter((name) => name === 'queues')).toHaveLength(2);
   });
 
-  it('that are refused are each tried again: no list would tell when they are accepted', async () => {
+  it('that are refused are each retried, because no list tells when they are accepted', async () => {
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
     world.reader.fault = () => undefined;
@@ -138,7 +138,7 @@ describe('queries', () => {
     expect(world.value(response, 'shop_orders', { region: 'eu' })).toBe(3);
   });
 
-  it('are added, removed and changed by a reload without a call for the others', async () => {
+  it('are added, removed and changed by a reload without calls for other queries', async () => {
     await world.scrape();
     const changed = { ...QUEUES, metrics: [{ name: 'queue', help: 'Jobs', scale: 10 }] };
     const added = query({ name: 'added', metrics: [{ name: 'more', help: 'More', scale: 1 }] });
@@ -160,8 +160,8 @@ describe('queries', () => {
   });
 });
 
-describe('rows of one family', () => {
-  it('without a number are counted and named once with the columns that exist', async () => {
+describe('rows of a query', () => {
+  it('without a number are counted, and one warning names the existing columns', async () => {
     const world = worldWith([query({ name: 'orders', metrics: [{ name: 'm', help: 'M', value: 'order', scale: 1 }] })]);
     await world.scrape(only);
     await world.nextMinute(5);
@@ -172,7 +172,7 @@ describe('rows of one family', () => {
     ]);
   });
 
-  it('that are null in a column while others have numbers are named once', async () => {
+  it('with only null in a column cause one warning where other columns have numbers', async () => {
     const nrql = 'SELECT getField(percentile(x, 99.5), 99.5) AS a FROM Order FACET region';
     const world = worldWith([query({ name: 'slow', nrql, metrics: [{ name: 'm', help: 'M', value: 'a', scale: 1 }] })]);
     world.reader.rows.set(nrql, [{ facet: 'eu', region: 'eu', a: null, 'percentile[99.5]': 3 }]);
@@ -186,7 +186,7 @@ describe('rows of one family', () => {
     expect(world.status.warnings).toEqual([]);
   });
 
-  it('with an object are percentiles only where the text calls them, at any depth', async () => {
+  it('with an object give percentiles only where the query calls them, at any depth', async () => {
     const ofColumn = (name: string, column: string) =>
       query({
         name,
@@ -212,7 +212,7 @@ describe('rows of one family', () => {
   });
 
   it.each(['PERCENTILE(d, 50, 95)', 'Percentile(d, 50, 95)', 'percentile(d, 50, 95)'])(
-    'with the percentiles of %s are published in whatever case the service gives its key',
+    'with the percentiles of %s are published in any case of their key',
     async (column) => {
       for (const [value, key] of ['PERCENTILE.d', 'Percentile.d', 'percentile.d'].flatMap((each) => [
         [each, 'percentile.d'],
@@ -233,7 +233,7 @@ describe('rows of one family', () => {
     },
   );
 
-  it('of a list as a facet are all published', async () => {
+  it('with a list as a facet are all published', async () => {
     const world = worldWith([ORDERS]);
     const lists = [['a', 'b'], ['b'], ['a', 'b', 'c']];
     world.reader.rows.set(
@@ -254,7 +254,7 @@ describe('rows of one family', () => {
 });
 
 describe('a probe of an application', () => {
-  it('leaves queries out, and says so', async () => {
+  it('leaves queries out, and a note says so', async () => {
     const world = worldWith([ORDERS]);
     world.populate(1);
     const result = await world.probe();
@@ -265,7 +265,7 @@ describe('a probe of an application', () => {
     expect(asked(world)).toEqual([]);
   });
 
-  it('says so, too, where the account reads no applications', async () => {
+  it('leaves queries out, and a note says so, also where the account reads no applications', async () => {
     const world = worldWith([ORDERS], { applications: { read: false } });
     const result = await world.probe();
     const notes = ['applications are not read (applications: false)', '/probe leaves out queries: /metrics has them'];
@@ -274,7 +274,7 @@ describe('a probe of an application', () => {
 });
 
 describe('a probe', () => {
-  it('answers with its application and what belongs to it, though everything else is held: no other, and no query', async () => {
+  it('answers with the data of its application alone, although everything else is held', async () => {
     const world = worldWith([ORDERS]);
     world.populate(3, 1);
     world.reader.keyTransactions = [keyTransaction(7, 2), keyTransaction(8, 3)];

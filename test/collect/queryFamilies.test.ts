@@ -41,7 +41,7 @@ async function seriesOf(world: World): Promise<string[]> {
 }
 
 describe('two queries of one family', () => {
-  it('publish a series once, whatever the order of their labels is', async () => {
+  it('publish a series once, in any order of its labels', async () => {
     const world = worldOf(
       [query('first', 'region, plan'), [{ facet: ['eu', 'free'], count: 3 }]],
       [
@@ -57,7 +57,7 @@ describe('two queries of one family', () => {
     expect(world.status.warnings.join()).toContain('rows of "second" repeat labels');
   });
 
-  it('share it as soon as a reload brings the second one, and stop with the reload that takes it away', async () => {
+  it('share a series from the reload that adds the second one until the reload that removes it', async () => {
     const [first, second] = [query('first', 'region'), query('second', 'region')];
     const world = worldOf([
       second,
@@ -78,7 +78,7 @@ describe('two queries of one family', () => {
     expect(await seriesOf(world)).toEqual(['shop_orders{region=eu} 9', 'shop_orders{region=us} 5']);
   });
 
-  it('publish a series once after a reload that turns the labels of the first one round', async () => {
+  it('publish a series once after a reload that reverses the labels of the first one', async () => {
     const row = { facet: ['eu', 'free'], count: 3 };
     const second = query('second', 'region, plan');
     const world = worldOf([query('first', 'region, plan'), [row]], [second, [{ ...row, count: 9 }]]);
@@ -92,7 +92,7 @@ describe('two queries of one family', () => {
     expect(await seriesOf(world)).toEqual(['shop_orders{plan=free,region=eu} 4']);
   });
 
-  it('count rows, not series, that repeat the labels of another one', async () => {
+  it('count rows, not series, that repeat the labels of another row', async () => {
     const both = ['shop_orders', 'shop_turnover'];
     const rows = Array.from({ length: 13 }, (_, index) => ({ facet: `r${index}`, count: 1, 'sum.price': 2 }));
     const world = worldOf([query('first', 'region', both), rows], [query('second', 'region', both), rows]);
@@ -100,7 +100,7 @@ describe('two queries of one family', () => {
     expect(world.status.queries[1]).toMatchObject({ series: 0, dropped: { repeated: 13 } });
   });
 
-  it('do not hide each other: rows of a healthy one are published once those of a failed one are too old', async () => {
+  it('do not hide each other: rows of a healthy one appear once rows of the failed one are too old', async () => {
     const [first, second] = [query('first', 'region'), query('second', 'region')];
     const world = worldOf(
       [
@@ -120,7 +120,7 @@ describe('two queries of one family', () => {
       await world.nextMinute(5);
       seen.push((await seriesOf(world)).join(' '));
     }
-    // No moment between, and only one series of a name and labels in each exposition.
+    // Every exposition has exactly one series with this name and these labels.
     const held = 'shop_orders{region=eu} 3 shop_orders{region=us} 4';
     expect(new Set(seen)).toEqual(new Set([held, 'shop_orders{region=eu} 9']));
     expect(seen.at(-1)).toBe('shop_orders{region=eu} 9');

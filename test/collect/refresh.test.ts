@@ -17,7 +17,7 @@ function pairs(calls: readonly Call[]): Set<string> {
 }
 
 describe('a refresh', () => {
-  it('sends the same pair of times with every metric data call', async () => {
+  it('sends the same time range with every metric data call', async () => {
     const world = World.of(5, 2);
     await world.clock.advance(34_567);
     await world.scrape();
@@ -26,7 +26,7 @@ describe('a refresh', () => {
     expect(pairs(world.reader.of('metric_data'))).toEqual(new Set([JSON.stringify([to - 300, to])]));
   });
 
-  it('makes one call per list, per application, per host, per host list and per name list, and no other', async () => {
+  it('makes one call per list, application, host, host list and name list, and no other', async () => {
     const world = World.of(4, 3);
     await world.scrape();
     expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 1 + 1 + 3));
@@ -37,7 +37,7 @@ describe('a refresh', () => {
     expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 3));
   });
 
-  it('shares the calls in flight with scrapes that meet it', async () => {
+  it('shares the calls in flight with concurrent scrapes', async () => {
     const world = World.of(4, 3);
     const deadline = world.clock.now() + 9_500;
     const scrapes = [1, 2, 3].map(() => world.collector.refresh(EVERYTHING, deadline));
@@ -48,20 +48,20 @@ describe('a refresh', () => {
     expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 
-  it('comes at once where nothing is due, however close behind another', async () => {
+  it('ends at once where nothing is due, also right behind another one', async () => {
     const world = World.of(1);
     await world.scrape();
-    const at = world.clock.monotonic();
+    const before = world.clock.monotonic();
     for (let behind = 0; behind < 8; behind += 1) {
       const scrapes = [world.collector.refresh(EVERYTHING, 9_500)];
       for (let turn = 0; turn < behind; turn += 1) await Promise.resolve();
       scrapes.push(world.collector.refresh(EVERYTHING, 9_500));
       await world.clock.run(Promise.all(scrapes));
     }
-    expect(world.clock.monotonic()).toBe(at);
+    expect(world.clock.monotonic()).toBe(before);
   });
 
-  it('costs two servers at 15 seconds what it costs one at 60', async () => {
+  it('costs two servers at 15 seconds as many calls as one server at 60', async () => {
     const calls = async (every: number, servers: number): Promise<number> => {
       const world = World.of(6, 2);
       for (let second = 0; second < 600; second += every) {
@@ -87,14 +87,14 @@ describe('a refresh', () => {
   });
 });
 
-describe('the exposition', () => {
-  it('comes when all due work has ended', async () => {
+describe('a scrape', () => {
+  it('ends when all due work has ended', async () => {
     const world = World.of(10, 1, [BIG_BUDGET]);
     // The list, then names with hosts, then metric data: three calls one after the other.
     expect((await world.scrape()).took).toBe(300);
   });
 
-  it('comes at the deadline with what there is when one application hangs, and the work goes on', async () => {
+  it('ends at the deadline without the application that hangs, and the work goes on', async () => {
     const world = World.of(5, 0);
     world.reader.latency = ({ applicationId, kind }) => (applicationId === 3 && kind === 'metric_data' ? 20_000 : 100);
     const response = await world.scrape();
@@ -108,7 +108,7 @@ describe('the exposition', () => {
     expect(next.blocks.filter(({ group }) => group === 'application_metrics')).toHaveLength(5);
   });
 
-  it('comes at once when the due work cannot end before the deadline, and a fleet too large gets there behind', async () => {
+  it('ends at once when the due work exceeds the deadline, and a large fleet is read in the background', async () => {
     const world = World.of(100, 0, [accountConfig({ limits: { requests_per_minute: 60 } })]);
     const first = await world.scrape();
     expect(first.took).toBe(100);
@@ -124,16 +124,19 @@ describe('the exposition', () => {
   it.each([
     [21, 21, true],
     [21, 20, false],
-  ])('of %i calls under a budget of %i a minute has them all before the deadline: %s', async (_, budget, complete) => {
-    const limits = { requests_per_minute: budget, max_concurrent_requests: 2 };
-    const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
-    await world.scrape({ groups: new Set(['applications']), listsOnly: true });
-    const response = await world.scrape();
-    expect(response.complete).toBe(complete);
-    expect(world.reader.calls.length === 21).toBe(complete);
-  });
+  ])(
+    'with %i calls under a budget of %i a minute gets them all before the deadline: %s',
+    async (_, budget, complete) => {
+      const limits = { requests_per_minute: budget, max_concurrent_requests: 2 };
+      const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
+      await world.scrape({ groups: new Set(['applications']), listsOnly: true });
+      const response = await world.scrape();
+      expect(response.complete).toBe(complete);
+      expect(world.reader.calls.length === 21).toBe(complete);
+    },
+  );
 
-  it('comes at once while a pause outlasts the deadline', async () => {
+  it('ends at once while a pause outlasts the deadline', async () => {
     const world = World.of(3, 0);
     world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 60 });
     expect((await world.scrape()).took).toBe(100);
@@ -141,7 +144,7 @@ describe('the exposition', () => {
     expect((await world.scrape()).took).toBe(0);
   });
 
-  it('judges freshness by the start of the scrape', async () => {
+  it('judges freshness by its start', async () => {
     const world = World.of(2, 0);
     await world.scrape();
     await world.nextMinute(59.9);
@@ -150,8 +153,8 @@ describe('the exposition', () => {
   });
 });
 
-describe('what a metric data call asks for', () => {
-  it('is everything of one application or host at once, in one call', async () => {
+describe('a metric data call', () => {
+  it('asks for all metrics of one application or host', async () => {
     const world = World.of(1, 1);
     await world.scrape();
     for (const { query } of world.reader.of('metric_data')) {
@@ -160,7 +163,7 @@ describe('what a metric data call asks for', () => {
     }
   });
 
-  it('waits for the database types, and is asked for without them when they cannot be read', async () => {
+  it('waits for the database types, and is sent without them when they cannot be read', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
     const response = await world.scrape();
@@ -171,13 +174,13 @@ describe('what a metric data call asks for', () => {
     }
   });
 
-  it('keeps the list of datastores for its interval', async () => {
+  it('uses a list of datastores for the interval of that list', async () => {
     const world = World.of(1);
     await world.scrapeFor(370 * 60, 60);
     expect(world.reader.of('metric_names')).toHaveLength(2);
   });
 
-  it('publishes no total time while the names became known only during the call: the parts are not taken off', async () => {
+  it('gives no total time where the datastores became known only during the call', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     let failing = true;
     world.reader.fault = ({ kind }) =>
@@ -195,7 +198,7 @@ describe('what a metric data call asks for', () => {
     expect(world.value(next, 'newrelic_application_total_time_seconds')).toBeCloseTo(0.05);
   });
 
-  it('publishes no total time of a host that was not asked for a datastore its application was asked for', async () => {
+  it('gives no total time of a host without a datastore that its application was asked for', async () => {
     const intervals = { metric_names: 60_000 };
     const world = World.of(1, 1, [accountConfig()], collectionConfig({ intervals }));
     await world.scrape();
@@ -212,7 +215,7 @@ describe('what a metric data call asks for', () => {
 });
 
 describe('failures and changes of the inventory', () => {
-  it('an application gone upstream is gone from the next exposition', async () => {
+  it('a deleted application is absent from the next exposition', async () => {
     const world = World.of(3, 1);
     await world.scrape();
     world.reader.applications = world.reader.applications.slice(1);
@@ -221,7 +224,7 @@ describe('failures and changes of the inventory', () => {
     expect(response.complete).toBe(true);
   });
 
-  it('a response that cannot be taken over fails what it is about, and nothing else', async () => {
+  it('a response that cannot be applied makes only its subject fail', async () => {
     const world = World.of(2, 1);
     const broken = {
       ...host(7),
@@ -236,7 +239,7 @@ describe('failures and changes of the inventory', () => {
     expect(JSON.stringify(world.lines)).toContain('the key is broken');
   });
 
-  it('a fault while a call is planned fails what it is about, and nothing later', async () => {
+  it('an error while a call is planned makes only that call fail', async () => {
     const world = World.of(2);
     const counted = vi.spyOn(world.reader, 'listCalls').mockReturnValueOnce(1).mockReturnValueOnce(1);
     counted.mockImplementationOnce(() => {
@@ -250,7 +253,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it.each(['hosts', 'instances'] as const)(
-    '%s of an application are taken over up to 10,000, and beyond none, while those of others are',
+    '%s of an application are accepted up to 10,000, and none beyond, while those of other applications are',
     async (group) => {
       const world = World.of(2, 1, [accountConfig({ instances: true })]);
       world.reader.instancesOf.set(2, [instance(1)]);
@@ -287,7 +290,7 @@ describe('failures and changes of the inventory', () => {
     },
   );
 
-  it('instances are those of the newest list', async () => {
+  it('instances follow the newest list', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false, instances: true })]);
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) => blocks.flatMap(({ labels }) => labels.instance_id ?? []);
     world.reader.instancesOf.set(1, [instance(5), instance(6)]);
@@ -297,7 +300,7 @@ describe('failures and changes of the inventory', () => {
     expect(shown(await world.scrape())).toEqual(['6', '7']);
   });
 
-  it('what still arrives of an application that is gone is dropped', async () => {
+  it('late responses for a deleted application are dropped', async () => {
     const world = World.of(2, 3);
     world.reader.latency = ({ kind, applicationId }) => (kind === 'hosts' && applicationId === 1 ? 70_000 : 100);
     await world.scrape();
@@ -313,7 +316,7 @@ describe('failures and changes of the inventory', () => {
     ['first', 10],
     ['last', 2_000],
   ])(
-    'a host that upstream knows no longer is gone from the next exposition, before its list is due, also when that is heard %s',
+    'a host deleted upstream is absent from the next exposition, before its list is due, when its 404 comes %s',
     async (_, latency) => {
       const world = World.of(1, 2);
       await world.scrape();
@@ -328,7 +331,7 @@ describe('failures and changes of the inventory', () => {
     },
   );
 
-  it('a list is read once more, and then at its interval, because upstream answers 404 for what it lists', async () => {
+  it('a list is read early only once while upstream answers 404 for its members', async () => {
     const world = World.of(
       2,
       2,
@@ -340,7 +343,7 @@ describe('failures and changes of the inventory', () => {
         ? { reason: 'not_found', status: 404 }
         : undefined;
     await world.scrape();
-    // They were read in this window, so that reading them again would tell nothing new.
+    // The lists were read in this window, so reading them again tells nothing new.
     expect([world.reader.of('applications'), world.reader.of('hosts')]).toMatchObject([{ length: 1 }, { length: 2 }]);
     await world.scrapeFor(10 * 60, 60);
     expect(world.reader.of('applications')).toHaveLength(2);
@@ -358,7 +361,7 @@ describe('failures and changes of the inventory', () => {
     expect(response.blocks).toHaveLength(5);
   });
 
-  it('an application that stops reporting keeps its state and loses its metric data', async () => {
+  it('an application that stops reporting keeps its state series and loses its metric data', async () => {
     const world = World.of(1, 1);
     await world.scrape();
     world.reader.applications = [application(1, { reporting: false, summary: undefined })];
@@ -370,7 +373,7 @@ describe('failures and changes of the inventory', () => {
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
   });
 
-  it('key transactions are those of the served applications where applications are filtered', async () => {
+  it('key transactions follow the exported applications where applications are filtered', async () => {
     const filtered = accountConfig({ applications: { exclude: [{ name: 'app-2' }] } });
     const world = World.of(2, 0, [filtered]);
     world.reader.keyTransactions = [keyTransaction(8, 1), keyTransaction(9, 2)];
@@ -379,7 +382,7 @@ describe('failures and changes of the inventory', () => {
     expect(keys.map(({ labels }) => labels.key_transaction_id)).toEqual(['8']);
   });
 
-  it('a chosen key transaction has the name of its application also where applications are listed by other ids', async () => {
+  it('a selected key transaction has the name of its application, also one outside the listed ids', async () => {
     const chosen = accountConfig({
       applications: { include: [{ id: 1 }] },
       key_transactions: { include: [{ id: 9 }, { id: 10 }], exclude: [] },
@@ -396,7 +399,7 @@ describe('failures and changes of the inventory', () => {
     expect(world.reader.of('applications').map(({ query }) => query)).toEqual([{ ids: [1] }, { ids: [2, 77] }]);
   });
 
-  it('key transactions wait for the first reading of the applications, whose names they carry, unless that fails', async () => {
+  it('key transactions wait for the first list of applications and its names, unless that list fails', async () => {
     const world = World.of(1);
     world.reader.keyTransactions = [keyTransaction(8, 1)];
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 15_000 : 100);
@@ -416,7 +419,7 @@ describe('failures and changes of the inventory', () => {
 });
 
 describe('a scope', () => {
-  it('of some groups refreshes those and the lists they come from', async () => {
+  it('of some groups refreshes these groups and their lists', async () => {
     const world = World.of(2, 1);
     await world.scrape({ groups: new Set(['key_transactions']) });
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
@@ -425,19 +428,19 @@ describe('a scope', () => {
     expect(hosts.complete).toBe(true);
   });
 
-  it('of no group calls nothing upstream', async () => {
+  it('of no group makes no calls', async () => {
     const world = World.of(2, 1);
     expect(await world.scrape({ groups: new Set() })).toMatchObject({ took: 0, complete: true, blocks: [] });
     expect(world.reader.calls).toHaveLength(0);
   });
 
-  it('is not complete when the list its entities come from could not be read', async () => {
+  it('is incomplete when the list of its entities could not be read', async () => {
     const world = new World();
     world.reader.fault = () => ({ reason: 'network' });
     expect((await world.scrape({ groups: new Set(['application_metrics']) })).complete).toBe(false);
   });
 
-  it('is not complete when a list that brought nothing could not be read again', async () => {
+  it('is incomplete when an empty list could not be read again', async () => {
     const world = new World();
     const scope = { groups: new Set(['key_transactions'] as const) };
     expect((await world.scrape(scope)).complete).toBe(true);
@@ -446,7 +449,7 @@ describe('a scope', () => {
     expect((await world.scrape(scope)).complete).toBe(false);
   });
 
-  it('of one application does the lists and its work only', async () => {
+  it('of one application reads the lists and this application only', async () => {
     const world = World.of(3, 1);
     const probed = await world.probe(2);
     expect(probed).toMatchObject({ kind: 'result', success: true });
@@ -465,13 +468,13 @@ describe('a probe', () => {
   it.each([
     ['other', 1, 'unknown_account'],
     ['main', 99, 'unknown_application'],
-  ] as const)('of %s/%i is of an %s', async (account, id, kind) => {
+  ] as const)('of %s/%i gives %s', async (account, id, kind) => {
     const world = World.of(1);
     const result = await world.probe(id, account);
     expect(result.kind).toBe(kind);
   });
 
-  it('says why no list can be read', async () => {
+  it('names the reason why no list can be read', async () => {
     const world = new World();
     world.reader.fault = () => ({ reason: 'server', status: 500 });
     const result = await world.probe();
@@ -479,7 +482,7 @@ describe('a probe', () => {
     expect(JSON.stringify(result)).toContain('applications: server');
   });
 
-  it('says that the kind of database is not decided where there is no metric data yet', async () => {
+  it('says that the database kind is unknown before there is metric data', async () => {
     const world = World.of(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     const probed = await world.probed();
@@ -488,7 +491,7 @@ describe('a probe', () => {
     expect(probed.notes.join()).toContain('; failed once: ');
   });
 
-  it('says of each family of what was read why it is absent, and what is not read at all', async () => {
+  it('names for each family that was read why it is absent, and the groups that are not read', async () => {
     const world = World.of(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     const probed = await world.probed();
@@ -496,8 +499,8 @@ describe('a probe', () => {
     const absent = probed.notes.flatMap(
       (note) => /^(newrelic_\w+) is absent: .+; it comes from ./.exec(note)?.[1] ?? [],
     );
-    const left = new Set(['instances', 'counters', 'entities']);
-    const read = FAMILIES.filter(({ group }) => !left.has(group)).map(({ name }) => name);
+    const unread = new Set(['instances', 'counters', 'entities']);
+    const read = FAMILIES.filter(({ group }) => !unread.has(group)).map(({ name }) => name);
     expect(read.filter((name) => !present.has(name))).toEqual(absent);
     expect(absent).toContain('newrelic_application_queue_time_seconds');
     expect(absent).toContain('newrelic_host_queue_time_seconds');
@@ -511,7 +514,7 @@ describe('a probe', () => {
     expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
   });
 
-  it('says of instances which of their families are absent, where there are any', async () => {
+  it('names the absent families of instances, where there are instances', async () => {
     const world = World.of(2, 0, [accountConfig({ instances: true })]);
     world.reader.instancesOf.set(1, [instance(5, { summary: undefined })]);
     const aboutInstances = async (id: number): Promise<string[]> =>
@@ -520,7 +523,7 @@ describe('a probe', () => {
     expect(await aboutInstances(2)).toEqual([]);
   });
 
-  it('says why an application that does not report has no metric data', async () => {
+  it('explains why an application that does not report has no metric data', async () => {
     const world = new World();
     world.reader.applications = [application(1, { reporting: false })];
     const { success, notes } = await world.probed();
@@ -528,7 +531,7 @@ describe('a probe', () => {
     expect(notes).toContain('no metric data: the application does not report (applications.reporting_only)');
   });
 
-  it('does not succeed when anything of the application failed, and answers the rest', async () => {
+  it('fails when anything of the application fails, and answers with the rest', async () => {
     const world = World.of(2, 1);
     world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'timeout' } : undefined);
     expect(await world.probed(1)).toMatchObject({ success: false });

@@ -18,15 +18,15 @@ async function withRefusedQuery(likeness: typeof REST): Promise<World> {
 const failing = (world: World): string[] =>
   world.status.groups.filter(({ success }) => success !== true).map(({ group }) => group);
 
-describe('a query that is refused with 401', () => {
-  it('fails alone in an account that is read over REST: the other groups succeed, and so does a probe', async () => {
+describe('a query refused with 401', () => {
+  it('fails alone in a REST account: other groups and a probe succeed', async () => {
     const world = await withRefusedQuery(REST);
     expect([world.status.refused, failing(world)]).toEqual([undefined, ['queries']]);
     const probed = await world.probe();
     expect(probed).toMatchObject({ success: true });
   });
 
-  it('stops an account that is read over NerdGraph: the key is the same one', async () => {
+  it('stops a NerdGraph account, because the key is the same', async () => {
     const world = await withRefusedQuery(NERDGRAPH);
     expect(world.status.refused).toContain('auth');
   });

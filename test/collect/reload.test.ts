@@ -19,7 +19,7 @@ function queues(world: World): void {
 }
 
 describe('a reload', () => {
-  it('keeps what is held and calls nothing for it', async () => {
+  it('keeps held values without new calls', async () => {
     const world = World.of(3, 2);
     await world.scrape();
     const before = world.reader.calls.length;
@@ -28,7 +28,7 @@ describe('a reload', () => {
     expect(world.reader.calls).toHaveLength(before);
   });
 
-  it('that shortens the delay has the newer window read at once', async () => {
+  it('that shortens the delay causes a read of the newer window at once', async () => {
     const world = World.of(2, 1);
     await world.scrape();
     const before = world.reader.of('metric_data').length;
@@ -39,7 +39,7 @@ describe('a reload', () => {
     expect(world.reader.of('metric_data')).toHaveLength(2 * before);
   });
 
-  it('that narrows the applications takes effect at once, one that widens them with the next list', async () => {
+  it('that narrows the applications takes effect at once, and one that widens them with the next list', async () => {
     const only = (...ids: number[]) => accountConfig({ applications: { include: ids.map((id) => ({ id })) } });
     const world = World.of(4, 0, [only(1, 2)]);
     await world.scrape();
@@ -53,7 +53,7 @@ describe('a reload', () => {
     expect(new Set(response.blocks.map(({ labels }) => labels.app_id))).toEqual(new Set(['1', '2', '3', '4']));
   });
 
-  it('that widens the applications while the narrow list is being read has the list read again', async () => {
+  it('that widens the applications during a read of the narrow list causes another read of the list', async () => {
     const world = World.of(3, 0, [accountConfig({ applications: { include: [{ id: 1 }] } })]);
     void world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(50);
@@ -63,7 +63,7 @@ describe('a reload', () => {
     expect(response.blocks.filter(({ group }) => group === 'applications')).toHaveLength(3);
   });
 
-  it('that switches applications off forgets them: switched on again, they cannot be told before their list was read', async () => {
+  it('that switches applications off forgets them, so they are unknown until their list is read again', async () => {
     const world = World.of(2, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     await world.scrape();
@@ -78,7 +78,7 @@ describe('a reload', () => {
     expect(new Set(blocks.map(({ group }) => group))).toContain('key_transactions');
   });
 
-  it('that changes the budget tells at once by the effective interval, before anything is read again', async () => {
+  it('that changes the budget changes the effective interval at once, before any read', async () => {
     const account = (requests_per_minute: number) => accountConfig({ hosts: false, limits: { requests_per_minute } });
     const world = World.of(100, 0, [account(50)]);
     await world.scrapeFor(300);
@@ -91,7 +91,7 @@ describe('a reload', () => {
     expect(await interval()).toBe(60);
   });
 
-  it('that switches key transactions off takes their series away, and one that switches them on reads their list', async () => {
+  it('that switches key transactions off removes their series, and switched on again they are listed', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
@@ -106,7 +106,7 @@ describe('a reload', () => {
     expect(shown(await world.scrape())).toBe(2);
   });
 
-  it('that widens the key transactions has their list read again, one that narrows them takes effect at once', async () => {
+  it('that widens the key transactions causes a read of their list, and a narrower one acts at once', async () => {
     const only = (...ids: number[]) =>
       accountConfig({ hosts: false, key_transactions: { include: ids.map((id) => ({ id })), exclude: [] } });
     const world = World.of(1, 0, [only(9)]);
@@ -121,7 +121,7 @@ describe('a reload', () => {
     expect(shown(await world.collector.snapshot(EVERYTHING))).toEqual(['10']);
   });
 
-  it('that lists the applications by ids keeps the names of those that own chosen key transactions', async () => {
+  it('that lists the applications by id keeps the names of the owners of selected key transactions', async () => {
     const chosen = { hosts: false, key_transactions: { include: [{ id: 9 }], exclude: [] } };
     const world = World.of(2, 0, [accountConfig(chosen)]);
     world.reader.keyTransactions = [keyTransaction(9, 2)];
@@ -136,7 +136,7 @@ describe('a reload', () => {
     expect(world.reader.of('applications')).toHaveLength(2);
   });
 
-  it('labels key transactions anew while the applications cannot be listed', async () => {
+  it('relabels key transactions while the applications cannot be listed', async () => {
     const world = new World();
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'timeout' } : undefined);
@@ -146,7 +146,7 @@ describe('a reload', () => {
     expect(labels).toEqual([expect.objectContaining({ key_transaction_id: '9', team: 'blue' })]);
   });
 
-  it('that allows more calls at once is in force for the next call', async () => {
+  it('that allows more calls at once applies to the next call', async () => {
     const account = (most: number) => accountConfig({ hosts: false, limits: { max_concurrent_requests: most } });
     const world = World.of(20, 0, [account(2)]);
     await world.scrape();
@@ -166,7 +166,7 @@ describe('a reload', () => {
     for (const { labels } of blocks) expect(labels).toMatchObject({ team: 'blue' });
   });
 
-  it('that overrides the database kind calculates what is held anew', async () => {
+  it('that overrides the database kind recalculates held values', async () => {
     const world = World.of(1, 1);
     await world.scrape();
     const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
@@ -176,7 +176,7 @@ describe('a reload', () => {
     expect(world.value(response, 'newrelic_host_total_time_seconds')).toBeCloseTo(0.08);
   });
 
-  it('that changes the window is in force for the next call', async () => {
+  it('that changes the window applies to the next call', async () => {
     const world = World.of(1);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig(), collectionConfig({ window: 60_000, delay: 180_000 })));
@@ -188,14 +188,14 @@ describe('a reload', () => {
     expect(world.clock.now() / 1000 - to).toBeGreaterThanOrEqual(180);
   });
 
-  it('has the old reader keep no connections', () => {
+  it('lets the old reader keep no connections', () => {
     const world = new World();
     world.readers.set('main', new FakeReader(world.clock));
     world.collector.reconfigure(config());
     expect(world.opened.map(({ retired }) => retired)).toEqual([true, false]);
   });
 
-  it('leaves alone what waits after a failure, and tries it at once only when the key is another one', async () => {
+  it('does not retry failed reads, unless the key changes', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     await world.scrapeFor(45, 5);
@@ -209,7 +209,7 @@ describe('a reload', () => {
     expect(world.reader.of('metric_data')).toHaveLength(before + 1);
   });
 
-  it('wakes scrapes that wait for what it removes', async () => {
+  it('wakes scrapes that wait for removed work', async () => {
     const world = World.of(2, 1);
     world.reader.latency = ({ applicationId }) => (applicationId === 2 ? 60_000 : 100);
     const asked = world.clock.monotonic();
@@ -220,7 +220,7 @@ describe('a reload', () => {
     expect(world.clock.monotonic() - asked).toBe(1_000);
   });
 
-  it('that cannot be built changes nothing', async () => {
+  it('that fails changes nothing', async () => {
     const world = World.of(1);
     await world.scrape();
     world.readers.clear();
@@ -234,7 +234,7 @@ describe('a reload', () => {
     expect(await world.nextScrape()).toMatchObject({ complete: true });
   });
 
-  it('that cannot be built for its second account closes what it opened', () => {
+  it('that fails for its second account closes the readers that it opened', () => {
     const world = new World();
     const [before] = world.opened;
     world.readers.clear();
@@ -248,7 +248,7 @@ describe('a reload', () => {
     ['interface', { api: 'nerdgraph' as const }],
     ['account id', { account_id: 42 }],
     ['address', { base_url: 'https://api.eu.newrelic.com/v2' }],
-  ])('that names another %s closes what there was, and begins anew', async (_, over) => {
+  ])('that names another %s discards the old data and starts again', async (_, over) => {
     const world = World.of(1);
     await world.scrape();
     const [old] = world.opened;
@@ -260,7 +260,7 @@ describe('a reload', () => {
 });
 
 describe('custom metrics', () => {
-  it('travel in the same call, without names that cannot be asked for', async () => {
+  it('are read in the same call, without names that cannot be requested', async () => {
     const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     queues(world);
     const response = await world.scrape();
@@ -270,7 +270,7 @@ describe('custom metrics', () => {
     expect(response.complete).toBe(true);
   });
 
-  it('count in the plan with the calls they take', async () => {
+  it('count in the plan with their calls', async () => {
     const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.reader.names.set(
       1,
@@ -281,7 +281,7 @@ describe('custom metrics', () => {
     expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(4);
   });
 
-  it('that a reload brings are there after the next refresh, those it takes away are gone at once', async () => {
+  it('that a reload adds appear after the next refresh, and removed ones disappear at once', async () => {
     const world = World.of(1, 0, [accountConfig({ hosts: false })]);
     queues(world);
     await world.scrape();
@@ -294,7 +294,7 @@ describe('custom metrics', () => {
     expect(world.value(await world.nextScrape(), other.name, { queue: 'a' })).toBe(9);
   });
 
-  it('of other names than before have the names read again', async () => {
+  it('with other names after a reload cause a new read of the names', async () => {
     const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Pool/p/size']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/Pool/p/size': { average_value: 3 } });
@@ -305,7 +305,7 @@ describe('custom metrics', () => {
     expect(world.value(await world.nextScrape(), pool.name, { pool: 'p' })).toBe(3);
   });
 
-  it('beyond their cap count as cut with each reading, also where the exposition has none of them', async () => {
+  it('beyond their cap count as cut with each read, also where the exposition has none of them', async () => {
     const world = World.of(1, 0, [accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Queue/b/depth']);
     world.reader.values = () => TRAFFIC;
@@ -315,7 +315,7 @@ describe('custom metrics', () => {
     expect(next?.reading).not.toBe(first?.reading);
   });
 
-  it('of hosts have as many series as the cap allows of the hosts that there are now', async () => {
+  it('of hosts have as many series as the cap allows for the current hosts', async () => {
     const account = accountConfig({ custom_metrics: [{ ...QUEUE, scope: 'host', max_series: 2 }] });
     const world = World.of(1, 1, [account], collectionConfig({ intervals: { hosts: 60_000 } }));
     queues(world);
@@ -334,7 +334,7 @@ describe('custom metrics', () => {
     expect(await served()).toEqual({ series: 2, cut: [1] });
   });
 
-  it('keep their families through a reload that leaves them alone', async () => {
+  it('keep their families over a reload that does not change them', async () => {
     const account = accountConfig({ custom_metrics: [QUEUE], hosts: false });
     const world = World.of(1, 0, [account]);
     queues(world);
@@ -350,7 +350,7 @@ describe('custom metrics', () => {
   });
 });
 
-it('a label that a reload makes static is on no series twice', async () => {
+it('a label that becomes static with a reload is on no series twice', async () => {
   const tags = { account: { applications: { tags: ['team'] }, custom_metrics: [QUEUE] }, label: 'tag_team' };
   const captured = { account: { custom_metrics: [QUEUE] }, label: 'queue' };
   for (const { account, label } of [tags, captured]) {
@@ -381,7 +381,7 @@ describe('background mode', () => {
     return world.collector.refreshInBackground();
   }
 
-  it('refreshes at the start and as windows move on, and the scrape never waits nor calls', async () => {
+  it('refreshes at the start and with each window, and scrapes neither wait nor make calls', async () => {
     const world = World.of(3, 1, [accountConfig()], BACKGROUND);
     const stop = start(world);
     expect(world.collector.isReady).toBe(false);
@@ -409,7 +409,7 @@ describe('background mode', () => {
 });
 
 describe('stopping', () => {
-  it('answers whoever waits, aborts calls in flight, and logs no failures', async () => {
+  it('answers waiting scrapes, aborts calls in flight, and logs no failures', async () => {
     const world = World.of(2);
     world.reader.latency = () => 60_000;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
@@ -424,7 +424,7 @@ describe('stopping', () => {
 });
 
 describe('a large fleet', () => {
-  it('of 1,000 applications with 5 hosts each gets through a refresh in bounded work', async () => {
+  it('of 1,000 applications with 5 hosts each is refreshed with bounded work', async () => {
     const world = World.of(1_000, 5, [
       accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 100 } }),
     ]);
@@ -432,7 +432,7 @@ describe('a large fleet', () => {
     const response = await world.scrape(EVERYTHING, 60_000);
     expect(response.complete).toBe(true);
     expect(response.blocks).toHaveLength(1_000 * (2 + 10));
-    // What is kept of a response is what something reads.
+    // Only needed values of a response stay in memory.
     world.reader.applications = [application(1)];
     expect((await world.nextScrape()).blocks).toHaveLength(12);
   });

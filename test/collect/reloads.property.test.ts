@@ -56,10 +56,10 @@ const FAULTS: readonly Fault[] = [
 
 const step = fc.record({
   reload: fc.option(choice, { freq: 2 }),
-  /** Turns of the event loop between the beginning of a scrape and the reload. */
+  /** Turns of the event loop between the start of a scrape and the reload. */
   turns: fc.integer({ min: 0, max: 40 }),
   pass: fc.constantFrom(0, 1_000, 15_000, 60_000, 900_000),
-  /** What one call in three meets during the first scrape of the step. */
+  /** The fault of one call in three during the first scrape of the step. */
   fault: fc.option(fc.constantFrom(...FAULTS), { freq: 4 }),
   latency: fc.constantFrom(0, 50, 2_000),
 });
@@ -128,7 +128,7 @@ async function served(world: World): Promise<ReadonlySet<string>> {
   );
 }
 
-/** For each subject of a call the keys, as of `served`, of what was read of it: custom metrics come last. */
+/** The keys that a call read, for each subject, in the form of `served`. Custom metrics come last. */
 function readBy(account: string, { kind, subjects }: Call): readonly (readonly string[])[] {
   return subjects.map((subject) => {
     const about = subject as Partial<MetricDataSubject & QuerySubject>;
@@ -157,7 +157,7 @@ class ReloadingWorld extends World {
   readonly seen = new Map<string, Call[]>();
   fault: (call: Call) => Fault | undefined = () => undefined;
   latency = 0;
-  /** The readers of the configuration of now, by account. */
+  /** The readers of the current configuration, by account. */
   #current: ReadonlyMap<string, FakeReader>;
 
   constructor({ accounts, collection }: Config, likeness: Likeness) {
@@ -212,7 +212,7 @@ const onRejection = (error: unknown): void => void rejections.push(error);
 
 beforeEach(() => {
   process.on('unhandledRejection', onRejection);
-  // Work gives other work a turn after every second step, as it does where the steps take long.
+  // Every second step seems so long that other work gets a turn after it.
   let time = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (time += 2.1));
 });
@@ -228,7 +228,7 @@ it.each<[string, Likeness]>([
   ['REST', REST],
   ['NerdGraph', NERDGRAPH],
 ])(
-  'reloads at any moment take nothing away that belongs, bring nothing back, and cost nothing: %s',
+  'reloads at any moment remove nothing that belongs, bring nothing back, and cost no calls: %s',
   async (_, likeness) => {
     await fc.assert(
       fc.asyncProperty(choice, fc.array(step, { minLength: 5, maxLength: 25 }), async (first, steps) => {
@@ -237,7 +237,7 @@ it.each<[string, Likeness]>([
         world.reload(first);
         let now = first;
         let before: ReadonlySet<string> = new Set();
-        /** What belonged at every moment since the last look. */
+        /** The keys that belonged at every moment since the last check. */
         let stayed = belonging(first);
         let lookedAt = world.clock.monotonic();
         const limits = [{ at: lookedAt, perMinute: first.perMinute }];
@@ -256,7 +256,7 @@ it.each<[string, Likeness]>([
                 .flatMap((call) => readBy(name, call).flat()),
             ),
           );
-          // A custom metric that is configured again is calculated from what is held, if its metric was read with it.
+          // A custom metric that returns is calculated from held values, if its metric was read with them.
           for (const [data, ...metrics] of newestReads(world.seen)) {
             if (data !== undefined && before.has(data)) for (const key of metrics) read.add(key);
           }
@@ -324,6 +324,6 @@ it.each<[string, Likeness]>([
   300_000,
 );
 
-it('there were reloads', () => {
+it('the reloads of the property above happened', () => {
   expect(reloads).toBeGreaterThan(RUNS);
 });

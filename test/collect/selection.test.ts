@@ -21,28 +21,28 @@ const DEPTH = customMetric({ match: 'Custom/Queue/{queue}/depth' });
 const reader = new FakeReader(new VirtualClock());
 const shop = application(7, { name: 'shop-eu' });
 
-describe('the choice of applications', () => {
+describe('the selection of applications', () => {
   it.each([
-    ['everything by default', undefined, [], true],
-    ['not another name', [{ name: 'shop' }], [], false],
-    ['not what is excluded, even when it is included', [{ id: 7 }], [{ name: '*-eu' }], false],
-  ])('takes %s', (_, include, exclude, chosen) => {
+    ['includes everything by default', undefined, [], true],
+    ['leaves out other names', [{ name: 'shop' }], [], false],
+    ['leaves out an excluded application although it is included', [{ id: 7 }], [{ name: '*-eu' }], false],
+  ])('%s', (_, include, exclude, chosen) => {
     expect(selects({ include, exclude }, shop)).toBe(chosen);
   });
 
-  it('asks upstream for ids only when nothing else is included', () => {
+  it('requests only ids when nothing else is included', () => {
     expect(onlyIds({ include: [{ id: 7 }, { id: 8 }, { id: 7 }], exclude: [] })).toEqual([7, 8]);
     expect(onlyIds({ include: [{ id: 7 }, { name: 'a' }], exclude: [] })).toBeUndefined();
     expect(onlyIds({ include: undefined, exclude: [{ id: 7 }] })).toBeUndefined();
   });
 
-  it('names the includes that match nothing', () => {
+  it('names the include patterns without a match', () => {
     const include = [{ id: 7 }, { id: 9 }, { name: 'shop-*' }, { name: 'x*' }];
     expect(unmatched(include, [shop])).toEqual([{ id: 9 }, { name: 'x*' }]);
     for (const listed of [undefined, []]) expect(unmatched(include, listed)).toEqual([]);
   });
 
-  it('lets the first matching settings win over the account', () => {
+  it('applies the first matching settings before those of the account', () => {
     const settings = [
       { match: { name: 'shop-*' }, database_component: 'database' as const, hosts: false },
       { match: { id: 7 }, database_component: 'datastore' as const, hosts: true },
@@ -54,7 +54,7 @@ describe('the choice of applications', () => {
     expect(effectiveSettings(accountConfig(), shop)).toEqual({ database: 'auto', hosts: true });
   });
 
-  it('reads metric data of what reports, does not say, or is wanted anyhow', () => {
+  it('reads metric data of applications that report, may report, or are wanted anyway', () => {
     const account = accountConfig();
     expect(readsMetricData(account, shop)).toBe(true);
     expect(readsMetricData(account, { ...shop, reporting: undefined })).toBe(true);
@@ -64,7 +64,7 @@ describe('the choice of applications', () => {
   });
 });
 
-describe('the choice of key transactions', () => {
+describe('the selection of key transactions', () => {
   const all = [keyTransaction(1, 7), keyTransaction(2, 8), keyTransaction(3, 0, { applicationId: undefined })];
   const served = (id: number): boolean => id === 7;
   const ids = (account: ReturnType<typeof accountConfig>) =>
@@ -73,9 +73,9 @@ describe('the choice of key transactions', () => {
   it.each([
     ['all', accountConfig(), [1, 2, 3]],
     ['none', accountConfig({ key_transactions: false }), []],
-    ['those of the served applications', accountConfig({ applications: { include: [{ id: 7 }] } }), [1]],
+    ['the key transactions of exported applications', accountConfig({ applications: { include: [{ id: 7 }] } }), [1]],
     [
-      'their own choice',
+      'what the configuration selects',
       accountConfig({ key_transactions: { include: [{ name: 'key-*' }], exclude: [{ id: 1 }] } }),
       [2, 3],
     ],
@@ -85,10 +85,10 @@ describe('the choice of key transactions', () => {
 });
 
 describe('a scope', () => {
-  const needs = (groups: readonly Group[], account = accountConfig(), of = reader) =>
-    findNeededGroups({ groups: new Set(groups) }, account, enabledGroups(account, of));
+  const needs = (groups: readonly Group[], account = accountConfig(), read = reader) =>
+    neededGroups({ groups: new Set(groups) }, account, enabledGroups(account, read));
 
-  it('needs the lists that its groups come from, and once what decides how they are read', () => {
+  it('needs the lists of its groups, and once the lists that decide how they are read', () => {
     expect(needs([]).always).toEqual(new Set());
     expect(needs(['hosts']).always).toEqual(new Set(['hosts', 'applications']));
     const hosts = needs(['host_metrics']);
@@ -99,12 +99,12 @@ describe('a scope', () => {
       expect(needs([group]).always).toContain('applications');
   });
 
-  it('needs nothing for a list of datastores that the interface does not have', () => {
+  it('needs no list of datastores on an interface without such a list', () => {
     const nerdgraph = new FakeReader(new VirtualClock(), NERDGRAPH);
     expect(needs(['metric_names'], accountConfig(), nerdgraph).always).toEqual(new Set());
   });
 
-  it('needs for custom metrics the data of the applications or the hosts that they are about, and no other', () => {
+  it('needs for custom metrics only the data of the applications or hosts of these metrics', () => {
     const ofScopes = (...scopes: AccountConfig['custom_metrics'][number]['scope'][]) => {
       const custom_metrics = scopes.map((scope, index) => ({ ...DEPTH, name: `depth_${index}`, scope }));
       return needs(['custom_metrics'], accountConfig({ custom_metrics }));
@@ -133,7 +133,7 @@ describe('a scope', () => {
     ],
     ['custom_metrics', accountConfig(), false],
     ['applications', accountConfig(), true],
-  ] as const)('%s are on as the account says', (group, account, on) => {
+  ] as const)('reads %s as the account configures', (group, account, on) => {
     expect(enabledGroups(account, reader).has(group)).toBe(on);
   });
 });

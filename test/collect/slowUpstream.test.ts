@@ -8,7 +8,7 @@ const LONG = 120_000;
 
 describe('an upstream too slow for the calls at once', () => {
   it(
-    'slows 75 applications at four seconds a call and two at once evenly, and all of them are fresh',
+    'slows 75 applications at four seconds a call and two at once evenly, and keeps all of them fresh',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
       const world = World.of(75, 0, [accountConfig({ hosts: false, limits })]);
@@ -24,7 +24,7 @@ describe('an upstream too slow for the calls at once', () => {
         stale += tasks.stale;
         scrapes += 1;
       });
-      // 77 calls a minute and more, of 30 that can be carried.
+      // The fleet needs 77 calls a minute and more, and 30 are possible.
       expect(Math.min(...intervals)).toBeGreaterThanOrEqual(60 * 2.5);
       expect(Math.max(...intervals)).toBeLessThan(60 * 3.2);
       expect(intervals.size).toBe(1);
@@ -36,7 +36,7 @@ describe('an upstream too slow for the calls at once', () => {
   );
 
   it(
-    'lets no host be missing for good',
+    'leaves no host missing for good',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 8 };
       const world = World.of(40, 3, [accountConfig({ limits })]);
@@ -50,7 +50,7 @@ describe('an upstream too slow for the calls at once', () => {
   );
 
   it(
-    'is at its interval again when calls are fast again',
+    'is read at the configured interval again when calls are fast again',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
       const world = World.of(100, 0, [accountConfig({ hosts: false, limits })]);
@@ -67,8 +67,8 @@ describe('an upstream too slow for the calls at once', () => {
   );
 });
 
-describe('what failed', () => {
-  it('takes at most half of the calls at once when it is read again', async () => {
+describe('a failed read', () => {
+  it('uses at most half of the calls at once for its retry', async () => {
     const limits = { requests_per_minute: 3_000, max_concurrent_requests: 8 };
     const world = World.of(30, 0, [accountConfig({ limits, hosts: false, key_transactions: false })]);
     await world.scrapeFor(60);
@@ -79,7 +79,7 @@ describe('what failed', () => {
     expect(world.reader.mostInFlight).toBe(5);
   });
 
-  it('takes all calls at once when upstream answers again after it hung', async () => {
+  it('uses all calls at once when upstream answers again after it hung', async () => {
     const world = World.of(60, 3, [
       accountConfig({ limits: { requests_per_minute: 3_000, max_concurrent_requests: 8 } }),
     ]);
@@ -109,7 +109,7 @@ function hangingWorld(shape: { applications: number; hanging: number; listLatenc
 }
 
 describe('a hanging application', () => {
-  it('does not hide what its hosts have without it', async () => {
+  it('does not hide values of its hosts that do not depend on it', async () => {
     const world = World.of(2, 2);
     world.reader.latency = ({ kind, applicationId, hostKey }) =>
       kind === 'metric_data' && applicationId === 1 && hostKey === undefined ? 60_000 : 100;
@@ -125,12 +125,12 @@ describe('a hanging application', () => {
 
   // At any time of the minute: the next window begins while the first calls hang, or between two attempts.
   it.each([0, 45])(
-    'makes no host of others missing, from the second scrape on, %d seconds into the minute',
+    'makes no host of other applications missing, from the second scrape on, %d seconds into the minute',
     async (second) => {
       for (const shape of [
         { applications: 30, hanging: 8, listLatency: 150 },
         { applications: 30, hanging: 30, listLatency: 150 },
-        // Host lists are here before the data of their applications.
+        // Host lists arrive before the data of their applications.
         { applications: 6, hanging: 30, listLatency: 50 },
       ]) {
         const world = hangingWorld(shape);
@@ -152,7 +152,7 @@ describe('a hanging application', () => {
     LONG,
   );
 
-  it('whose response cannot be read leaves the database kind of its hosts undecided', async () => {
+  it('with an unreadable response leaves the database kind of its hosts unknown', async () => {
     const world = World.of(1, 1);
     const { values } = world.reader;
     world.reader.values = (query) =>

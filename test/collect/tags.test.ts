@@ -20,7 +20,7 @@ function worldWith(tags: readonly string[]): World {
 }
 
 describe('tags of applications', () => {
-  it('are labels of a family of their own: values sorted, keys compared without case, empty where there are none', async () => {
+  it('are labels of their own family: values sorted, keys in any case, empty where there are none', async () => {
     const world = worldWith(['team', 'cost.center', 'environment', 'rollout 🚀']);
     const response = await world.scrape();
     const labels = {
@@ -31,9 +31,9 @@ describe('tags of applications', () => {
       tag_rollout__: 'fast',
     };
     expect(world.value(response, FAMILY, labels)).toBe(1);
-    // One that does not report has it, too.
+    // An application that does not report has the family too.
     expect(world.value(response, FAMILY, { app_id: '2', tag_team: '' })).toBe(1);
-    // Tags that could not be read are unknown, which is not the same as none.
+    // Unreadable tags are unknown, which differs from no tags.
     expect(world.value(response, FAMILY, { app_id: '3' })).toBeUndefined();
     expect(
       world.value(response, 'newrelic_application_info', { app_id: '1', tag_team: 'payments,web' }),
@@ -45,7 +45,7 @@ describe('tags of applications', () => {
     expect(world.value(await world.scrape(), FAMILY)).toBeUndefined();
   });
 
-  it('follow a reload without a call', async () => {
+  it('follow a reload without calls', async () => {
     const world = worldWith(['team']);
     await world.scrape();
     const calls = world.reader.calls.length;

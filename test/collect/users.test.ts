@@ -15,7 +15,7 @@ const QUERIES = Array.from({ length: 40 }, (_, index) =>
   query(`q${index}`, { nrql: `SELECT count(*) FROM Deployment -- ${index}` }),
 );
 
-/** Two accounts, each with a key of its own, which read all of their queries once; and what the service sees. */
+/** Two accounts with different keys that read all of their queries once, and what the service sees. */
 async function twoAccounts(options: SimulatorOptions) {
   const simulator = await simulatorForTest({ applications: 1, apiKeys: ['one', 'two'], latencyMs: 500, ...options });
   const calls = new Map<string, number>();
@@ -50,8 +50,8 @@ async function twoAccounts(options: SimulatorOptions) {
   return { simulator, refresh, atOnce, calls };
 }
 
-describe('accounts with keys of their own', () => {
-  it('never make more calls at once than one user may where both keys are of one, who is asked for once of each key', async () => {
+describe('accounts with different keys', () => {
+  it('share the calls at once of one user where both keys belong to one user, looked up once per key', async () => {
     const { simulator, refresh, atOnce, calls } = await twoAccounts({});
     await refresh();
     expect(Object.fromEntries(calls)).toEqual({ 200: 2 * QUERIES.length + 2 });
@@ -65,14 +65,14 @@ describe('accounts with keys of their own', () => {
     [40, 'where the keys are of two users', { users: { two: 2 } }],
     [40, 'where the service does not tell the user of a key', { users: { two: 2 }, faults: [noUser] }],
   ])('make %i calls at once %s', async (slots, _, { faults = [], ...simulated }) => {
-    // No query ends, so each account takes all the slots that it has.
+    // No query ends, so each account takes all of its places.
     const hang = { effect: 'hang', on: 'graphql_nrql' } as const;
     const { refresh, atOnce } = await twoAccounts({ ...simulated, faults: [...faults, hang] });
     void refresh();
     await expect.poll(() => atOnce.now).toBe(slots);
   });
 
-  it('count on equal parts of the places of one user, as many as share them after a reload', async () => {
+  it('plan with equal shares of the places of one user, also after a reload', async () => {
     const limits = { max_concurrent_requests: 40 };
     const accounts = ['one', 'two', 'three'].map((name) => accountConfig({ name, api: 'nerdgraph', limits }));
     const world = new World(accounts, collectionConfig(), NERDGRAPH);
@@ -87,7 +87,7 @@ describe('accounts with keys of their own', () => {
     expect(places()).toBeCloseTo(40);
   });
 
-  it('do not wait for the places of another key any more, once the keys differ', async () => {
+  it('stop waiting for places of another key once the keys differ', async () => {
     const limits = { max_concurrent_requests: 25 };
     const accounts = ['one', 'two'].map((name) => accountConfig({ name, api: 'nerdgraph', hosts: false, limits }));
     const world = new World(accounts, collectionConfig(), { api: 'nerdgraph', perCall: 1 });
@@ -105,7 +105,7 @@ describe('accounts with keys of their own', () => {
     expect(two.inFlight).toBeGreaterThan(0);
   });
 
-  it('ask for the user of a key again where the account that asked was removed meanwhile', async () => {
+  it('look up the user of a key again where the account that asked was removed meanwhile', async () => {
     const accounts = ['first', 'second', 'other'].map((name) => accountConfig({ name, api: 'nerdgraph' }));
     const world = new World(accounts, collectionConfig(), NERDGRAPH);
     world.keyOf = (account) => (account === 'other' ? 'theirs' : 'ours');

@@ -62,7 +62,7 @@ export function keyTransaction(id: number, applicationId: number, over: Partial<
   };
 }
 
-/** What is answered of the wanted names, with the values that custom metrics read; names that are not known are not answered. */
+/** The answer for the requested names, with the values of custom metrics. Unknown names are absent. */
 export function metricsOf(
   known: Readonly<Record<string, Readonly<Record<string, number>>>>,
   names: readonly string[],

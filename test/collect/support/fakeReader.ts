@@ -53,24 +53,24 @@ export type CallKind =
 /** One call as upstream saw it. */
 export interface Call {
   readonly kind: CallKind;
-  /** Of the first subject. */
+  /** The application of the first subject. */
   readonly applicationId: number | undefined;
   readonly hostKey: string | undefined;
   /** Wall clock and monotonic clock, milliseconds. */
   readonly at: number;
   readonly monotonicAt: number;
   endedAt: number | undefined;
-  /** A query for a list; of a call for subjects the first of them, with the range. */
+  /** The query of a list call, or the first subject of another call, with its range. */
   readonly query: unknown;
   readonly subjects: readonly object[];
   outcome: 'ok' | FailureReason | undefined;
 }
 
-/** What goes wrong with a call. */
+/** The fault of a call. */
 export interface Fault {
   readonly reason: FailureReason;
   readonly status?: number;
-  /** Given with an overload answer: seconds until upstream wants the next call. */
+  /** Seconds until upstream accepts the next call, for an overload. */
   readonly retryAfter?: number;
   /** How long the call takes instead, in milliseconds. */
   readonly latency?: number;
@@ -81,7 +81,7 @@ type About = Pick<Call, 'kind' | 'applicationId' | 'hostKey'>;
 /** The most names that one call carries. */
 const NAMES_PER_CALL = 30;
 
-/** How the fake upstream behaves like either interface. */
+/** The differences between the fake upstreams of both interfaces. */
 export interface Likeness {
   readonly api: Api;
   /** How many subjects one call carries. */
@@ -105,7 +105,7 @@ export class FakeReader implements UpstreamReader {
   readonly instancesOf = new Map<number, readonly Instance[]>();
   /** Metric names besides those of `values`, by application. */
   readonly names = new Map<number, readonly string[]>();
-  /** What is left out of the names, by application. */
+  /** The names that a list leaves out, by application. */
   readonly cutNames = new Map<number, Cut>();
   values: (query: MetricDataSubject & TimeRange) => Readonly<Record<string, Readonly<Record<string, number>>>> = () =>
     TRAFFIC;
@@ -121,7 +121,7 @@ export class FakeReader implements UpstreamReader {
   mostInFlight = 0;
   retired = false;
   closed = false;
-  /** Told of every call when it reaches upstream. */
+  /** Called for every call that reaches upstream. */
   seen: (call: Call) => void = () => undefined;
   readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;
   readonly instances: BatchRead<ApplicationSubject, readonly Instance[]> | undefined;
@@ -130,9 +130,9 @@ export class FakeReader implements UpstreamReader {
   readonly customNames: BatchRead<CustomNamesSubject, CustomNames>;
   readonly metricData: BatchRead<MetricDataSubject, MetricDataResult>;
   readonly counters: BatchRead<MetricDataSubject, MinuteSeries>;
-  /** Why minutes for counters were refused. */
+  /** The reasons for which minutes for counters were refused. */
   readonly refusals: string[] = [];
-  /** What upstream answers of single minutes; by default nothing happened. */
+  /** The answers of upstream for single minutes; by default nothing happened. */
   minutes: (subject: MetricDataSubject & TimeRange) => MinuteSeries = ({ from, to }) => ({
     window: { from, to },
     metrics: new Map(),
@@ -314,7 +314,7 @@ export class FakeReader implements UpstreamReader {
         if (first === undefined) throw new Error('no subjects');
         const about = { kind, ...idsOf(first) };
         try {
-          for (let left = Math.max(...subjects.map(callsOf)); left > 0; left -= 1) {
+          for (let remaining = Math.max(...subjects.map(callsOf)); remaining > 0; remaining -= 1) {
             await this.#call(about, { ...first, ...range }, subjects, call);
           }
         } catch (error) {

@@ -6,14 +6,14 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** Where the monotonic clock begins: far from the wall clock, so that one is not taken for the other. */
+/** Start of the monotonic clock, far from the wall clock, so that tests notice a mix-up. */
 const BEGINNING = 7_000;
 
-/** A clock that stands still until it is told to go on; timers fire in order, each at its own time. */
+/** A clock that stands still until a test advances it. Timers fire in order, each at its own time. */
 export class VirtualClock implements Clock {
-  /** Of the monotonic clock. */
+  /** The time of the monotonic clock. */
   #now = BEGINNING;
-  /** What the wall clock is ahead of it. */
+  /** The time by which the wall clock is ahead of the monotonic clock. */
   #ahead: number;
   #order = 0;
   readonly #timers = new Set<Timer>();
@@ -41,22 +41,22 @@ export class VirtualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Sets the wall clock without anything firing, as an administrator would. */
+  /** Sets the wall clock like an administrator; no timer fires. */
   set(now: number): void {
     this.#ahead = now - this.#now;
   }
 
-  /** Sets the wall clock on by `ms`, or back. */
+  /** Moves the wall clock by `ms`, forward or back. */
   step(ms: number): void {
     this.#ahead += ms;
   }
 
-  /** Advances by `ms`, and fires the timers on the way; the work that one starts settles before the next one fires. */
+  /** Advances by `ms` and fires the timers on the way. The work of a timer settles before the next timer fires. */
   async advance(ms: number): Promise<void> {
     await this.#until(this.#now + ms);
   }
 
-  /** Advances until the wall clock, which is not set meanwhile, shows `time`, Unix milliseconds. */
+  /** Advances until the wall clock shows `time`, in Unix milliseconds. Nothing may set the clock meanwhile. */
   async until(time: number): Promise<void> {
     await this.#until(time - this.#ahead);
   }
@@ -98,16 +98,16 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Number of idle turns of the event loop, one after the other, after which all work counts as settled. */
+/** Number of consecutive idle turns of the event loop after which all work counts as settled. */
 const QUIET_TURNS = 3;
 
 /** Number of turns after which work that has not settled counts as endless. */
 const MAX_TURNS = 100_000;
 
-/** How many of the turns that are waited for are those of `settled` itself. */
+/** Number of the awaited turns that `settled` itself causes. */
 let asking = 0;
 
-/** Lets every promise settle that can, also in work that is done in portions. */
+/** Waits until every promise has settled that can, also in work in slices. */
 export async function settled(): Promise<void> {
   let quiet = 0;
   for (let turn = 0; quiet < QUIET_TURNS; turn += 1) {

@@ -31,7 +31,7 @@ export class World {
   readonly opened: FakeReader[] = [];
   /** The memory that each reader was opened with. */
   readonly memories = new Map<FakeReader, object | undefined>();
-  /** The key of an account: another one when this gives another text. */
+  /** Identifies the key of an account: another text is another key. */
   keyOf: (account: string) => string = () => 'key';
   readonly likeness: Likeness;
   readonly collector: Collector;
@@ -48,7 +48,7 @@ export class World {
       clock: this.clock,
       log: pino({ level: 'info' }, { write }),
       openReader: ({ name, account_id, origin }, _config, limiter, before) => {
-        // What upstream has of an account stays when the account is renamed.
+        // An account keeps its upstream when it is renamed.
         const upstream = origin === undefined ? name : String(account_id);
         const reader = this.readers.get(upstream) ?? this.#newReader();
         this.readers.set(upstream, reader);
@@ -60,14 +60,14 @@ export class World {
     });
   }
 
-  /** A world whose first account has that many applications with that many hosts each. */
+  /** Returns a world whose first account has these numbers of applications and of hosts each. */
   static of(applications: number, hosts = 0, ...arrangement: ConstructorParameters<typeof World>): World {
     const world = new World(...arrangement);
     world.populate(applications, hosts);
     return world;
   }
 
-  /** Makes the upstream service of an account that was not there at the start. */
+  /** Creates the upstream service of an account that was added after the start. */
   arrange: (reader: FakeReader) => void = () => undefined;
 
   #newReader(): FakeReader {
@@ -95,7 +95,7 @@ export class World {
     return found;
   }
 
-  /** Gives the first account that many applications with that many hosts each. */
+  /** Gives the first account these numbers of applications and of hosts each. */
   populate(applications: number, hosts = 0): void {
     const { reader } = this;
     reader.applications = Array.from({ length: applications }, (_, index) => application(index + 1));
@@ -107,7 +107,7 @@ export class World {
     }
   }
 
-  /** Scrapes as Prometheus with a timeout of 10 seconds would; gives the exposition and when it came. */
+  /** Scrapes like Prometheus with a timeout of 10 seconds. Returns the exposition and the milliseconds it took. */
   async scrape(scope = EVERYTHING, timeout = 9_500): Promise<Snapshot & { readonly took: number }> {
     const asOf = this.clock.monotonic();
     await this.clock.run(this.collector.refresh(scope, timeout));
@@ -115,12 +115,12 @@ export class World {
     return { ...(await this.collector.snapshot(scope, asOf)), took };
   }
 
-  /** Probes an application; gives the response. */
+  /** Probes an application and returns the response. */
   probe(id = 1, account = 'main'): Promise<ProbeResult> {
     return this.clock.run(this.collector.probe(account, id, 9_500));
   }
 
-  /** Probes an application that is known; gives what is served of it, and the notes. */
+  /** Probes a known application and returns its blocks and the notes. */
   async probed(id = 1): Promise<Extract<ProbeResult, { readonly kind: 'result' }>> {
     const result = await this.probe(id);
     if (result.kind !== 'result') throw new Error(`the probe ended with ${result.kind}`);
