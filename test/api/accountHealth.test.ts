@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AccountHealth } from '../../src/api/accountHealth.ts';
 
-it('an account fails after three unanswered reads in a row, until a call is answered', () => {
+it('an account counts as failing after three unanswered reads in a row, until a call is answered', () => {
   const health = new AccountHealth();
   const reads = (count: number): boolean[] =>
     Array.from({ length: count }, () => (health.recordUnansweredRead(), health.isFailing));
@@ -12,7 +12,7 @@ it('an account fails after three unanswered reads in a row, until a call is answ
   expect(health.isFailing).toBe(false);
 });
 
-it('the failures of one key say nothing of the next', () => {
+it('the failures of one key do not count for another key', () => {
   const health = new AccountHealth();
   for (let read = 0; read < 3; read += 1) health.recordUnansweredRead();
   health.reset();

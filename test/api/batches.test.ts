@@ -10,7 +10,7 @@ interface Sized {
 
 const sized = (sizes: readonly number[]): readonly Sized[] => sizes.map((size) => ({ size }));
 
-/** A call carries subjects whose sizes add up to `most`, and the first one always; it takes as many calls as they add up to. */
+/** Carries subjects up to a total size of `most`, and always the first one. The calls are the sum of the sizes. */
 function carrying(most: number): BatchRead<Sized, number> {
   return {
     take<T extends Sized>(subjects: Iterable<T>) {
@@ -27,18 +27,18 @@ function carrying(most: number): BatchRead<Sized, number> {
   };
 }
 
-describe('calls for subjects', () => {
+describe('batches of subjects', () => {
   it.each([
-    ['none for nothing', [], []],
-    ['one for what fits into it', [1, 2, 2], [[1, 2, 2]]],
-    ['another for what does not fit', [3, 2, 1, 5], [[3, 2], [1], [5]]],
-    ['one of its own for what is too large for any', [1, 9, 1], [[1], [9], [1]]],
+    ['none without subjects', [], []],
+    ['one for subjects that fit into one call', [1, 2, 2], [[1, 2, 2]]],
+    ['another one for subjects that do not fit', [3, 2, 1, 5], [[3, 2], [1], [5]]],
+    ['a separate one for a subject that is too large for any call', [1, 9, 1], [[1], [9], [1]]],
   ])('are %s', (_, sizes, expected) => {
     const planned = Array.from(takeAll(carrying(5), sized(sizes), RANGE), ({ subjects }) => subjects);
     expect(planned).toEqual(expected.map(sized));
   });
 
-  it('hold each subject once, in their order', () => {
+  it('hold each subject once, in the given order', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 12 })), fc.integer({ min: 1, max: 10 }), (sizes, most) => {
         const all = sized(sizes);

@@ -13,8 +13,8 @@ const SHOP = 1_000_001;
 const metrics = { names: COUNTER_METRICS };
 const subjectOf = (applicationId: number): MetricDataSubject => ({ applicationId, hostKey: undefined, metrics });
 
-describe('the minutes that counters are made of', () => {
-  it('are broken where a value cannot be read, and fail no other minute', async () => {
+describe('the minutes of counters', () => {
+  it('are broken where a value cannot be read, without effect on other minutes', async () => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     simulator.faults.add({ effect: 'nulls' });
     for (const { reader, call } of [rest, nerdGraph]) {
@@ -27,7 +27,7 @@ describe('the minutes that counters are made of', () => {
     ['newest-missing', []],
     ['newest-broken', [END - 60]],
     ['from-1970', []],
-  ] as const)('cover the range that the response names, with %s timeslices', async (fault, broken) => {
+  ] as const)('cover the range in the response, with %s timeslices', async (fault, broken) => {
     const { simulator, rest, nerdGraph } = await startBoth({ applications: 1 });
     for (const { reader, call } of [rest, nerdGraph]) {
       const whole = readCountedMinutes(await readOne(reader.counters, subjectOf(SHOP), call, RANGE));
@@ -49,7 +49,7 @@ describe('the minutes that counters are made of', () => {
     ['no time', undefined, undefined, 'invalid_response'],
     ['no end', RANGE.from, undefined, 'invalid_response'],
     ['an end before its beginning', RANGE.to, RANGE.from, 'invalid_response'],
-  ])('of a REST response for %s', async (_, from, to, expected) => {
+  ])('are read from a REST response for %s', async (_, from, to, expected) => {
     const { reader, call, notes } = await serve((response) => {
       const [begin, end] = [from, to].map((time) => time && new Date(time * 1000).toISOString());
       json(response, { metric_data: { from: begin, to: end, metrics: [] } });
@@ -60,7 +60,7 @@ describe('the minutes that counters are made of', () => {
     expect(notes.failures.map(({ reason }) => reason)).toEqual(expected === 'invalid_response' ? [expected] : []);
   });
 
-  it('are reported as a failed call by both readers where they cannot be used', async () => {
+  it('make the call fail over both interfaces where they cannot be used', async () => {
     const { rest, nerdGraph } = await startBoth({ applications: 1 });
     for (const { reader, notes } of [rest, nerdGraph]) {
       expect(reader.refuseCounters('why').failure.reason).toBe('invalid_response');
@@ -96,13 +96,13 @@ describe('the minutes that counters are made of', () => {
     ['reaches into it', RANGE.from - 600, 690, [RANGE.from, RANGE.from + 60]],
     ['never ends', RANGE.to - 90, 1e12, [RANGE.to - 120, RANGE.to - 60]],
   ])(
-    'have nothing of a timeslice outside the window, and are broken where one is longer: it %s',
+    'ignore a timeslice outside the window, and are broken by a longer timeslice: it %s',
     (_, from, seconds, broken) => {
       expect([...web(from, seconds, {})]).toEqual(broken.map((minute) => [minute, 'broken']));
     },
   );
 
-  it('are broken where another metric of them is not known, also where their first minute is broken already', () => {
+  it('are broken where another of their metrics is unknown, also where the first minute is broken already', () => {
     const [begin, end] = [RANGE.from, RANGE.from + 180];
     const metrics = new Map([
       ['HttpDispatcher', [{ from: begin, to: begin + 60, columns: {} }]],
@@ -112,7 +112,7 @@ describe('the minutes that counters are made of', () => {
     expect([...minutes]).toEqual([0, 60, 120].map((seconds) => [begin + seconds, 'broken']));
   });
 
-  it('come in queries of at most 4,500 rows, which carry fewer applications the longer their range is', async () => {
+  it('come in queries of at most 4,500 rows, with fewer applications for a longer range', async () => {
     const { nerdGraph } = await startBoth({ applications: 1 });
     const subjects = Array.from({ length: 1_000 }, (_, index) => subjectOf(SHOP + index));
     const counts = [10, 11, 40, 50].map((minutes) => {

@@ -4,8 +4,8 @@ import { json } from './support/testServer.ts';
 import { RANGE } from './nerdgraph/nerdGraphReading.ts';
 import { startBetween } from './nerdgraph/proxy.ts';
 
-describe('a reader that replaces another one (reload)', () => {
-  it('knows the lists that the other one was still reading', async () => {
+describe('a reader that replaces another reader in a reload', () => {
+  it('knows the lists that the old reader was still reading', async () => {
     const { reader, call, replace } = await startBetween({ applications: 2, keyTransactions: 1 });
     const lists = Promise.all([reader.listApplications({}, call), reader.listKeyTransactions({}, call)]);
     const next = replace();
@@ -19,7 +19,7 @@ describe('a reader that replaces another one (reload)', () => {
     expect(values.summary?.requestRate).toBeGreaterThan(0);
   });
 
-  it('knows which metric names are refused, and that ten go in a call', async () => {
+  it('knows the refused metric names, and that a call takes ten names', async () => {
     const names = Array.from({ length: 25 }, (_, index) => `metric/${index}`);
     const { server, reader, call } = await serve((response, { url }) => {
       const asked = url.searchParams.getAll('names[]');

@@ -12,7 +12,7 @@ describe('secondsOf', () => {
     ['a timeslice that is too short', 0, 20, 60],
     ['a timeslice that ends before it begins', 120, 0, 60],
     ['a day', 0, 86_400, 86_400],
-  ])('gives whole minutes of %s', (_, from, to, expected) => {
+  ])('counts whole minutes for %s', (_, from, to, expected) => {
     expect(secondsOf({ from, to })).toBe(expected);
   });
 });
@@ -22,7 +22,7 @@ describe('formatTime', () => {
     expect(formatTime(1_795_226_400)).toBe('2026-11-21T02:00:00Z');
   });
 
-  it('is read back as the same time', () => {
+  it('gives a text that is read back as the same time', () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (time) => parseTime(formatTime(time)) === time));
   });
 });
@@ -47,7 +47,7 @@ describe('parseTime', () => {
     '1433774666',
     'June 8, 2015',
     'now',
-  ])('takes "%s" for no time', (text) => {
+  ])('refuses "%s"', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 });

@@ -8,12 +8,12 @@ import { json } from './support/testServer.ts';
 type Member = Record<string, unknown>;
 type Change = (members: unknown[]) => void;
 
-/** An account whose lists can be changed on their way. */
+/** An account whose lists a test can change on their way. */
 type Lists = Reading & {
   change: Change | undefined;
 };
 
-/** One of the lists of an interface: it gives the names of its members, those of rolling values with an asterisk. */
+/** A list of an interface. `list` returns the names of its members, with an asterisk where rolling values exist. */
 interface Kind {
   readonly start: () => Promise<Lists>;
   readonly list: (reading: Reading) => Promise<string[]>;
@@ -125,7 +125,7 @@ const KINDS: [string, Kind][] = [
   ],
 ];
 
-/** The field that identifies a member, and the one that names it. */
+/** The field that identifies a member, and the field that names it. */
 const idOf = (member: Member): string => ('guid' in member ? 'guid' : 'id');
 const nameOf = (member: Member): string => ('host' in member ? 'host' : 'name');
 const second = (members: unknown[]): Member => members[1] as Member;
@@ -150,7 +150,7 @@ const plain = (names: readonly string[]): string[] => names.map((name) => name.r
 
 describe.each(KINDS)('in a list of %s', (_, { start, list }) => {
   it.each(FORMS)(
-    'a member that is %s is left out of the first list, and stays in a later one',
+    'a member that is %s is left out of the first list, and stays in later ones',
     async (__, reason, change) => {
       const lists = await start();
       lists.change = change;
@@ -165,16 +165,16 @@ describe.each(KINDS)('in a list of %s', (_, { start, list }) => {
         lists.change = change;
         const later = await list(lists);
         expect(plain(later)).toEqual(plain(all));
-        // Values of an earlier time are not served as those of now.
+        // Old rolling values are not served as current ones.
         expect(later.filter((name) => name.endsWith('*'))).toEqual(readable.filter((name) => name.endsWith('*')));
         expect(lists.notes.failures).toHaveLength(1 + each);
       }
-      // The log says it once.
+      // The log has one line for it.
       expect(lists.notes.leftOut).toHaveLength(1);
     },
   );
 
-  it('what is not listed any more goes at once, also beside a member whose id can be read', async () => {
+  it('a member that is no longer listed disappears at once, also beside a member with only a readable id', async () => {
     const lists = await start();
     const all = await list(lists);
     lists.change = (members) => {
@@ -186,7 +186,7 @@ describe.each(KINDS)('in a list of %s', (_, { start, list }) => {
     expect(plain(await list(lists))).toEqual(plain(all));
   });
 
-  it('no member that can be read is a failure, which the next list ends', async () => {
+  it('the lack of any readable member is a failure until the next good list', async () => {
     const lists = await start();
     const all = await list(lists);
     lists.change = (members) => members.fill(null);

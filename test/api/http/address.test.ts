@@ -10,7 +10,7 @@ describe('toUrl', () => {
 });
 
 describe('resolve', () => {
-  it('gives nothing for what is no address', () => {
+  it('gives nothing for an invalid address', () => {
     expect(resolve('https://[', new URL('https://a.example'))).toBeUndefined();
     expect(resolve(undefined, new URL('https://a.example'))).toBeUndefined();
   });
@@ -25,15 +25,15 @@ describe('findHttpsUpgrade', () => {
     ['the default port', 'https://127.0.0.1/v2/applications.json', 'https://127.0.0.1'],
     ['HTTPS on its host, although http is written', 'http://127.0.0.1:8080/v2/x.json', 'https://127.0.0.1:8080'],
     ['another path', 'https://127.0.0.1:8080/elsewhere', 'https://127.0.0.1:8080'],
-  ])('takes a 301 to %s', (_, location, origin) => {
-    expect(findHttpsUpgrade(PLAIN, 301, location)).toBe(origin);
+  ])('accepts a 301 to %s', (_, location, origin) => {
+    expect(httpsUpgrade(PLAIN, 301, location)).toBe(origin);
   });
 
   it.each<[string, Address, number, string | undefined]>([
     ['another host', PLAIN, 301, 'https://evil.example/v2/applications.json'],
     ['a host that only begins alike', PLAIN, 301, 'https://127.0.0.1.evil.example/'],
     ['another scheme', PLAIN, 301, 'ftp://127.0.0.1/'],
-    ['nowhere', PLAIN, 301, undefined],
+    ['no location', PLAIN, 301, undefined],
     ['no address', PLAIN, 301, 'https://['],
     ['a 302', PLAIN, 302, 'https://127.0.0.1:8080/'],
     ['a 308', PLAIN, 308, 'https://127.0.0.1:8080/'],

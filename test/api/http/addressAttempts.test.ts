@@ -8,6 +8,6 @@ it.each([
   [15_555, 1_556],
   [30_000, 3_000],
   [300_000, 3_000],
-])('gives each address of a host a tenth of %d ms, between 1 and 3 s', (requestTimeout, expected) => {
+])('each address of a host gets a tenth of %d ms, between 1 and 3 s', (requestTimeout, expected) => {
   expect(addressAttemptMs(requestTimeout)).toBe(expected);
 });

@@ -4,7 +4,7 @@ import { failureOf, listHosts, serve } from '../support/reading.ts';
 const REFUSAL = JSON.stringify({ error: { title: 'Not for you' } });
 const PAGE = '<html><title>Forbidden</title></html>';
 
-describe('a refused call', () => {
+describe('a failed call', () => {
   it.each<[string, number, string, boolean]>([
     ['400 in the form of New Relic', 400, REFUSAL, true],
     ['403 in the form of New Relic', 403, REFUSAL, true],
@@ -20,7 +20,7 @@ describe('a refused call', () => {
     ['403 without a body', 403, '', false],
     ['403 with JSON of a gateway', 403, '{"message":"Forbidden"}', false],
     ['404 with an empty object', 404, '{}', false],
-  ])('with status %s: is an answer or not', async (_, status, body, isAnswer) => {
+  ])('is an answer of New Relic, or not, with status %s', async (_, status, body, isAnswer) => {
     const { reader, health, call } = await serve((response) => response.writeHead(status).end(body));
     await failureOf(listHosts(reader, 7, call));
     expect(health.answers).toBe(isAnswer ? 1 : 0);

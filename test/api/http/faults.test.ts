@@ -23,11 +23,11 @@ const PACKED = gzipSync(Buffer.alloc(50_000_000, 32));
 const flood: Responder = (response) => {
   const chunk = Buffer.alloc(MIB, 32);
   response.writeHead(200);
-  let left = 50;
+  let megabytes = 50;
   const more = (): void => {
     let room = true;
-    for (; room && left > 0 && !response.destroyed; left -= 1) room = response.write(chunk);
-    if (left === 0) response.end();
+    for (; room && megabytes > 0 && !response.destroyed; megabytes -= 1) room = response.write(chunk);
+    if (megabytes === 0) response.end();
   };
   response.on('drain', more);
   more();
@@ -107,7 +107,7 @@ const CALLS: Record<string, (reader: UpstreamReader, call: CallOptions) => Promi
   [NERDGRAPH]: (reader, call) => reader.listKeyTransactions({}, call),
 };
 
-/** Each call checks its own envelope, and has bounds of its own; all else strikes one call of each interface. */
+/** Each call checks its own envelope and bounds. The other faults strike one call of each interface. */
 const OF_EACH = ['another envelope', 'an envelope of the wrong type', 'a body of 50 MB'];
 
 const cases = FAULTS.flatMap(([fault, answer, reason, words]) =>
@@ -117,7 +117,7 @@ const cases = FAULTS.flatMap(([fault, answer, reason, words]) =>
 );
 
 describe('a fault of upstream', () => {
-  it.each(cases)('$fault fails a call for $name, and the next good response heals it', async (each) => {
+  it.each(cases)('$fault makes a call for $name fail, and the next good response ends the failure', async (each) => {
     // The timers of the reader go on only where a fault moves them, so that no good response can be too late.
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
@@ -157,7 +157,7 @@ describe('a fault of upstream', () => {
 });
 
 describe('a connection that cannot be made', () => {
-  it('to a port nobody listens on is refused, and tried again', async () => {
+  it('to a closed port is refused, and retried', async () => {
     const { port, close } = await listen(createServer());
     await close();
     const { reader, call, notes } = startReading(`http://127.0.0.1:${port}/v2`, { maxRetries: 1 });
@@ -167,14 +167,14 @@ describe('a connection that cannot be made', () => {
     expect(notes.ended.map(({ code }) => code)).toEqual(['error', 'error']);
   });
 
-  it('to a name that does not exist is not found', async () => {
+  it('to an unknown host name is reported as not found', async () => {
     const { reader, call } = startReading('https://no-such-host.invalid/v2');
     const { failure, message } = await failureOf(reader.listApplications({}, call));
     expect(failure.reason).toBe('network');
     expect(message).toMatch(/host name (not found|lookup failed): no-such-host\.invalid \(reason network\)$/);
   });
 
-  it('to something that does not speak HTTP gives no response', async () => {
+  it('to a server that does not speak HTTP gets no response', async () => {
     const { port, close } = await listen(
       createServer((socket) => {
         socket.on('data', () => socket.end('220 mail.example ESMTP\r\n'));
@@ -187,7 +187,7 @@ describe('a connection that cannot be made', () => {
     expect(message).toContain('not HTTP');
   });
 
-  it('to something that takes connections and says nothing ends in time', async () => {
+  it('to a server that never answers ends in time', async () => {
     const { port, close } = await listen(createServer());
     onTestFinished(close);
     const { reader, call } = startReading(`https://127.0.0.1:${port}/v2`, { requestTimeoutMs: 300 });

@@ -11,7 +11,7 @@ function start() {
 }
 
 describe('an item that is left out', () => {
-  it('is read again once its time is over, and is then forgotten', () => {
+  it('is read again after its time, and then forgotten', () => {
     const { omissions, pass } = start();
     omissions.omit(KIND, 7, 6 * HOUR);
     expect([omissions.isOmitted(KIND, 7), omissions.isOmitted(KIND, 8), omissions.isOmitted('hosts', 7)]).toEqual([
@@ -29,7 +29,7 @@ describe('an item that is left out', () => {
     expect(!omissions.isEmpty).toBe(false);
   });
 
-  it('because it has no data is left out twice as long each time, up to the longest time, until it has some', () => {
+  it('for lack of data is left out twice as long each time, up to a maximum, until it has data', () => {
     const { omissions, pass } = start();
     const waits = [];
     for (let round = 0; round < 9; round += 1) {
@@ -45,7 +45,7 @@ describe('an item that is left out', () => {
 });
 
 describe('subjects without data', () => {
-  it('return at most three a minute, and each within the longest time', () => {
+  it('return at most three a minute, and each within the maximum time', () => {
     const { omissions, pass } = start();
     for (let id = 0; id < 100; id += 1) omissions.omitWithoutData(id % 2 === 0 ? KIND : 'hosts', id, HOUR);
     const returned: number[] = [];
@@ -60,7 +60,7 @@ describe('subjects without data', () => {
     expect(returned.at(-1)).toBe(100);
   });
 
-  it('return after the longest time, where that leaves them no distance', () => {
+  it('return after the maximum time, also all at once', () => {
     const { omissions, pass } = start();
     for (let id = 0; id < 100; id += 1) omissions.omitWithoutData(KIND, id, 10 * MINUTE);
     pass(10 * MINUTE);

@@ -29,7 +29,7 @@ describe('HTTPS_PROXY', () => {
     expect(proxy.seen[0]).not.toContain('applications');
   });
 
-  it('is used by a reader that is replaced, too', async () => {
+  it('is used by a retired reader too', async () => {
     const proxy = await startProxy();
     const { reader, call } = await through(proxy);
     await reader.listApplications({}, call);
@@ -39,7 +39,7 @@ describe('HTTPS_PROXY', () => {
     expect(proxy.connections()).toBeGreaterThan(1);
   });
 
-  it.each(['https_proxy', 'HTTPS_PROXY'])('counts as %s, and without a scheme', async (name) => {
+  it.each(['https_proxy', 'HTTPS_PROXY'])('may be called %s, and its address may lack the scheme', async (name) => {
     const proxy = await startProxy();
     const options = { environment: { [name]: `127.0.0.1:${proxy.port}` }, tls: { ca: ca.cert } };
     const { reader, call } = await serve(none, options, signed);
@@ -51,14 +51,14 @@ describe('HTTPS_PROXY', () => {
     ['the host', { NO_PROXY: 'localhost' }],
     ['the host in small letters', { no_proxy: 'other.example, localhost' }],
     ['everything', { NO_PROXY: '*' }],
-  ])('is not used for what NO_PROXY names: %s', async (_, environment) => {
+  ])('is not used for hosts in NO_PROXY: %s', async (_, environment) => {
     const proxy = await startProxy();
     const { reader, call } = await through(proxy, environment);
     await reader.listApplications({}, call);
     expect(proxy.connections()).toBe(0);
   });
 
-  it('is not used for plain HTTP, which stays on this machine', async () => {
+  it('is not used for plain HTTP to this machine', async () => {
     const proxy = await startProxy();
     const address = `http://127.0.0.1:${proxy.port}`;
     const { reader, call } = await serve(none, { environment: { HTTPS_PROXY: address, HTTP_PROXY: address } });
@@ -66,7 +66,7 @@ describe('HTTPS_PROXY', () => {
     expect(proxy.connections()).toBe(0);
   });
 
-  it('verifies certificate and server name at the other end of the tunnel', async () => {
+  it('lets certificate and server name be verified at the other end of the tunnel', async () => {
     const proxy = await startProxy();
     const server = await startServer(none, signed);
     onTestFinished(() => server.close());
@@ -84,7 +84,7 @@ describe('HTTPS_PROXY', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('with a certificate of an own authority is trusted by the ca_file of the account, and else not at all', async () => {
+  it('with a certificate of a private authority is trusted only with the ca_file of the account', async () => {
     const proxy = await startProxy({ tls: signed });
     const environment = { HTTPS_PROXY: `https://localhost:${proxy.port}` };
     const { reader, call, server } = await serve(none, { environment, tls: { ca: ca.cert } }, signed);
@@ -101,7 +101,7 @@ describe('HTTPS_PROXY', () => {
     ['has no way', (socket) => socket.end('HTTP/1.1 502 No\r\ncontent-length: 0\r\n\r\n'), /the proxy answered 502/],
     ['hangs up', (socket) => socket.destroy(), /connection closed/],
     ['speaks no HTTP', (socket) => socket.end('hello\r\n'), /not HTTP/],
-  ])('that %s fails the call, and is not tried again without end', async (_, instead, words) => {
+  ])('that %s makes the call fail, without endless retries', async (_, instead, words) => {
     const proxy = await startProxy({ instead });
     const { reader, call } = await through(proxy);
     const { message } = await failureOf(reader.listApplications({}, call));
@@ -114,7 +114,7 @@ describe('HTTPS_PROXY', () => {
   it.each([
     ['http://user@', 'user:'],
     ['http://user:50%25@', 'user:50%'],
-  ])('is given the user of its address, also one without a password: %s', async (prefix, user) => {
+  ])('gets the user in its address, also without a password: %s', async (prefix, user) => {
     const proxy = await startProxy();
     const environment = { https_proxy: '', HTTPS_PROXY: `${prefix}127.0.0.1:${proxy.port}` };
     const { reader, call } = await serve(none, { environment, tls: { ca: ca.cert } }, signed);
@@ -123,7 +123,7 @@ describe('HTTPS_PROXY', () => {
   });
 
   it.each(['http://[', 'http://user:secret%@proxy.example', 'socks5://user:secret@proxy.example'])(
-    'that cannot be used is refused without its password: %s',
+    'with an unusable address is refused without showing the password: %s',
     (address) => {
       const open = () => startReading('https://api.example/v2', { environment: { HTTPS_PROXY: address } });
       expect(open).toThrow(/^HTTPS_PROXY (?!.*secret)/);

@@ -5,7 +5,7 @@ import { NO_PROXY_ROWS } from '../../support/noProxyRows.ts';
 const PROXY = 'http://proxy.example:3128';
 
 describe('NO_PROXY', () => {
-  it.each(NO_PROXY_ROWS)('with $noProxy has a call to $url go $ours', ({ url, noProxy, ours, unknown = [] }) => {
+  it.each(NO_PROXY_ROWS)('$noProxy lets a call to $url go $ours', ({ url, noProxy, ours, unknown = [] }) => {
     const settings = readProxySettings({ HTTPS_PROXY: PROXY, NO_PROXY: noProxy });
     expect(settings.isExcluded(new URL(url)) ? 'direct' : 'proxy').toBe(ours);
     const named = settings.warnings.map(({ variable, message }) => `${variable}: ${message}`);
@@ -19,7 +19,7 @@ describe('NO_PROXY', () => {
     expect(warnings[0]?.message).not.toContain('s3cr3t');
   });
 
-  it('takes names in any script', () => {
+  it('accepts names in any script', () => {
     const { isExcluded } = readProxySettings({ HTTPS_PROXY: PROXY, NO_PROXY: 'bücher.example' });
     expect(isExcluded(new URL('https://api.bücher.example/'))).toBe(true);
   });
@@ -44,7 +44,7 @@ describe('the proxy variables', () => {
     [{ ALL_PROXY: 'http://a:1' }, ['direct', 'ALL_PROXY']],
     [{ all_proxy: 'socks5://a:1', HTTPS_PROXY: 'http://b:1' }, 'b:1'],
     [{ NO_PROXY: '10.*' }, 'direct'],
-  ])('%j are read as %j', (env, expected) => {
+  ])('resolve from %j to %j', (env, expected) => {
     expect(used(env)).toEqual(expected);
   });
 });
@@ -89,18 +89,18 @@ describe("a proxy's address", () => {
     [`socks5://user:${SECRET}@proxy.example`, /SOCKS proxy, which is not supported/],
     ['socks5h://proxy.example:1080', /SOCKS proxy/],
     ['socks://proxy.example:1080', /SOCKS proxy/],
-    ['http:proxy.example:3128', /is not a valid address/],
-    ['http:/proxy.example', /is not a valid address/],
-    ['//proxy.example', /is not a valid address/],
-    ['http://', /is not a valid address/],
-    ['http://:3128', /is not a valid address/],
-    ['http://proxy.example:99999', /is not a valid address/],
-    ['ftp://proxy.example', /is not a valid address/],
-    [`http://user:${SECRET} word@proxy.example`, /is not a valid address/],
-    ['http://a.example http://b.example', /is not a valid address/],
-    ['http://[::1', /is not a valid address/],
-    ['http://::1:3128', /is not a valid address/],
-  ])('that cannot be used is refused without its secret: %s', (text, words) => {
+    ['http:proxy.example:3128', /is no address/],
+    ['http:/proxy.example', /is no address/],
+    ['//proxy.example', /is no address/],
+    ['http://', /is no address/],
+    ['http://:3128', /is no address/],
+    ['http://proxy.example:99999', /is no address/],
+    ['ftp://proxy.example', /is no address/],
+    [`http://user:${SECRET} word@proxy.example`, /is no address/],
+    ['http://a.example http://b.example', /is no address/],
+    ['http://[::1', /is no address/],
+    ['http://::1:3128', /is no address/],
+  ])('is refused without showing its secret: %s', (text, words) => {
     const { fault, proxy } = readProxySettings({ https_proxy: text });
     expect([fault?.variable, proxy]).toEqual(['https_proxy', undefined]);
     expect(fault?.message).toMatch(words);

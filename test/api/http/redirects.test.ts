@@ -10,7 +10,7 @@ import { json, listen, startServer } from '../support/testServer.ts';
 const ca = await authority();
 const signed = await forLocalhost(ca);
 
-/** As the service does: HTTPS, and on the same port a 301 for plain HTTP. Notes the keys of either kind of call. */
+/** Serves HTTPS, and a 301 for plain HTTP on the same port, like New Relic. Records the calls of both. */
 async function startService(
   location: (host: string, path: string) => string,
 ): Promise<{ port: number; calls: string[] }> {
@@ -52,7 +52,7 @@ describe('a 301 from plain HTTP', () => {
   it.each<[string, (host: string, path: string) => string]>([
     ['names the HTTPS address', (host, path) => `https://${host}${path}`],
     ['names the plain address, as the published one does', (host, path) => `http://${host}${path}`],
-  ])('that %s is answered by asking over HTTPS, from then on at once', async (_, location) => {
+  ])('that %s is followed to HTTPS, and later calls go to HTTPS at once', async (_, location) => {
     const { port, calls } = await startService(location);
     const { reader, call, notes } = startReading(`http://localhost:${port}/v2`, { tls: { ca: ca.cert } });
     expect(await reader.listApplications({ ids: [1] }, call)).toEqual([]);
@@ -67,7 +67,7 @@ describe('a 301 from plain HTTP', () => {
     expect(notes.failures).toEqual([]);
   });
 
-  it('is followed no further than HTTPS, and asked again plainly when HTTPS did not answer', async () => {
+  it('is followed once at most, and the next call uses plain HTTP again if HTTPS did not answer', async () => {
     const { server, reader, call, notes } = await serve((response, { url }) =>
       json(response, '', { location: url.href }, 301),
     );
@@ -80,7 +80,7 @@ describe('a 301 from plain HTTP', () => {
 
 describe('any other redirect', () => {
   it.each([301, 302, 303, 307, 308])(
-    '%i to another origin is an error, and the key does not go there, be it the same machine under another name',
+    '%i to another origin is an error without sending the key, also to another name of this machine',
     async (status) => {
       const other = await startServer((response) => json(response, { applications: [] }));
       onTestFinished(() => other.close());
@@ -99,7 +99,7 @@ describe('any other redirect', () => {
     },
   );
 
-  it('from HTTPS is an error, on the same host too', async () => {
+  it('from HTTPS is an error, also to the same host', async () => {
     const { server, reader, call } = await serve(
       (response) => json(response, '', { location: '/elsewhere' }, 301),
       { tls: { ca: ca.cert } },
@@ -111,7 +111,7 @@ describe('any other redirect', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  it('to nowhere is an error', async () => {
+  it('without a location is an error', async () => {
     const { reader, call } = await serve((response) => json(response, '', {}, 302));
     expect((await failureOf(reader.listApplications({}, call))).message).toMatch(
       /status 302, a redirect \(reason redirect\)$/,

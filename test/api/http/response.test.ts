@@ -10,13 +10,13 @@ function responseOf(status: number, text = '') {
   return { status, headers: {}, body, address, receivedAt: 0 };
 }
 
-/** The words of a refusal with this body. */
+/** The message of a refusal with this body. */
 async function wordsOf(body: unknown): Promise<string> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return (await readRefusal(responseOf(400, text), POLICY, undefined)).message;
 }
 
-describe('a refusal', () => {
+describe('the message of a refusal', () => {
   it.each<[unknown, string]>([
     [{ error: { title: 'No API key specified' } }, 'No API key specified'],
     [{ error: { title: 'Bad', messages: ['no from', 'no to'] } }, 'Bad: no from; no to'],
@@ -27,7 +27,7 @@ describe('a refusal', () => {
     [{ errors: [{ title: 'first' }, { title: 'second' }] }, 'first'],
     [{ errors: [{ message: 'first' }] }, 'first'],
     [{ errors: ['first'] }, 'first'],
-  ])('says what its body says: %j', async (body, expected) => {
+  ])('has the words of the body: %j', async (body, expected) => {
     expect(await wordsOf(body)).toBe(`status 400: ${expected}`);
   });
 
@@ -42,14 +42,14 @@ describe('a refusal', () => {
     [{ error: 5 }],
     [{ error: { title: 5 } }],
     [{ error: '\u0007' }],
-  ])('has its status alone where the body says nothing: %j', async (body) => {
+  ])('has the status alone where the body has no words: %j', async (body) => {
     expect(await wordsOf(body)).toBe('status 400');
   });
 
   it.each([
     ['as it is', KEY],
     ['with a control character in it', `${KEY.slice(0, 6)}\u0000${KEY.slice(6)}`],
-  ])('never shows the key %s', async (_, echoed) => {
+  ])('hides the key %s', async (_, echoed) => {
     const shown = await wordsOf({ error: { title: `Invalid: ${echoed}`, api_key: KEY } });
     expect(shown).toBe('status 400: Invalid: <secret>');
   });
@@ -68,19 +68,19 @@ describe('the title of an error', () => {
     [`${'x'.repeat(100)} abcdefghijklmnopqrstuvwxyz`, 'x'.repeat(100)],
     [`${'x'.repeat(100)} abcdefghijklmnopqrs`, `${'x'.repeat(100)} abcdefghijklmnopqrs`],
     ['x'.repeat(500), undefined],
-  ])('is cut to 120 characters, never through a word, which may be a key: %s', (said, shown) => {
+  ])('is cut to 120 characters between words, because a part of a word may be a key: %s', (said, shown) => {
     expect(readTitle({ error: said })).toBe(shown);
   });
 
   it.each([
     ['The API key provided (NRAK-TESTK...) is invalid', 'The API key provided (<secret>...) is invalid'],
     ['No access for nrak-0000OLDKEY0000, NRRA-0123456789abcdef', 'No access for <secret>, <secret>'],
-  ])('has no part of a key, nor another key: %s', (said, shown) => {
+  ])('hides parts of the key and other keys: %s', (said, shown) => {
     expect(readTitle({ error: { title: said } })).toBe(shown);
   });
 });
 
-describe('a good status', () => {
+describe('a response with a good status', () => {
   const read = (body: unknown) => () => parseResponse(responseOf(200), JSON.stringify(body), POLICY);
 
   it.each([
@@ -101,12 +101,12 @@ describe('a good status', () => {
   );
 });
 
-describe('a body that is nested deep', () => {
+describe('a body with deep nesting', () => {
   const nested = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
 
   it.each(Object.entries(BOUNDS))('is not parsed where %s is read, whatever the limit for elements', (_, bounds) => {
     const read = (text: string) => parseResponse(responseOf(200, text), text, { bounds, retries: 'none' });
-    // With the object around it: 31 and 32.
+    // The surrounding object makes these depths 31 and 32.
     for (const depth of [30, 31]) expect(read(nested(depth)).body).toBeDefined();
     for (const depth of [9_000, 70_000, 1_000_000]) {
       expect(() => read(nested(depth))).toThrow(
@@ -115,13 +115,13 @@ describe('a body that is nested deep', () => {
     }
   });
 
-  it('is parsed at a depth of 32, and not of 33', () => {
+  it('is parsed at a depth of 32, but not of 33', () => {
     const read = (text: string) => parseResponse(responseOf(200, text), text, POLICY);
     expect(read(nested(31)).body).toBeDefined();
     expect(() => read(nested(32))).toThrow('nested deeper than 32');
   });
 
-  it('adds nothing to a status that is an error', async () => {
+  it('adds nothing to an error status', async () => {
     const error = (depth: number): string => `{"error":{"title":"Bad"},${nested(depth).slice(1)}`;
     expect(await wordsOf(error(31))).toBe('status 400: Bad');
     expect(await wordsOf(error(32))).toBe('status 400');

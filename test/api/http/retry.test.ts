@@ -9,7 +9,7 @@ describe('retryDelay', () => {
     [4, 8_000],
     [10, 8_000],
     [2_000, 8_000],
-  ])('after failure %i stays below %i ms, anywhere from 0 on', (attempt, ceiling) => {
+  ])('after failure %i gives a delay from 0 to below %i ms', (attempt, ceiling) => {
     expect(retryDelay(attempt, () => 0)).toBe(0);
     expect(retryDelay(attempt, () => 0.5)).toBe(ceiling / 2);
     expect(retryDelay(attempt, () => 0.9999)).toBeLessThan(ceiling);

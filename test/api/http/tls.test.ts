@@ -12,12 +12,12 @@ const signed = await forLocalhost(ca);
 const selfSigned = await forLocalhost();
 
 describe('TLS', () => {
-  it('trusts a certificate of the authority it was given', async () => {
+  it('trusts a certificate of the configured authority', async () => {
     const { reader, call } = await serve(none, { tls: { ca: ca.cert } }, signed);
     expect(await reader.listApplications({}, call)).toEqual([]);
   });
 
-  it('does not trust the same certificate without the authority, and does not try again', async () => {
+  it('does not trust the same certificate without the authority, and does not retry', async () => {
     const { server, reader, call, notes } = await serve(none, { maxRetries: 2 }, signed);
     const { failure, message } = await failureOf(reader.listApplications({}, call));
     expect(failure.reason).toBe('network');
@@ -38,7 +38,7 @@ describe('TLS', () => {
     },
   );
 
-  it('verifies the host, or in place of it the server name that it was given', async () => {
+  it('verifies the host, or the configured server name in its place', async () => {
     const server = await startServer(none, signed);
     onTestFinished(() => server.close());
     const address = `https://127.0.0.1:${server.port}/v2`;

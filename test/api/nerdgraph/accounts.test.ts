@@ -25,7 +25,7 @@ describe('the list of accounts', () => {
     ['has a negative id', { id: -8, name: 'Pay' }],
     ['is a list', []],
     ['is a text', 'Pay'],
-  ])('of which a member %s has the others, and says so', async (_, member) => {
+  ])('without a readable member that %s has the other accounts, and reports the failure', async (_, member) => {
     const between = await startBetween(WORLD, { isListed: true });
     between.fault = listing([member, SHOP]);
     const { accounts, unreadable, problem } = (await between.reader.listAccounts?.(between.call))!;
@@ -36,7 +36,7 @@ describe('the list of accounts', () => {
     ]);
   });
 
-  it('with a name that is no text has that account, and says so', async () => {
+  it('with a name that is not text has this account, and reports the failure', async () => {
     const between = await startBetween(WORLD);
     between.fault = listing([{ id: 8, name: 7 }, SHOP]);
     const found = await between.reader.listAccounts?.(between.call);
@@ -44,14 +44,14 @@ describe('the list of accounts', () => {
     expect(found?.problem).toContain('1 bad value');
   });
 
-  it('with a name that is null is whole, and each account is in it once', async () => {
+  it('with a null name is whole, and has each account once', async () => {
     const between = await startBetween(WORLD);
     between.fault = listing([{ id: 8, name: null }, SHOP, SHOP]);
     const accounts = [{ id: 8, name: '' }, SHOP];
     expect(await between.reader.listAccounts?.(between.call)).toEqual({ accounts, unreadable: 0, problem: undefined });
   });
 
-  it('of which nothing can be read is a failure', async () => {
+  it('without any readable member is a failure', async () => {
     const between = await startBetween(WORLD);
     between.fault = listing([null, { id: 0 }]);
     const { failure, message } = await failureOf(between.reader.listAccounts!(between.call));
@@ -61,14 +61,14 @@ describe('the list of accounts', () => {
 });
 
 describe('an account whose number is looked up', () => {
-  it('is not taken from a list with another member, which may be an account too', async () => {
+  it('is not taken from a list with an unreadable member, which may be a second account', async () => {
     const between = await startBetween(WORLD, { accountId: undefined });
     between.fault = listing([null, SHOP]);
     const { message } = await failureOf(between.reader.listApplications({}, between.call));
     expect(message).toContain('the key sees 2 accounts, set account_id to one of them');
   });
 
-  it('is not called missing from a list that cannot be read whole', async () => {
+  it('is not called missing when the list cannot be read whole', async () => {
     const between = await startBetween({ ...WORLD, applications: 0 }, { accountId: ACCOUNT });
     between.fault = listing([null, SHOP]);
     expect(await between.reader.listApplications({}, between.call)).toEqual([]);

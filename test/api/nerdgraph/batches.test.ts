@@ -41,8 +41,8 @@ function failed(outcomes: readonly Outcome<unknown>[]): number[] {
   return outcomes.flatMap((outcome, index) => ('error' in outcome ? [index] : []));
 }
 
-describe('a query for many applications', () => {
-  it('is one, and each application has its own result', async () => {
+describe('a query for a batch of applications', () => {
+  it('is a single call with a result for each application', async () => {
     const between = await startBetween(WORLD);
     const outcomes = await readAll(between);
     expect(between.asked).toHaveLength(1);
@@ -55,11 +55,14 @@ describe('a query for many applications', () => {
     [30_000, 29],
     [60_000, 30],
     [4_000, 5],
-  ])('may take a second less than a call of %i ms, between 5 and 30 seconds: %i', async (requestTimeoutMs, seconds) => {
-    const between = await startBetween({ ...WORLD, applications: 1 }, { requestTimeoutMs });
-    await readHosts(between);
-    expect(JSON.parse(between.asked.at(-1)!.text)).toMatchObject({ variables: { timeout: seconds } });
-  });
+  ])(
+    'has a timeout of a second less than a call of %i ms, between 5 and 30 seconds: %i',
+    async (requestTimeoutMs, seconds) => {
+      const between = await startBetween({ ...WORLD, applications: 1 }, { requestTimeoutMs });
+      await readHosts(between);
+      expect(JSON.parse(between.asked.at(-1)!.text)).toMatchObject({ variables: { timeout: seconds } });
+    },
+  );
 
   it('asks for sums of squares only where a selector value needs them', async () => {
     const { reader, call, asked } = await startBetween({ ...WORLD, applications: 1 });
@@ -74,7 +77,7 @@ describe('a query for many applications', () => {
     expect(await read('call_count', 'standard_deviation')).toEqual([true, ['call_count', 'standard_deviation']]);
   });
 
-  it('that a result of ten rows cannot hold is read in parts until nothing is missing', async () => {
+  it('is split until no part exceeds the ten rows of a result', async () => {
     const between = await startBetween(WORLD);
     const [whole, hosts] = [await readAll(between), await readHosts(between)];
     between.fault = edit((response) => {
@@ -88,7 +91,7 @@ describe('a query for many applications', () => {
     expect(between.notes.failures).toEqual([]);
   });
 
-  it('of which a message says that it is not whole is read in parts until none says so', async () => {
+  it('is split while a message says that the result is incomplete', async () => {
     const between = await startBetween(WORLD);
     const [whole, hosts] = [await readAll(between), await readHosts(between)];
     between.fault = edit((response) => {
@@ -102,7 +105,7 @@ describe('a query for many applications', () => {
     expect(between.notes.failures).toEqual([]);
   });
 
-  it('for the hosts of one application, or for a single host, that times out is tried again', async () => {
+  it('for the hosts of one application, or for a single host, is retried after a timeout', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const { reader, call, notes } = between;
     const applicationId = IDS[0]!;
@@ -113,8 +116,8 @@ describe('a query for many applications', () => {
       () => readSubjects(reader.rolling!, [host], RANGE, call),
     ];
     for (const read of reads) {
-      let left = 2;
-      between.fault = failWhere(() => (left -= 1) >= 0, 'TIMEOUT');
+      let failuresLeft = 2;
+      between.fault = failWhere(() => (failuresLeft -= 1) >= 0, 'TIMEOUT');
       const before = notes.retries.length;
       expect(failed(await read())).toEqual([]);
       expect(notes.retries.length - before).toBe(2);
@@ -122,7 +125,7 @@ describe('a query for many applications', () => {
     expect(notes.splits).toEqual([]);
   });
 
-  it('that is read in many parts at once is no leak of listeners to Node.js', async () => {
+  it('that is split into many parts leaks no listeners in Node.js', async () => {
     const warnings: string[] = [];
     const note = ({ name }: Error): void => void warnings.push(name);
     process.on('warning', note);
@@ -134,12 +137,12 @@ describe('a query for many applications', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('that timed out like all others is divided as far as needed once one is answered', async () => {
+  it('that timed out like all others is split as far as needed once New Relic answers', async () => {
     const between = await startBetween(WORLD);
     const whole = await readAll(between);
     between.fault = failWhere(() => true, 'TIMEOUT');
     expect(failed(await readAll(between))).toHaveLength(16);
-    // The service is back, but only small queries are fast enough.
+    // New Relic is back, but only small queries are fast enough.
     between.fault = failWhere((text) => idsIn(text).length > 2, 'TIMEOUT');
     expect(await readAll(between)).toEqual(whole);
     expect(new Set(between.notes.splits)).toEqual(new Set(['timeout']));
@@ -151,7 +154,7 @@ describe('a query for many applications', () => {
     ['a list without an id', ['checkout', 'Apdex']],
     ['a list with something else than a text', ['1000005', {}]],
     ['a number', 7],
-  ])('fails only the application whose row has a facet that is %s', async (_, facet) => {
+  ])('fails only for the application whose row has a facet that is %s', async (_, facet) => {
     const between = await startBetween(WORLD);
     between.fault = edit(({ results }) => {
       const row = results.find(({ facet: found }) => Array.isArray(found) && found[0] === '1000005');
@@ -163,7 +166,7 @@ describe('a query for many applications', () => {
     expect(new Set(between.notes.splits)).toEqual(new Set(['error']));
   });
 
-  it('goes without a row of an application that was not asked for, and counts it', async () => {
+  it('ignores the row of an application that was not requested, and counts it', async () => {
     const between = await startBetween(WORLD);
     const whole = await readAll(between);
     between.fault = edit(({ results }) => {
@@ -190,7 +193,7 @@ describe('a query for many applications', () => {
     expect(await readAll(between)).toEqual(whole);
   });
 
-  it.each(['x', 'mn', 'mx'])('leaves an unreadable %s out, counts it, and keeps the rest', async (column) => {
+  it.each(['x', 'mn', 'mx'])('ignores an unreadable %s, counts it, and keeps the rest', async (column) => {
     const between = await startBetween(WORLD);
     between.fault = edit(({ results }) => {
       for (const row of results) row[column] = 'unreadable';
@@ -203,14 +206,14 @@ describe('a query for many applications', () => {
     expect(between.notes.failures[0]?.message).toMatch(/left out \d+ bad values/);
   });
 
-  it('fails where the response is for another time', async () => {
+  it('fails with a response for another time', async () => {
     const between = await startBetween({ ...WORLD, applications: 1 });
     between.fault = edit(({ metadata }) => (metadata.timeWindow.begin += 420_000));
     const [outcome] = await readSubjects(between.reader.metricData, metricDataOf([IDS[0]!]), RANGE, between.call);
     expect(outcome).toHaveProperty('error.failure.reason', 'invalid_response');
   });
 
-  it('makes zeros only for what reports', async () => {
+  it('gives zeros only for applications that report', async () => {
     const between = await startBetween(WORLD);
     between.fault = edit((response) => {
       response.results = response.results.filter(({ facet }) => {
@@ -229,12 +232,12 @@ describe('a query for many applications', () => {
 
 const NOTHING = { t: null, x: null, mn: null, mx: null };
 
-/** Moves the bucket of a row by a number of seconds. */
+/** Moves the bucket of a row by this number of seconds. */
 function moved(row: Record<string, unknown>, seconds: number): void {
   for (const name of ['beginTimeSeconds', 'endTimeSeconds']) row[name] = Number(row[name]) + seconds;
 }
 
-/** The order of the metrics of a series says nothing. */
+/** The order of the metrics of a series has no meaning. */
 function byName(outcomes: readonly Outcome<MetricSeries>[]): unknown[] {
   return outcomes.map((outcome) => ('error' in outcome ? outcome : new Map(outcome.value.metrics)));
 }
@@ -308,7 +311,7 @@ describe('the plan of queries', () => {
     expect(callsOf(applications, hosts, by, types)).toBeLessThanOrEqual(most);
   });
 
-  it('keeps the text short for a thousand key transactions', () => {
+  it('keeps queries short for a thousand key transactions', () => {
     const part = { selector: new MetricSelector([]), hosts: undefined, namesHosts: false };
     const parts = Array.from({ length: 1_000 }, (_, index) => ({ ...part, id: String(index).padStart(40, 'A') }));
     const { batches } = planQueries(parts, fleetOf(0, 0), { ...KIND, groupBy: 'key_transaction' });
@@ -317,7 +320,7 @@ describe('the plan of queries', () => {
     for (const batch of batches) expect(writeCondition(batch, 'key_transaction').length).toBeLessThan(7_700);
   });
 
-  it('names equal requests once, whoever made them', () => {
+  it('combines equal requests, also from different objects', () => {
     const partsWith = (selectorOf: () => MetricSelector) =>
       [1, 2].map((id) => ({ id, selector: selectorOf(), hosts: undefined, namesHosts: false }));
     const apart = partsWith(() => new MetricSelector(METRICS.names));
@@ -330,7 +333,7 @@ describe('the plan of queries', () => {
     expect(writeCondition(apart, 'application').match(/Apdex'/g)).toHaveLength(2);
   });
 
-  it('puts what is too large for one query alone', () => {
+  it('puts a request that is too large for one query alone', () => {
     const fleet = fleetOf(3, 10);
     fleet.recordSizes(2, { hosts: 600 });
     const parts = [1, 2, 3].map((id) => ({ id, selector: all.host, hosts: ['a'], namesHosts: false }));
@@ -340,14 +343,14 @@ describe('the plan of queries', () => {
 });
 
 describe('the next call', () => {
-  it('waits while more than two responses wait to be parsed, so that few texts are held', async () => {
+  it('waits while more than two responses wait to be parsed, so that few texts stay in memory', async () => {
     const { reader, notes, call } = await startBetween({ applications: 12 });
     let ended = 0;
     const reads = Array.from({ length: 12 }, async (_, index) => {
       await reader.metricData.read(metricDataOf([1_000_001 + index]), RANGE, call);
       ended += 1;
     });
-    // Other work that was begun takes most turns, as when many responses are read at once.
+    // Other work takes most turns, as if many responses were read at once.
     let most = 0;
     while (ended < reads.length) {
       await nextTurn();
@@ -357,7 +360,7 @@ describe('the next call', () => {
     expect(most).toBeLessThanOrEqual(4);
   });
 
-  it('takes further hosts of an application at no cost, and no host beside applications', async () => {
+  it('carries further hosts of an application at no cost, and no host together with applications', async () => {
     const { reader, call } = await startBetween({ ...WORLD, hostsPerApplication: 5 });
     await reader.listApplications({}, call);
     const host = (applicationId: number, hostKey: string | undefined) => ({ applicationId, hostKey, metrics: METRICS });
@@ -369,7 +372,7 @@ describe('the next call', () => {
     expect(reader.listCalls(201)).toBe(2);
   });
 
-  it('takes as many calls as an application with many hosts will cost, and nothing beside it', async () => {
+  it('counts the calls of an application with many hosts in advance, and carries nothing else', async () => {
     const { reader, call, asked } = await startBetween({ applications: 2, hostsPerApplication: 400 });
     const [subject] = IDS.map((applicationId) => ({ applicationId }));
     await reader.listApplications({}, call);
@@ -385,7 +388,7 @@ describe('the next call', () => {
     expect(asked.length - before).toBe(calls);
   });
 
-  it('takes the custom names of many applications as one call, and no names for two sets of filters of one', async () => {
+  it('carries the custom names of many applications, but only one set of filters for each application', async () => {
     const { reader, call } = await startBetween({ ...WORLD, applications: 3 });
     await reader.listApplications({}, call);
     const subject = (applicationId: number, ...filters: string[]) => ({ applicationId, filters });

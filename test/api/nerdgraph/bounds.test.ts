@@ -61,7 +61,7 @@ const search =
     if (!asked.includes('entitySearch')) return false;
     const body = JSON.parse(good) as { data: { actor: { entitySearch: Parameters<typeof change>[0] } } };
     change(body.data.actor.entitySearch);
-    // What the service says about a cursor that it does not know is no part of the case.
+    // The response to an unknown cursor does not matter here.
     response.end(JSON.stringify({ data: body.data }));
     return true;
   };
@@ -71,10 +71,10 @@ const listApplications = ({ reader, call }: Reading): Promise<string> => endOf(r
 interface Bound {
   readonly what: string;
   readonly most: number;
-  /** Gives responses this number of what is bounded. */
+  /** Changes responses so that they have this number of bounded items. */
   readonly fault: (count: number) => Fault;
   readonly read: (between: Between) => Promise<string>;
-  /** What the message says beyond the bound: the subject, and what to change. */
+  /** The subject and the advice in the message, after the bound. */
   readonly says: RegExp;
 }
 
@@ -150,7 +150,7 @@ const BOUNDS_OF_NERDGRAPH: Bound[] = [
 ];
 
 describe.each(BOUNDS_OF_NERDGRAPH)('$what: $most', ({ most, fault, read, says }) => {
-  it.each([most - 1, most])('%d are read', async (count) => {
+  it.each([most - 1, most])('accepts %d', async (count) => {
     const between = await startBetween(WORLD, { requestTimeoutMs: 10_000 });
     await between.reader.listApplications({}, between.call);
     between.fault = fault(count);
@@ -158,7 +158,7 @@ describe.each(BOUNDS_OF_NERDGRAPH)('$what: $most', ({ most, fault, read, says })
     expect(between.notes.failures.filter(({ reason }) => reason !== 'too_large')).toEqual([]);
   });
 
-  it('one more is too large, and the message says of what, and what to change', async () => {
+  it('refuses one more, and the message names the bound, the subject and what to change', async () => {
     const between = await startBetween(WORLD, { requestTimeoutMs: 10_000 });
     await between.reader.listApplications({}, between.call);
     between.fault = fault(most + 1);
@@ -178,13 +178,13 @@ async function startNames(count: number): Promise<Reading & { asked: () => numbe
       const [, begin, end] = /SINCE (\d+) UNTIL (\d+)/.exec(nrql) ?? [];
       const isList = nrql.includes('uniques(');
       if (isList) asked += 1;
-      // One more query gives the beginnings, and one is for all other names.
+      // One more query gives the beginnings, and another one covers all other names.
       const names = Array.from({ length: isList && asked === 1 ? 10_000 : 0 }, (_, index) => {
         return `${String.fromCodePoint(0x4e00 + (index % (count - 2)))}/Custom/${index}`;
       });
       const result = {
         results: isList ? [{ names }] : [],
-        // Rows are left out, so that the names are read as a list.
+        // The result is cut, so that the names are read as a list.
         otherResult: isList ? null : { c: 7 },
         metadata: {
           facets: isList ? null : ['appId', 'metricTimesliceName'],
@@ -212,14 +212,14 @@ describe.each<[string, (reading: Reading) => Promise<string>, RegExp]>([
     ({ reader, call }) => endOf(reader.listMetricNames({ applicationId: APP }, call)),
     /^too_large: .*application 1000001: .*narrow them by a part of the name/,
   ],
-])('queries for the names of %s: 500', (_, read, says) => {
-  it.each([499, 500])('%d are made', async (count) => {
+])('the limit of 500 queries for the names of %s', (_, read, says) => {
+  it.each([499, 500])('allows %d', async (count) => {
     const names = await startNames(count);
     expect(await read(names)).toBe('good');
     expect(names.asked()).toBe(count);
   });
 
-  it('one more is too large, and the message says of what, and what to change', async () => {
+  it('refuses one more, and the message names the bound, the subject and what to change', async () => {
     const names = await startNames(501);
     expect(await read(names)).toMatch(says);
     expect(names.asked()).toBe(500);

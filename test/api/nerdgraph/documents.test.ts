@@ -7,11 +7,11 @@ const schema = buildSchema(readFileSync('simulator/nerdgraph/nerdgraph.graphql',
 const DOCUMENTS = Object.entries(documents);
 
 describe('the GraphQL documents', () => {
-  it.each(DOCUMENTS)('%s asks for nothing beyond the schema', (_, { text }) => {
+  it.each(DOCUMENTS)('%s requests only fields of the schema', (_, { text }) => {
     expect(validate(schema, parse(text))).toEqual([]);
   });
 
-  it.each(DOCUMENTS)('%s never asks for the key, which the service would echo', (_, { text }) => {
+  it.each(DOCUMENTS)('%s never requests the key, which the service would echo', (_, { text }) => {
     expect(text).not.toMatch(/requestContext|apiKey/);
   });
 });

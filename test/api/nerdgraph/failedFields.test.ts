@@ -10,10 +10,10 @@ interface Page {
 
 const PATH = ['actor', 'entitySearch', 'results', 'entities'];
 
-/** A field of an entity, or the path to a part of it. */
+/** A field of an entity, or the path to a part of the field. */
 type Field = string | readonly (string | number)[];
 
-/** Each of these fields of the entity at a place is null, with an error on its path, as the service fails a field. */
+/** Sets these fields of one entity to null, with an error on the path of each, like a failed field of New Relic. */
 const failing =
   (place: number, ...fields: readonly Field[]): Fault =>
   (response, { text }, good) => {
@@ -32,7 +32,7 @@ const failing =
   };
 
 const WORLD = { applications: 3, keyTransactions: 3 };
-/** Those of every archetype: one of them does not report. */
+/** Applications of every archetype, one of which does not report. */
 const ALL = { applications: 20, keyTransactions: 3 };
 
 type List = (reading: Reading) => Promise<readonly { readonly reporting?: boolean | undefined }[]>;
@@ -58,9 +58,9 @@ const LISTS: readonly (readonly [what: string, list: List, failures: readonly (r
   ],
 ];
 
-describe.each(LISTS)('a field of the list of %s that failed, or a part of it', (what, list, failures) => {
+describe.each(LISTS)('a failed field, or a part of it, in a list of %s', (what, list, failures) => {
   it.each(failures.map((fields) => ({ fields })))(
-    'keeps what it said before, also in a reader that replaces this one, and is one failure: $fields',
+    'keeps its previous value, also in a replacing reader, and is one failure: $fields',
     async ({ fields }) => {
       const between = await startBetween(ALL);
       const { notes } = between;
@@ -79,8 +79,8 @@ describe.each(LISTS)('a field of the list of %s that failed, or a part of it', (
   );
 });
 
-describe('a field of the list of applications that failed', () => {
-  it('takes no other with it: a field that New Relic calls deprecated has its new value', async () => {
+describe('a failed field in the list of applications', () => {
+  it('does not affect other fields: a deprecated field has its new value', async () => {
     const between = await startBetween(WORLD);
     const { reader, call } = between;
     const [before] = await reader.listApplications({}, call);
@@ -96,7 +96,7 @@ describe('a field of the list of applications that failed', () => {
     expect((await reader.listApplications({}, call))[0]).toEqual({ ...before, name: 'Renamed' });
   });
 
-  it('is not known where it was never read: tags that failed are no empty ones', async () => {
+  it('is unknown where it was never read: failed tags are not empty tags', async () => {
     const between = await startBetween(WORLD);
     between.fault = failing(1, 'tags');
     const list = await between.reader.listApplications({}, between.call);
@@ -104,7 +104,7 @@ describe('a field of the list of applications that failed', () => {
     expect(between.notes.failures).toHaveLength(1);
   });
 
-  it('of an application that was never read leaves it out, and fails none of the others', async () => {
+  it('leaves out an application that was never read, and no other application', async () => {
     const between = await startBetween(WORLD);
     between.fault = failing(1, 'applicationId');
     const list = await between.reader.listApplications({}, between.call);
@@ -113,11 +113,11 @@ describe('a field of the list of applications that failed', () => {
   });
 });
 
-describe('a field of a list of entities that failed', () => {
+describe('a failed field in a list of entities', () => {
   it.each([
     ['the field', ['goldenMetrics']],
     ['a part of one, such as its condition', ['goldenMetrics', 'metrics', 0, 'definition', 'where']],
-  ])('and was never read fails what is read of it, until it is read: golden metrics (%s)', async (_, field) => {
+  ])('that was never read makes reads of its entity fail until it is read: golden metrics (%s)', async (_, field) => {
     const between = await startBetween(ALL);
     const { reader, call, notes } = between;
     const entities = reader.entities!;
@@ -137,7 +137,7 @@ describe('a field of a list of entities that failed', () => {
     expect(first).toMatchObject({ metrics: second!.metrics, unread: undefined });
   });
 
-  it('is left out of each list, and reported each time, where it is a golden metric that cannot be read', async () => {
+  it('of an unreadable golden metric is left out of each list, and reported each time', async () => {
     const between = await startBetween(ALL);
     between.fault = (response, { text }, good) => {
       if (!text.includes('entitySearch')) return false;

@@ -10,31 +10,31 @@ import { readAll, valueOf } from '../support/reading.ts';
 const RETRIES = 2;
 const MINUTE = 60_000;
 
-/** What a read gave of each subject, of golden metrics of each column of an entity: its value, or the reason of its failure. */
+/** The result of a read: the value or the failure of each subject, or of each golden metric of an entity. */
 type Given = ReadonlyMap<string, unknown>;
 
 interface Reads {
   readonly read: () => Promise<Given>;
   /** True for the queries that fail. */
   readonly isStruck: (nrql: string) => boolean;
-  /** True for what shall fail. */
+  /** True for subjects that must fail. */
   readonly isBad: (name: string) => boolean;
-  /** The same where only entities are told apart, not their columns. */
+  /** The same where only whole entities fail, not their columns. */
   readonly isBadEntity?: (name: string) => boolean;
 }
 
 interface Place {
   readonly world: SimulatorOptions;
   readonly begin: (between: Between) => Promise<Reads> | Reads;
-  /** Limits for the calls of the read in which it begins, and for what it adds to a later one, which is one query, a minute apart. */
+  /** Limits for the calls of the first failing read, and for the calls added to each later read, a minute apart. */
   readonly first: number;
   readonly more: number;
-  /** The same for what is too big, and where only entities are told apart, if they differ. */
+  /** Other limits for subjects that are too big, and where only whole entities fail. */
   readonly tooBig?: number;
   readonly byEntity?: { readonly first: number; readonly more: number };
 }
 
-const given = (outcome: Outcome<unknown>): unknown => ('error' in outcome ? outcome.error : outcome.value);
+const unwrap = (outcome: Outcome<unknown>): unknown => ('error' in outcome ? outcome.error : outcome.value);
 
 async function readNamed<S, A>(
   { call }: Between,
@@ -43,7 +43,7 @@ async function readNamed<S, A>(
   nameOf: (subject: S) => string | number,
 ): Promise<Given> {
   const outcomes = await readAll(read, subjects, RANGE, call);
-  return new Map(subjects.map((subject, index) => [String(nameOf(subject)), given(outcomes[index]!)]));
+  return new Map(subjects.map((subject, index) => [String(nameOf(subject)), unwrap(outcomes[index]!)]));
 }
 
 const idOf = (place: number): number => 1_000_000 + place;
@@ -53,12 +53,12 @@ const FLEETS: Readonly<Record<number, SimulatorOptions>> = Object.fromEntries(
   [1, 2, 16, 32].map((applications) => [applications, { applications, hostsPerApplication: 1, keyTransactions: 0 }]),
 );
 
-/** The calls of a read in which one part after the other is halved: two for each step to each of the bad ones, and the first three. */
-const halving = (bad: number, of: number): number => 3 + Math.min(2 * of, 2 * bad * Math.ceil(Math.log2(of)));
+/** The calls of a read that halves batches: two for each step to each bad subject, and the first three. */
+const halving = (bad: number, total: number): number => 3 + Math.min(2 * total, 2 * bad * Math.ceil(Math.log2(total)));
 
 type Kind = 'metrics' | 'hosts' | 'rolling';
 
-/** Applications of which some, counted from 1, break what is read of them. */
+/** Applications, of which the ones at these places break queries. Places count from 1. */
 function applications(count: number, bad: readonly number[], kind: Kind = 'metrics'): Place {
   const names = new Set(bad.map((place) => String(idOf(place))));
   const ids = Array.from({ length: count }, (_, index) => idOf(index + 1));
@@ -86,7 +86,7 @@ const every = (count: number, step: number): number[] =>
 
 const HOSTS = { applications: 2, hostsPerApplication: 20, keyTransactions: 0 };
 
-/** The hosts of an application, one of which breaks queries, or of two, of which one does with all of its hosts. */
+/** The hosts of an application with one bad host, or of two applications, one with only bad hosts. */
 function hosts(bad: number | 'all'): Place {
   return {
     world: HOSTS,
@@ -112,7 +112,7 @@ function hosts(bad: number | 'all'): Place {
   };
 }
 
-/** The key transactions of an account, the third of which breaks the query of their entities. */
+/** The key transactions of an account. The third one breaks the query of their entities. */
 const KEY_TRANSACTION: Place = {
   world: { applications: 4, hostsPerApplication: 1, keyTransactions: 8 },
   begin: async (between) => {
@@ -132,7 +132,7 @@ const KEY_TRANSACTION: Place = {
 };
 
 const SERVICES = { applications: 40, hostsPerApplication: 1, keyTransactions: 0 };
-/** The services that are read; some had no errors, so that there is no row of them for a column of errors alone. */
+/** The services of a read. Some have no errors, so a query for errors alone has no row for them. */
 const SOME_SERVICES = 30;
 const ERRORS = { name: 'errorRate', select: 'sum(apm.service.error.count)' };
 /** Without this column, which counts, a query has no row of a service without errors. */
@@ -173,9 +173,9 @@ function services(
         isBadEntity: (name) => what === 'column' || what === 'all' || name.includes(guid),
       };
     },
-    // An entity is looked for in both halves of the columns.
+    // The search for a bad entity runs in both halves of the columns.
     first: what === 'column' ? 10 : 2 * halving(1, SOME_SERVICES),
-    // The entity, and the parts of it that are read apart; without the rate each column is read alone.
+    // The entity and its separate parts. Without the rate each column is read alone.
     more: what === 'column' ? (select === RATE.select ? 4 : 1) : 4,
     // All queries fail, so the division ends after twelve.
     ...(what === 'column' ? { tooBig: 1 + 6 * SOME_SERVICES, byEntity: { first: 13, more: 13 } } : {}),
@@ -254,7 +254,7 @@ async function begin(place: Place) {
   const reads = await place.begin(between);
   const asked = between.asked.length;
   const whole = await reads.read();
-  // A read of key transactions asks for their applications, too.
+  // A read of key transactions reads their applications too.
   const others = between.asked.length - asked - 1;
   const next = async () => {
     now += MINUTE;
@@ -265,7 +265,7 @@ async function begin(place: Place) {
   const strike = (fault: Fault | undefined): void => {
     between.fault = fault === undefined ? undefined : where(reads.isStruck, fault);
   };
-  /** What a read shall give: all that is not bad, and the failure of what is bad. */
+  /** The expected result: the values of good subjects, and the failure of bad ones. */
   const expected = (reason: FailureReason, isBad = reads.isBad): Given =>
     new Map([...whole].map(([name, value]) => [name, isBad(name) ? reason : value]));
   return { between, whole, next, strike, expected, isBadEntity: reads.isBadEntity ?? reads.isBad };
@@ -274,12 +274,12 @@ async function begin(place: Place) {
 const reasonsOf = (values: Given): Given =>
   new Map([...values].map(([name, value]) => [name, value instanceof UpstreamError ? value.failure.reason : value]));
 
-/** Places that differ from the others by their position alone: what breaks the queries there does not matter. */
+/** Places that differ by position alone, so that one kind of fault is enough. */
 const BY_POSITION = /^(?:the (?:first|second|last)|every|a column of the first)/;
 
 describe.each(Object.entries(PLACES))('%s', (name, place) => {
   it.each(BY_POSITION.test(name) ? AT_ONCE.slice(-2) : AT_ONCE)(
-    'that breaks queries by %s fails alone, is read alone from then on, and is back after one good read',
+    'that breaks queries by %s fails alone, is read alone from then on, and recovers after one good read',
     async (_, reason, fault) => {
       const { next, strike, expected, isBadEntity } = await begin(place);
       strike(fault);
@@ -300,7 +300,7 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
   );
 
   it.each(BY_POSITION.test(name) ? PASSING.slice(0, 1) : PASSING)(
-    'that breaks queries by %s fails with all others twice, and alone from the third read on',
+    'that breaks queries by %s fails with its batch twice, and alone from the third read on',
     async (_, reason, fault) => {
       const { next, strike, expected, isBadEntity } = await begin(place);
       const { first, more } = place.byEntity ?? place;
@@ -319,7 +319,7 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
     },
   );
 
-  it('of which a message says that data are missing fails alone, and not by its metrics', async () => {
+  it('whose data a message calls incomplete fails alone, and not by its metrics', async () => {
     const { next, strike, expected, isBadEntity } = await begin(place);
     const { first, more } = place.byEntity ?? place;
     strike(INCOMPLETE);
@@ -330,13 +330,13 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
     }
   });
 
-  // Without its rate, a query of services without errors has dropped rows of its own.
+  // Without the rate, a query drops the rows of services without errors anyway.
   it.each(name.startsWith('the rate') ? [] : TOO_BIG)(
     'that is too big by %s fails alone, and is read in parts from then on',
     async (_, fault) => {
       const { next, strike, expected } = await begin(place);
       strike(fault);
-      // What is too big is tried for half of its metrics, a quarter and so on: at most four queries in the next minute.
+      // A subject that is too big is tried with half of its metrics, a quarter, ...: at most four queries a minute.
       const first = place.tooBig ?? place.first + 6 * place.more;
       for (const most of [first, 1 + (place.tooBig ?? 4 * place.more)]) {
         const { values, calls } = await next();
@@ -347,7 +347,7 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
   );
 
   it.each(STOPPING)(
-    'of which a query is answered with %s fails with all others, and is not looked for',
+    'with a query answered by %s fails with its batch, and the batch is not split',
     async (reason, fault) => {
       const { next, strike, expected } = await begin(place);
       for (const each of [fault, fault, undefined]) {
@@ -360,14 +360,14 @@ describe.each(Object.entries(PLACES))('%s', (name, place) => {
   );
 });
 
-describe('a batch of which everything fails', () => {
+describe('a batch that fails as a whole', () => {
   it.each([
     ['the only application', applications(1, [1])],
     ['applications', applications(16, every(16, 1))],
     ['lists of hosts', applications(16, every(16, 1), 'hosts')],
     ['rolling values', applications(16, every(16, 1), 'rolling')],
     ['golden metrics', services('all', 0)],
-  ])('costs twelve queries and one, and is whole as soon as New Relic answers: %s', async (what, place) => {
+  ])('costs at most thirteen queries, and recovers as soon as New Relic answers: %s', async (what, place) => {
     for (const [kind, reason, fault] of AT_ONCE) {
       const isOne = what === 'the only application';
       const { next, strike, expected } = await begin(place);

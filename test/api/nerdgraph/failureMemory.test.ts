@@ -15,8 +15,8 @@ function start() {
 const failure = new UpstreamError('no', { reason: 'server' });
 const KEY = { read: READ, id: 7 };
 
-describe('a subject that is set apart', () => {
-  it('is back after one good read, and after three where it breaks a batch again within an hour', () => {
+describe('a subject that is read alone after failures', () => {
+  it('returns to batches after one good read, and after three if it breaks a batch again within an hour', () => {
     const { failures, pass } = start();
     for (const [minutes, reads] of [
       [0, 1],
@@ -33,7 +33,7 @@ describe('a subject that is set apart', () => {
     }
   });
 
-  it('needs its good reads in a row', () => {
+  it('needs three good reads in a row', () => {
     const { failures } = start();
     failures.setApart(KEY, failure);
     failures.setApart(KEY, failure);
@@ -46,7 +46,7 @@ describe('a subject that is set apart', () => {
     expect(failures.isApart(READ, 7)).toBe(false);
   });
 
-  it('is one host of an application, or the application, in one kind of data', () => {
+  it('is one host of an application, or one application, for one kind of data', () => {
     const { failures } = start();
     failures.setApart({ ...KEY, host: 'a' }, failure);
     const others = [failures.isApart(READ, 7), failures.isApart(READ, 7, 'b'), failures.isApart('hosts', 7, 'a')];
@@ -54,7 +54,7 @@ describe('a subject that is set apart', () => {
     expect([failures.hasApartHost(READ, 7), failures.hasApartHost('hosts', 7)]).toEqual([true, false]);
   });
 
-  it('is asked four times a minute at most, whatever is asked of it', () => {
+  it('is read alone at most four times a minute, for all kinds of data together', () => {
     const { failures, pass } = start();
     failures.setApart(KEY, failure);
     for (const read of [READ, 'hosts', READ, 'hosts'])
@@ -66,21 +66,21 @@ describe('a subject that is set apart', () => {
     expect(failures.beginCallAlone(KEY, BUDGET)).toBe(true);
   });
 
-  it('leaves nine tenths of the budget to all others', () => {
+  it('leaves nine tenths of the budget to other subjects', () => {
     const { failures } = start();
     for (const [budget, calls] of [
       [600, 60],
       [50, 5],
       [3, 1],
     ] as const) {
-      const { failures: own } = start();
+      const { failures: fresh } = start();
       const ids = Array.from({ length: 100 }, (_, id) => id);
-      expect(ids.filter((id) => own.beginCallAlone({ read: READ, id }, budget))).toHaveLength(calls);
+      expect(ids.filter((id) => fresh.beginCallAlone({ read: READ, id }, budget))).toHaveLength(calls);
     }
     expect(failures.isEmpty).toBe(true);
   });
 
-  it('is forgotten an hour after it was asked for last', () => {
+  it('is forgotten an hour after its last read', () => {
     const { failures, pass } = start();
     failures.setApart(KEY, failure);
     pass(HOUR);
@@ -94,8 +94,8 @@ describe('a subject that is set apart', () => {
   });
 });
 
-describe('a batch that ends in a passing failure', () => {
-  it('is read in parts after two in a row of any of its subjects', () => {
+describe('a batch that fails temporarily', () => {
+  it('is split after two such failures in a row of any of its subjects', () => {
     const { failures } = start();
     failures.recordPassing(READ, [1, 2]);
     failures.recordPassing(READ, [2, 3]);
@@ -106,8 +106,8 @@ describe('a batch that ends in a passing failure', () => {
   });
 });
 
-describe('a subject that a division did not reach', () => {
-  it('comes first in the next one, once', () => {
+describe('a subject that a split did not reach', () => {
+  it('comes first in the next split, once', () => {
     const { failures } = start();
     failures.recordUnread(READ, 7);
     expect([failures.takeUnread('hosts', 7), failures.takeUnread(READ, 7), failures.takeUnread(READ, 7)]).toEqual([

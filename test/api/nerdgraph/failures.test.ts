@@ -44,7 +44,7 @@ describe('the body of a response', () => {
     ['unmatched', 'No application was matched (did you specify appId, appName or entity.guid?)'],
     ['other', 'NRQL Syntax error: invalid query'],
     ['other', 'no', { errorClass: 'INVALID_INPUT' }],
-  ])('reports %s: %s %j', (meaning, message, extensions) => {
+  ])('gives %s: %s %j', (meaning, message, extensions) => {
     const verdict = judge({ errors: errors(message, extensions) }, 200, { root: ROOT });
     expect(verdict?.meaning).toBe(meaning);
     const { overload, retriable = false } = verdict!.failure.circumstances;
@@ -52,7 +52,7 @@ describe('the body of a response', () => {
     expect(retriable).toBe(['timeout', 'server'].includes(meaning));
   });
 
-  /** Words of a user's query that mean something else where New Relic itself says them. */
+  /** Words of a user's query that would mean something else in a message of New Relic. */
   const QUOTED = [
     ...['key', 'access', 'permission', 'authorized', 'access denied', 'not authorized', 'query limit', 'too big'],
     ...[
@@ -64,7 +64,7 @@ describe('the body of a response', () => {
     ],
   ];
 
-  /** Codes that may come with a complaint about a query; with the first two the words do not matter. */
+  /** Error codes of faults in a query. With the first two codes the words do not matter. */
   const EXTENSIONS: readonly [string, unknown][] = [
     ['the code of a refused query', { errorCode: 'NRDB:1107005', errorClass: 'SERVER_ERROR' }],
     ['that code alone', { errorCode: 'NRDB:1107005' }],
@@ -80,7 +80,7 @@ describe('the body of a response', () => {
       (quoted: string) => `Unknown function '${quoted}'`,
       (quoted: string) => `External Service 'NRDB' execution resulted in 400 - cause: no attribute "${quoted}"`,
       (quoted: string) => `Syntax error near \`${quoted}\``,
-    ])('is a complaint about the query whatever words of it are repeated', (wordsOf) => {
+    ])('is a fault of the query, whatever words of it the message repeats', (wordsOf) => {
       for (const quoted of QUOTED) {
         const message = wordsOf(quoted);
         const verdict = judge({ errors: errors(message, extensions) }, 200, { root: ROOT });
@@ -90,7 +90,7 @@ describe('the body of a response', () => {
     });
   });
 
-  it.each(QUOTED)('is a complaint about a function also where fetching its data failed: %s', (quoted) => {
+  it.each(QUOTED)('is a fault of a function, also where fetching its data failed: %s', (quoted) => {
     const both = { errorCode: 'NRDB:1107005', errorClass: 'SERVER_ERROR', classification: 'DataFetchingException' };
     for (const message of [`Unknown function '${quoted}'`, `NRQL Syntax Error: ${quoted}`, quoted]) {
       const verdict = judge({ errors: errors(message, both) }, 200, { root: ROOT });
@@ -101,7 +101,7 @@ describe('the body of a response', () => {
     expect(verdict?.meaning).toBe('other');
   });
 
-  it('has apostrophes that quote nothing', () => {
+  it('may have apostrophes that are not quotes', () => {
     const message = "We're sorry, but that query is a little too big. It's limited";
     expect(judge({ errors: errors(message) }, 200, { root: ROOT })?.meaning).toBe('too_big');
   });
@@ -144,23 +144,23 @@ describe('the body of a response', () => {
     ['without data and errors', { message: 'Forbidden' }, true],
     ['whose data are null', { data: null }, false],
     ['whose actor is null', { data: { actor: null } }, false],
-  ])('%s is one of something else than New Relic, or not', (_, body, isForeign) => {
+  ])('%s comes from New Relic or from something else', (_, body, isForeign) => {
     const { failure } = judge(body, 200, { root: ROOT })!;
     expect(failure.message.includes('instead of New Relic')).toBe(isForeign);
   });
 
-  it('is judged by rows that each have a source', () => {
+  it('is compared with patterns that each have a source', () => {
     expect(TABLE.filter(({ source }) => source.length < 10)).toEqual([]);
   });
 
-  it('is shown with the class of its error, which says more than its words', () => {
+  it('appears with its error class, which says more than its message', () => {
     const body = { errors: errors('An error occurred', { errorClass: 'TIMEOUT' }) };
     expect(judge(body, 200, { root: ROOT })?.failure.message).toBe(
       'status 200 with an error: TIMEOUT: An error occurred',
     );
   });
 
-  it('is looked at as far as the hundredth of its errors', () => {
+  it('is searched for errors up to the hundredth', () => {
     const many = Array.from({ length: 100 }, () => 0);
     const judged = (list: unknown[]) => judge({ data: GOOD, errors: list }, 200, { root: ROOT });
     const denied = errors('x', { errorClass: 'ACCESS_DENIED' });
@@ -195,7 +195,7 @@ describe('the body of a response', () => {
       ],
       'timeout',
     ],
-  ])('of entities may have an error that concerns %s', (_, list, reason) => {
+  ])('of entities may have an error for %s', (_, list, reason) => {
     expect(judge({ data: listed, errors: list }, 200, LISTED)?.failure.reason).toBe(reason);
   });
 
@@ -204,7 +204,7 @@ describe('the body of a response', () => {
     ['an error of the server', { results: null }, 'SERVER_ERROR', 'server'],
     ['a refusal', { results: { entities: null } }, 'ACCESS_DENIED', 'forbidden'],
     ['a timeout, beside the entities', { results: { entities: [] } }, 'TIMEOUT', 'timeout'],
-  ])('that lacks its entities has failed for the reason of the error: %s', (_, entitySearch, errorClass, reason) => {
+  ])('without its entities fails for the reason of the error: %s', (_, entitySearch, errorClass, reason) => {
     const body = {
       data: { actor: { entitySearch } },
       errors: errors('x', { errorClass }, [...SEARCH, 'results']),
@@ -215,19 +215,19 @@ describe('the body of a response', () => {
   it.each([
     ['the results are null', { results: null }],
     ['the entities are null', { results: { entities: null } }],
-  ])('that an error further down took the list from has failed for its reason: %s', (_, entitySearch) => {
+  ])('whose list is null fails for the reason of the error further down: %s', (_, entitySearch) => {
     const body = { data: { actor: { entitySearch } }, errors: errors('x', { errorClass: 'TIMEOUT' }, below) };
     expect(judge(body, 200, LISTED)?.failure.reason).toBe('timeout');
   });
 
-  it('never shows anything in the form of a key', () => {
+  it('never shows text in the form of a key', () => {
     const message = 'bad key NRAK-0123456789ABCDEFGHIJ and NRAK-OLDOLDOLDOLD';
     const body = { errors: [{ message, extensions: { api_key: 'NRAK-OLDOLDOLDOLD' } }] };
     const verdict = judge(body, 200, { root: ROOT });
     expect(verdict?.failure.message).not.toMatch(/0123456789|OLDOLD/);
   });
 
-  it('of another status says more than the status only for a bad key', () => {
+  it('with another status gives a reason beyond the status only for a bad key', () => {
     const badKey = { errors: [{ message: 'x', extensions: { error_code: 'BAD_API_KEY' } }] };
     expect([400, 500, 403].map((status) => findBadKey(badKey, status)?.reason)).toEqual(['auth', 'auth', undefined]);
     expect(findBadKey({ errors: [{ message: 'BAD_API_KEY' }] }, 400)).toBeUndefined();
@@ -236,7 +236,7 @@ describe('the body of a response', () => {
   });
 });
 
-describe('the text of a response, before it is parsed,', () => {
+describe('the unparsed text of a response', () => {
   it.each([
     ['a list of errors', '{"errors":[{"message":"x"}]}'],
     ['one error', '{"error":{"title":"x"}}'],
@@ -248,7 +248,7 @@ describe('the text of a response, before it is parsed,', () => {
     expect(mayReportError(text)).toBe(true);
   });
 
-  it('reports none where it has neither', () => {
+  it('reports no error without such a member', () => {
     expect(mayReportError(JSON.stringify({ data: GOOD }))).toBe(false);
   });
 });

@@ -9,7 +9,7 @@ import { readAll } from '../support/reading.ts';
 const WORLD = { applications: 3, hostsPerApplication: 2, keyTransactions: 2 };
 const IDS = [1_000_001, 1_000_002, 1_000_003];
 
-/** What is read, which calls it makes, and what it gives; every outcome of a batch apart. */
+/** The reads with their calls and results, with a result for each outcome of a batch. */
 interface Operation {
   readonly makes: (asked: Asked) => boolean;
   readonly run: (between: Between) => Promise<readonly unknown[]>;
@@ -83,7 +83,7 @@ const change =
     return true;
   };
 
-/** Faults of the body; those of any call are in the table of `http`. */
+/** Faults of the body. The table of `http` has the faults of any call. */
 const FAULTS: Readonly<Record<string, Fault>> = {
   'an empty object': say('{}'),
   'null data': say({ data: null }),
@@ -114,7 +114,7 @@ async function outcomesOf(run: Promise<readonly unknown[]>): Promise<readonly un
   }
 }
 
-describe('an overload that the body reports', () => {
+describe('an overload reported in the body', () => {
   it.each<[string, Record<string, string>, number | undefined]>([
     ['without a header', {}, undefined],
     ['with Retry-After', { 'retry-after': '40' }, 40_000],
@@ -128,13 +128,13 @@ describe('an overload that the body reports', () => {
   });
 });
 
-describe('a reader of NerdGraph that meets a fault', () => {
-  // Every fault strikes a list, data and names; the other operations, a sample. What breaks a batch: failureMatrix.test.ts.
+describe('a NerdGraph reader that meets a fault', () => {
+  // Every fault strikes a list, data and names; a sample strikes the rest. Broken batches: failureMatrix.test.ts.
   const TABLE = ['applications', 'metric data of applications', 'metric names'];
   const SAMPLE = ['null below the account'];
 
   it.each(Object.entries(FAULTS))(
-    '%s makes nothing up and is healed by the next good response',
+    '%s invents no values and recovers with the next good response',
     async (faultName, fault) => {
       const between = await startBetween(WORLD);
       await between.reader.listApplications({}, between.call);
@@ -173,10 +173,10 @@ describe('a reader of NerdGraph that meets a fault', () => {
   );
 });
 
-describe('what the service says about a good response', () => {
+describe('a message of New Relic in a good response', () => {
   const saying = (messages: unknown): Fault => edit(({ metadata }) => Object.assign(metadata, { messages }));
 
-  it('is reported once an hour of each endpoint, without the key, and the response is used', async () => {
+  it('is reported once an hour for each endpoint, without the key, and the response is used', async () => {
     let minutes = 0;
     const between = await startBetween(WORLD, { monotonic: () => minutes * 60_000 });
     const { reader, call, notes } = between;
@@ -200,7 +200,7 @@ describe('what the service says about a good response', () => {
     ['null', null],
     ['an empty text', ['  ']],
     ['a text in place of a list', 'rolled up'],
-  ])('is not reported where it is %s', async (_, messages) => {
+  ])('is not reported if it is %s', async (_, messages) => {
     const between = await startBetween(WORLD);
     between.fault = saying(messages);
     await OPERATIONS['metric data of applications']!.run(between);

@@ -25,7 +25,7 @@ const valuesOf = (outcome: Outcome<GoldenResult>): readonly string[] =>
   'error' in outcome ? [] : [...new Set(outcome.value.values.map(({ metric }) => metric))];
 
 describe('golden metrics', () => {
-  it('of many entities come with one query for each source, and timeslices apart from other data', async () => {
+  it('of many entities take one query for each source, and timeslices a separate one', async () => {
     const between = await startBetween(WORLD);
     const subjects = await subjectsOf(between, SERVICE);
     expect(entitiesOf(between).goldenMetrics.take(subjects, RANGE)).toMatchObject({ subjects, calls: 2 });
@@ -43,7 +43,7 @@ describe('golden metrics', () => {
     expect(opentelemetry).toMatch(/^SELECT rate\(count\(apm\.service\.transaction\.duration\), 1 minute\) AS m0, /);
   });
 
-  it('of different windows come with queries of their own, each over its minutes', async () => {
+  it('of different windows take separate queries, each over its own minutes', async () => {
     const between = await startBetween(WORLD);
     const [a, b, c] = await servicesOf(between);
     await read(between, [a!, { ...b!, endsBefore: 480 }, { ...c!, endsBefore: 480, window: 60 }]);
@@ -57,7 +57,7 @@ describe('golden metrics', () => {
     expect(times).toEqual(seconds.map((range) => range.map((time) => time * 1000)));
   });
 
-  it('of 1,000 entities come with eight queries: ids of 19 digits leave room for about 130 in one', async () => {
+  it('of 1,000 entities take eight queries, because ids of 19 digits leave room for about 130 in one', async () => {
     const between = await startBetween(WORLD);
     const [service] = await servicesOf(between);
     const subjects = Array.from({ length: 1_000 }, (_, index) => ({ ...service!, guid: guidOf(index) }));
@@ -66,7 +66,7 @@ describe('golden metrics', () => {
     expect([queries, Math.round(carried.length / 10) * 10]).toEqual([8, 130]);
   });
 
-  it('of which one breaks queries cost one call more, and as many as planned once it is healed', async () => {
+  it('with one that breaks queries take one call more, and as many as planned once it works again', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const subjects = await servicesOf(between);
     between.fault = where((nrql) => nrql.includes('sum(apm.service.error.count)'), say('Unknown function x()'));
@@ -83,7 +83,7 @@ describe('golden metrics', () => {
     expect((await read(between, subjects)).queries).toBe(1);
   });
 
-  it('of one definition of several that has a broken column fail alone, and cost at most four more calls a minute', async () => {
+  it('of one definition with a broken column fail alone, and take at most four more calls a minute', async () => {
     let now = 0;
     const between = await startBetween(WORLD, { maxRetries: 2, monotonic: () => now });
     const [service] = await subjectsOf(between, SERVICE);
@@ -109,7 +109,7 @@ describe('golden metrics', () => {
     expect((await read(between, subjects)).outcomes.map(failuresOf)).toEqual(subjects.map(() => []));
   });
 
-  it('of a metric, an entity and a metric of one entity that fail together fail for nothing else', async () => {
+  it('fail alone for a metric, an entity and a metric of one entity that fail together', async () => {
     let now = 0;
     const between = await startBetween(WORLD, { maxRetries: 0, monotonic: () => now });
     const listed = await subjectsOf(between, SERVICE);
@@ -125,7 +125,7 @@ describe('golden metrics', () => {
     for (let minute = 0; minute < 6; minute += 1) {
       const { outcomes, queries } = await read(between, subjects);
       now += 60_000;
-      // The first reads divide what is broken.
+      // The first reads split the batch to find the broken parts.
       if (minute < 3) continue;
       expect(outcomes.map(failuresOf)).toEqual(
         subjects.map(({ guid }) => (guid === entity ? ['all'] : guid === pair ? [names[1], names[2]] : [names[1]])),
@@ -138,7 +138,7 @@ describe('golden metrics', () => {
     ['entity', (guid: string) => (nrql: string) => nrql.includes(guid) || nrql.includes(domainIdOf(guid)), 0],
     ['column', () => (nrql: string) => nrql.includes('count(*) * 2'), 1],
   ] as const)(
-    'of others are read where the first %s breaks the queries of three sources at once',
+    'of other entities are read although the first %s breaks the queries of three sources at once',
     async (_, isStruck, readOfFirst) => {
       const between = await startBetween(WORLD, { maxRetries: 0 });
       const listed = await subjectsOf(between, 'BROWSER-APPLICATION');
@@ -157,7 +157,7 @@ describe('golden metrics', () => {
     },
   );
 
-  it('by the id in a guid fail of an entity whose guid has none, and of no other', async () => {
+  it('by the id in a guid fail for an entity whose guid has no id, and for no other', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const [first, ...others] = await subjectsOf(between, 'BROWSER-APPLICATION');
     const columns = first!.columns.filter(({ source }) => source.eventObjectId === 'DOMAIN_IDS');
@@ -166,7 +166,7 @@ describe('golden metrics', () => {
     expect(outcomes.map(failuresOf)).toEqual([['all'], ...others.map(() => [])]);
   });
 
-  it('of a response with an unreadable row are not used: the parts that are read in its place decide', async () => {
+  it('with an unreadable row are read again in parts, and the first response is not used', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const subjects = await servicesOf(between);
     const whole = await read(between, subjects);
@@ -183,7 +183,7 @@ describe('golden metrics', () => {
     expect(valuesOf(outcomes[subjects.indexOf(silent)]!)).toEqual([]);
   });
 
-  it('of an entity with two rows fail, and of no other', async () => {
+  it('of an entity with two rows fail, and of no other entity', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const subjects = await servicesOf(between);
     const twice = (await read(between, subjects)).outcomes.findIndex((each) => valuesOf(each).length === 3);
@@ -194,7 +194,7 @@ describe('golden metrics', () => {
     expect(outcomes.map(failuresOf)).toEqual(subjects.map((_, index) => (index === twice ? ['all'] : [])));
   });
 
-  it('of entities with one id in their records belong to none of them, because a row may be about either', async () => {
+  it('of entities with the same id in their records are absent, because a row may belong to either', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const [first, ...others] = await subjectsOf(between, 'BROWSER-APPLICATION');
     const guid = Buffer.from(`7|BROWSER|APPLICATION|${recordId(first!.guid, 'DOMAIN_IDS')}`).toString('base64');
@@ -204,7 +204,7 @@ describe('golden metrics', () => {
     expect(outcomes.map((each) => valuesOf(each).length > 0).slice(0, 3)).toEqual([false, false, true]);
   });
 
-  it('ask for ids in two lists where the service refuses one of numbers and texts, and remember it', async () => {
+  it('request ids in two lists where New Relic refuses a mixed list, and remember it', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
     between.fault = where((nrql) => /appId IN \(\d+, '/.test(nrql), say('types differ', 'INVALID_INPUT'));
@@ -216,7 +216,7 @@ describe('golden metrics', () => {
     expect(between.asked.slice(mixed).filter(({ nrql }) => /appId IN \(\d+, '/.test(nrql))).toEqual([]);
   });
 
-  it('do not ask for ids in two lists once the service has answered for one, whatever it refuses later', async () => {
+  it('keep one list of ids once New Relic has accepted it, whatever it refuses later', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
     await read(between, subjects);
@@ -226,7 +226,7 @@ describe('golden metrics', () => {
     expect(between.asked.filter(({ nrql }) => / OR appId IN /.test(nrql))).toEqual([]);
   });
 
-  it('are one number of one percentile, and absent where nothing was measured', async () => {
+  it('have one number for one percentile, and no value without measurements', async () => {
     const between = await startBetween({ applications: 16, hostsPerApplication: 1, keyTransactions: 0 });
     const subjects = await subjectsOf(between, 'BROWSER-APPLICATION');
     const { outcomes } = await read(between, subjects);
@@ -237,7 +237,7 @@ describe('golden metrics', () => {
     expect(outcomes.map((each) => valuesOf(each).length)).toContain(0);
   });
 
-  it.each(['percentile', 'PERCENTILE', 'Percentile'])('are a number for each percentile of %s', async (name) => {
+  it.each(['percentile', 'PERCENTILE', 'Percentile'])('have a number for each percentile of %s', async (name) => {
     const between = await startBetween(WORLD);
     const [subject] = await subjectsOf(between, 'BROWSER-APPLICATION');
     const columns = subject!.columns.slice(0, 1).map((each) => ({ ...each, select: `${name}(duration, 50, 95)` }));
@@ -257,7 +257,7 @@ describe('golden metrics', () => {
     ]);
   });
 
-  it('are no percentiles where their text calls none, although their keys are numbers', async () => {
+  it('are not percentiles without a call of percentile, although their keys are numbers', async () => {
     const between = await startBetween(WORLD);
     const subjects = await subjectsOf(between, SERVICE);
     between.fault = edit(({ results }) => {
@@ -271,7 +271,7 @@ describe('golden metrics', () => {
 });
 
 describe('a list of entities', () => {
-  it('is read in smaller pages where one is too big, which is remembered', async () => {
+  it('is read in smaller pages where a page is too big, and the reader remembers it', async () => {
     const between = await startBetween(
       { applications: 250, hostsPerApplication: 1, keyTransactions: 0 },
       { maxRetries: 0 },
@@ -298,7 +298,7 @@ describe('a list of entities', () => {
     expect(between.asked[8]?.text).toContain('"limit":200');
   });
 
-  it('of more than 10,000 entities is too large, and its first page is the last', async () => {
+  it('of more than 10,000 entities is too large, and only its first page is read', async () => {
     const between = await startBetween(WORLD, { maxRetries: 0 });
     const counting = async (count: number): Promise<string> => {
       between.fault = (response, _, good) => {
@@ -309,17 +309,17 @@ describe('a list of entities', () => {
     };
     expect(await counting(10_001)).toBe('too_large');
     expect(between.asked).toHaveLength(1);
-    // Fewer entities came than were counted.
+    // The pages hold fewer entities than New Relic counts.
     expect(await counting(10_000)).toBe('invalid_response');
   });
 
-  it('holds equal definitions once', async () => {
+  it('shares equal definitions as one object', async () => {
     const between = await startBetween(WORLD);
     const listed = await entitiesOf(between).list('INFRA-HOST', between.call);
     expect(new Set(listed.map(({ metrics }) => metrics)).size).toBe(2);
   });
 
-  it('counts the types of the account', async () => {
+  it('includes the number of entities of each type', async () => {
     const between = await startBetween({ applications: 16, hostsPerApplication: 1, keyTransactions: 0 });
     const types = await entitiesOf(between).types(between.call);
     expect(types.map(({ type }) => type)).toEqual(['APM-APPLICATION', 'BROWSER-APPLICATION', SERVICE, 'INFRA-HOST']);

@@ -15,7 +15,7 @@ export async function subjectsOf(between: Between, type: string): Promise<Golden
     .filter(({ reporting }) => reporting)
     .map(({ guid, metrics }) => {
       const known = columns.get(metrics);
-      const own =
+      const columnsOfEntity =
         known ??
         metrics.map(({ name, definition }) => {
           const { source, select } = readDefinition(definition);
@@ -23,8 +23,8 @@ export async function subjectsOf(between: Between, type: string): Promise<Golden
           sources.set(key, sources.get(key) ?? source);
           return { name, select, source: sources.get(key)! };
         });
-      columns.set(metrics, own);
-      return { type, guid, columns: own, window: undefined, endsBefore: 0 };
+      columns.set(metrics, columnsOfEntity);
+      return { type, guid, columns: columnsOfEntity, window: undefined, endsBefore: 0 };
     });
 }
 

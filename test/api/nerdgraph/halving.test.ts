@@ -31,14 +31,14 @@ const hostsOf = (ids: readonly number[], hosts: number) =>
     Array.from({ length: hosts }, (_, index) => ({ applicationId, hostKey: `host-${index}`, metrics: METRICS })),
   );
 
-/** What a run does, and how many queries it took. */
+/** Runs an action and returns its result and its number of queries. */
 async function counted<T>(between: Between, run: () => Promise<T>): Promise<readonly [T, number]> {
   const before = between.asked.length;
   const result = await run();
   return [result, between.asked.length - before];
 }
 
-it('a hundred applications that are all too big are divided to the end, because what is too big is no failure', async () => {
+it('a hundred applications that are all too big are split to the end, because too big is not a failure', async () => {
   const between = await startBetween(WORLD);
   between.fault = whereIds(() => true, say('that query is a little too big'));
   const [outcomes, queries] = await counted(between, () => readAll(between));
@@ -50,23 +50,23 @@ it.each([
   ['a refused query', say('Unknown function x()')],
   ['a missing permission', say('no', 'ACCESS_DENIED')],
   ['a list that is too big', say('that query is a little too big')],
-])('%s is an answer', async (_, answer) => {
+])('%s counts as an answer', async (_, answer) => {
   const between = await startBetween(WORLD);
   between.fault = answer;
   await between.reader.listApplications({}, between.call).catch(() => undefined);
   expect(between.health.answers).toBe(1);
 });
 
-describe('a batch that ends in a passing failure', () => {
-  it('and passes costs one more call', async () => {
+describe('a batch that fails temporarily', () => {
+  it('takes one more call if the retry succeeds', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
-    let left = 1;
-    between.fault = whereIds(() => (left -= 1) >= 0, say('Something went wrong while executing your query'));
+    let failuresLeft = 1;
+    between.fault = whereIds(() => (failuresLeft -= 1) >= 0, say('Something went wrong while executing your query'));
     const [outcomes, queries] = await counted(between, () => readAll(between));
     expect([failed(outcomes), queries]).toEqual([[], 2]);
   });
 
-  it('is not divided after a good read in between, however many refreshes ago it came', async () => {
+  it('is not split after a good read in between, however many refreshes ago', async () => {
     const between = await startBetween(WORLD, { maxRetries: 2 });
     const words = say('Something went wrong while executing your query');
     for (let moment = 0; moment < 3; moment += 1) {
@@ -79,7 +79,7 @@ describe('a batch that ends in a passing failure', () => {
     expect(between.notes.splits).toEqual([]);
   });
 
-  it('is not divided while the account fails', async () => {
+  it('is not split while the account fails', async () => {
     const between = await startBetween(WORLD);
     between.fault = whereIds(() => true, say('oops', 'SERVER_ERROR'));
     for (let read = 0; read < 2; read += 1) await readAll(between);
@@ -90,8 +90,8 @@ describe('a batch that ends in a passing failure', () => {
   });
 });
 
-describe('applications of which the service says that none was matched', () => {
-  it('count as without rows, are found by halving, left out for 5 minutes and then longer, and break no other query', async () => {
+describe('applications without a match in New Relic', () => {
+  it('have no rows, are found by halving, left out for 5 minutes and longer, and break no other query', async () => {
     let now = 0;
     const between = await startBetween(WORLD, { monotonic: () => now });
     const unmatched = [IDS[3]!, IDS[70]!];
@@ -109,7 +109,7 @@ describe('applications of which the service says that none was matched', () => {
     let due = 0;
     for (const minutes of [5, 10, 20]) {
       due += minutes * MINUTE;
-      // Each of the two is read alone, one after the other.
+      // The two applications are read alone, one after the other.
       for (const [time, calls] of [
         [due - 1, 1],
         [due, 2],
@@ -155,7 +155,7 @@ describe('applications of which the service says that none was matched', () => {
     expect(key).toContain('entity.guid = ');
   });
 
-  it('have no rows of their hosts either, which one call says of all hosts of one', async () => {
+  it('have no host rows either, and one call covers all hosts of an application', async () => {
     const between = await startBetween({ applications: 1, hostsPerApplication: 1 });
     between.fault = where(() => true, say(UNMATCHED, 'INVALID_INPUT'));
     const outcomes = await readSubjects(between.reader.metricData, hostsOf(IDS.slice(0, 1), 40), RANGE, between.call);
@@ -164,7 +164,7 @@ describe('applications of which the service says that none was matched', () => {
     expect(between.notes.failures).toEqual([]);
   });
 
-  it('cost one more call for their hosts when their time is over, for each kind of data', async () => {
+  it('take one more call for their hosts when their time is over, for each kind of data', async () => {
     let now = 0;
     const between = await startBetween({ applications: 8, hostsPerApplication: 5 }, { monotonic: () => now });
     const subjects = hostsOf(IDS.slice(0, 8), 5);
@@ -184,7 +184,7 @@ describe('applications of which the service says that none was matched', () => {
     expect(more).toEqual([0, 0, 0, 0, 1, 1, 0, 0, 0, 0]);
   });
 
-  it('are left out of counters for ten minutes at most, which the next reading covers again', async () => {
+  it('are left out of counters for at most ten minutes, which the next read covers again', async () => {
     let now = 0;
     const between = await startBetween({ applications: 1 }, { monotonic: () => now });
     const { reader, call } = between;
@@ -198,7 +198,7 @@ describe('applications of which the service says that none was matched', () => {
     expect(asked).toEqual([0, 5, 15, 25, 35]);
   });
 
-  it('leave the key transactions that they own their own values', async () => {
+  it('do not affect the values of their key transactions', async () => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1, keyTransactions: 2 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
@@ -211,7 +211,7 @@ describe('applications of which the service says that none was matched', () => {
 });
 
 describe('a gauge below zero', () => {
-  it('is a value, whatever its name, and fails neither its application nor the search for names', async () => {
+  it('is accepted under any metric name, and makes neither its application nor the search for names fail', async () => {
     const between = await startBetween({ ...WORLD, applications: 2 });
     const row = { facet: ['1000001', 'Memory/NonHeap/Max'], c: 2, t: -2, x: -2, mn: -1, mx: -1 };
     between.fault = edit(({ results }) => results.push(row));
@@ -227,7 +227,7 @@ describe('a gauge below zero', () => {
 });
 
 describe('counters of one application', () => {
-  it('are not parsed from a response of the size that only backfill may get', async () => {
+  it('are refused in a response of a size that only backfill accepts', async () => {
     const between = await startBetween({ applications: 1 });
     const { reader, call } = between;
     const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: { names: ['HttpDispatcher'] } };

@@ -11,7 +11,7 @@ type NrqlRow = Record<string, unknown>;
 
 const WORLD = { applications: 4, hostsPerApplication: 1, keyTransactions: 8 };
 
-/** True for the query of what the entities of key transactions measured. */
+/** True for the query of the metrics of key transactions. */
 const isOfKeyTransactions = (nrql: string): boolean => nrql.includes('apm.key.transaction.duration');
 
 /** Changes the rows of key transactions. */
@@ -20,7 +20,7 @@ const editRows = (change: (rows: NrqlRow[]) => void): Fault =>
     change(results);
   }, isOfKeyTransactions);
 
-/** A reader that knows its key transactions, what it reads of them, and the guid of the third. */
+/** A reader that has listed its key transactions, with a read of them and the guid of the third. */
 async function listed(): Promise<{
   readonly between: Between;
   readonly read: (reading?: Reading) => Promise<readonly Outcome<RollingValues>[]>;
@@ -30,9 +30,9 @@ async function listed(): Promise<{
   const { reader, call } = between;
   const ids = (await reader.listKeyTransactions({}, call)).map(({ id }) => id);
   expect(ids).toHaveLength(8);
-  const read = (some: readonly number[], of: Reading): Promise<readonly Outcome<RollingValues>[]> => {
+  const read = (some: readonly number[], target: Reading): Promise<readonly Outcome<RollingValues>[]> => {
     const subjects = some.map((keyTransactionId) => ({ keyTransactionId }));
-    return readAll(of.reader.rolling!, subjects, RANGE, of.call);
+    return readAll(target.reader.rolling!, subjects, RANGE, target.call);
   };
   await read(ids.slice(2, 3), between);
   const [, third = ''] =
@@ -48,7 +48,7 @@ function rowOf(rows: readonly NrqlRow[], guid: string): NrqlRow {
   return found;
 }
 
-/** The reported omissions, without failures: the third key transaction belongs to an application that cannot be seen. */
+/** The reported omissions. The third key transaction belongs to an invisible application, which is a failure. */
 function leftOut({ notes }: Between): readonly string[] {
   return notes.failures.map(({ message }) => message).filter((message) => message.includes('left out'));
 }
@@ -61,7 +61,7 @@ describe('the rows of key transactions', () => {
     ['a sum below 0', (row) => (row['t'] = -0.5)],
     ['two rows', (row, rows) => rows.push({ ...row })],
     ['three rows', (row, rows) => rows.push({ ...row }, { ...row })],
-  ])('fail only the one with %s, in one query', async (_, change) => {
+  ])('fail only for the key transaction with %s, in one query', async (_, change) => {
     const { between, read, third } = await listed();
     const whole = await read();
     between.asked.length = 0;
@@ -75,7 +75,7 @@ describe('the rows of key transactions', () => {
     expect(between.notes.failures.at(-1)?.message).toMatch(/a count or a sum cannot be read \(key transaction "/);
   });
 
-  it('fail where none was on the list when the read began, although a list arrived meanwhile', async () => {
+  it('fail when no key transaction was listed at the start of the read, although a list arrives later', async () => {
     const known = await startBetween(WORLD);
     const [first] = await known.reader.listKeyTransactions({}, known.call);
     const { reader, call } = await startBetween(WORLD);
@@ -84,7 +84,7 @@ describe('the rows of key transactions', () => {
     expect(await read).toEqual([{ error: expect.any(UpstreamError) as UpstreamError }]);
   });
 
-  it('keep their rates without an unreadable count of errors, which is counted', async () => {
+  it('keep their rates without an unreadable number of errors, which is counted', async () => {
     const { between, read, third } = await listed();
     const summaries = (outcomes: readonly Outcome<RollingValues>[]) =>
       outcomes.map((outcome) => ('value' in outcome ? outcome.value.summary : undefined));
@@ -97,7 +97,7 @@ describe('the rows of key transactions', () => {
     expect(leftOut(between)).toEqual([expect.stringMatching(/left out 1 bad value/)]);
   });
 
-  it('count a row of something that was not asked for, and go without it', async () => {
+  it('do without a row of something that was not requested, and count it', async () => {
     const { between, read, third } = await listed();
     const whole = await read();
     between.fault = editRows((rows) => rows.push({ ...rowOf(rows, third), facet: 'MXxBUE18T1RIRVJ8MQ' }));
@@ -105,7 +105,7 @@ describe('the rows of key transactions', () => {
     expect(leftOut(between)).toEqual([expect.stringMatching(/left out 1 bad record/)]);
   });
 
-  it('are completed by the application that owns them: the Apdex of the transaction, and that silence means no requests', async () => {
+  it('take the Apdex and the silence of the application that owns them', async () => {
     const { between, read } = await listed();
     const rated = (await read()).flatMap((outcome, index) =>
       'value' in outcome && (outcome.value.summary?.apdexScore ?? 0) > 0 ? [index] : [],
@@ -119,12 +119,12 @@ describe('the rows of key transactions', () => {
     };
     between.fault = editRows((rows) => rows.splice(0));
     for (const summary of await summaries()) expect(summary).toMatchObject({ requestRate: 0, apdexScore: undefined });
-    // Nothing is known of a key transaction whose application is silent, too.
+    // A key transaction of a silent application has no values.
     between.fault = edit((response) => (response.results = []));
     for (const summary of await summaries()) expect(summary).toMatchObject({ requestRate: undefined });
   });
 
-  it('of one that is not on the list are not found, and the others are there', async () => {
+  it('are missing for a key transaction that is not listed, and present for the others', async () => {
     const { between, read } = await listed();
     const [whole] = await read();
     const [{ id } = { id: 0 }] = await between.reader.listKeyTransactions({}, between.call);

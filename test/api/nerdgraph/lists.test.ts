@@ -20,13 +20,13 @@ const editSearch =
     if (!text.includes('entitySearch')) return false;
     const body = JSON.parse(good) as Page;
     change(body.data.actor.entitySearch);
-    // What the service says about a cursor that it does not know is no part of the case.
+    // The response to an unknown cursor does not matter here.
     response.end(JSON.stringify({ data: body.data }));
     return true;
   };
 
-describe('a key transaction whose entity is null because a field of it failed', () => {
-  it('has failed, and is not gone, and the others are there', async () => {
+describe('a key transaction whose entity is null because of a failed field', () => {
+  it('counts as failed, not as gone, and the others are listed', async () => {
     const { simulator, nerdGraph } = await startBoth({ applications: 2, keyTransactions: 3 });
     const { reader, call } = nerdGraph;
     const [first] = await reader.listKeyTransactions({}, call);
@@ -38,13 +38,13 @@ describe('a key transaction whose entity is null because a field of it failed', 
     );
     expect(list).toHaveLength(3);
     expect(again.notes.failures).toHaveLength(1);
-    // What was read before stays in use.
+    // Previous details stay in use.
     expect((await reader.listKeyTransactions({}, call)).every(({ unread }) => unread === undefined)).toBe(true);
   });
 });
 
 describe('the account', () => {
-  it('that the key sees is found once, however many ask', async () => {
+  it('is looked up once with a key that sees one account, however many reads need it', async () => {
     const { nerdGraph } = await startBoth({ applications: 2 }, { accountId: undefined });
     const { reader, call, notes } = nerdGraph;
     await Promise.all([reader.listApplications({}, call), reader.listKeyTransactions({}, call)]);
@@ -53,7 +53,7 @@ describe('the account', () => {
     expect(notes.started.filter((endpoint) => endpoint === 'graphql:applications')).toHaveLength(3);
   });
 
-  it('is asked for again when the key has changed, which may be that of another account', async () => {
+  it('is looked up again after a change of the key, because the new key may see another account', async () => {
     let key = 'first';
     const between = await startBetween({ applications: 2 }, { accountId: undefined, key: () => key });
     between.fault = (response, { text }) => {
@@ -73,7 +73,7 @@ describe('the account', () => {
     expect(asked[4]!.text).toContain('7654321');
   });
 
-  it('that a key sees twice is one account', async () => {
+  it('is found once with a key that sees it twice', async () => {
     const accounts = [
       { id: ACCOUNT, name: 'Alpha' },
       { id: ACCOUNT, name: 'Alpha' },
@@ -98,7 +98,7 @@ describe('the account', () => {
     expect(failure.message).toMatch(words);
   });
 
-  it('that shows nothing, because the key does not list it, is a failure, and looked up once while it stays so', async () => {
+  it('that the key does not list is a failure if it shows nothing, and is looked up only once', async () => {
     let now = 0;
     const hours = (count: number): void => void (now += count * 3_600_000);
     const between = await startBetween({ applications: 2 }, { monotonic: () => now });
@@ -138,7 +138,7 @@ describe('the account', () => {
     expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('forbidden');
   });
 
-  it('without any timeslice is pointed out, and one with timeslices is not', async () => {
+  it('without any timeslice causes a warning, and with timeslices it does not', async () => {
     const between = await startBetween({ applications: 2 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
@@ -153,7 +153,7 @@ describe('the account', () => {
     );
   });
 
-  it('whose queries are too big to answer cannot be tried, and its names cannot be listed', async () => {
+  it('with queries too big to answer cannot be diagnosed, and its names cannot be listed', async () => {
     const between = await startBetween({ applications: 2 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
@@ -167,7 +167,7 @@ describe('the account', () => {
 });
 
 describe('the list of applications', () => {
-  it('has all pages', async () => {
+  it('consists of all pages', async () => {
     const { nerdGraph } = await startBoth({ applications: 450, hostsPerApplication: 1 });
     const { reader, call, notes } = nerdGraph;
     expect(await reader.listApplications({}, call)).toHaveLength(450);
@@ -226,7 +226,7 @@ describe('the list of applications', () => {
     ],
     ['left out without an id', { applicationId: null }, undefined],
     ['left out when it is of another account', { accountId: 7 }, undefined],
-  ])('has an application %s', async (_, fields, expected) => {
+  ])('lists an application %s', async (_, fields, expected) => {
     const between = await startBetween({ applications: 3 });
     between.fault = editSearch(({ results }) => Object.assign(results!.entities[1]!, fields));
     const list = await between.reader.listApplications({}, between.call);
@@ -237,8 +237,8 @@ describe('the list of applications', () => {
   });
 });
 
-describe('key transactions', () => {
-  it('keep their details as long as they are told to', async () => {
+describe('the list of key transactions', () => {
+  it('keeps their details for the configured time', async () => {
     let time = 0;
     const { nerdGraph } = await startBoth(
       { applications: 16, keyTransactions: 30 },
@@ -257,7 +257,7 @@ describe('key transactions', () => {
   it.each([
     ['accounts', 'accounts'],
     ['key transactions', 'entities'],
-  ])('%s: a null list fails for the reason that its error tells, and is tried again', async (what, field) => {
+  ])('%s: a null list fails for the reason in its error, and is retried', async (what, field) => {
     const between = await startBetween(
       { applications: 3, keyTransactions: 2 },
       { maxRetries: 1, ...(what === 'accounts' ? { accountId: undefined } : {}) },
@@ -273,7 +273,7 @@ describe('key transactions', () => {
     expect(between.notes.retries.map(({ reason }) => reason)).toEqual(['server']);
   });
 
-  it('stay with the details that were read before when they cannot be read again', async () => {
+  it('keeps the previous details when they cannot be read again', async () => {
     let time = 0;
     const between = await startBetween(
       { applications: 3, keyTransactions: 2 },
@@ -291,7 +291,7 @@ describe('key transactions', () => {
     expect(between.notes.failures).toHaveLength(1);
   });
 
-  it('whose details could not be read are listed as unread, and fail alone until they are read', async () => {
+  it('marks key transactions without details as unread, and only these fail until they are read', async () => {
     const between = await startBetween({ applications: 3, keyTransactions: 60 });
     const { reader, call, notes } = between;
     let calls = 0;
@@ -312,7 +312,7 @@ describe('key transactions', () => {
     expect((await read()).filter((each) => 'error' in each)).toEqual([]);
   });
 
-  it('keep what a field that fails later does not say, and are asked for again soon', async () => {
+  it('keeps the previous value of a field that fails later, and reads the details again soon', async () => {
     let time = 0;
     const between = await startBetween(
       { applications: 3, keyTransactions: 2 },
@@ -338,7 +338,7 @@ describe('key transactions', () => {
     expect(asked.length - calls).toBe(2);
   });
 
-  it('of an application that the key cannot see have what they measured themselves', async () => {
+  it('gives key transactions of an invisible application their own measurements', async () => {
     const between = await startBetween({ applications: 6, keyTransactions: 6 });
     const { reader, call } = between;
     await reader.listApplications({}, call);
@@ -355,7 +355,7 @@ describe('key transactions', () => {
     expect(failed).toEqual(subjects.map((_, index) => index === foreign));
   });
 
-  it('are measured over the time that was answered', async () => {
+  it('gives rates over the time that was answered', async () => {
     const between = await startBetween({ applications: 2, keyTransactions: 1 });
     const { reader, call } = between;
     const [listed] = await reader.listKeyTransactions({}, call);
@@ -372,22 +372,22 @@ describe('key transactions', () => {
     expect((await rate()) / before).toBeCloseTo(10 / 11, 9);
   });
 
-  it('that a response does not hold are counted, and where it holds none the list is refused', async () => {
+  it('counts key transactions missing in a response, and is refused where the response has none', async () => {
     const between = await startBetween({ applications: 3, keyTransactions: 4 });
     const { reader, call, notes } = between;
     const whole = await reader.listKeyTransactions({}, call);
-    let kept = 0;
+    let answered = 0;
     between.fault = (response, { text }, good) => {
       if (!text.includes('entities(guids')) return false;
       const { entities } = (JSON.parse(good) as { data: { actor: { entities: unknown[] } } }).data.actor;
-      response.end(JSON.stringify({ data: { actor: { entities: [null, ...entities.slice(0, kept)] } } }));
+      response.end(JSON.stringify({ data: { actor: { entities: [null, ...entities.slice(0, answered)] } } }));
       return true;
     };
     const empty = await startBetween({ applications: 3, keyTransactions: 4 });
     empty.fault = between.fault;
     const failure = await failureOf(empty.reader.listKeyTransactions({}, empty.call));
     expect(failure.failure.reason).toBe('invalid_response');
-    kept = 1;
+    answered = 1;
     expect(await empty.reader.listKeyTransactions({}, empty.call)).toEqual(whole.slice(0, 1));
     expect(empty.notes.failures.at(-1)?.message).toContain('left out 3 bad records');
     expect(notes.failures).toEqual([]);
@@ -398,7 +398,7 @@ describe('key transactions', () => {
     ['without padding', Buffer.from('12|APM|APPLICATION|3456').toString('base64url'), 3456],
     ['of something else', 'xyz', undefined],
     ['that is missing', undefined, undefined],
-  ])('find their application in a guid %s', (_, guid, id) => {
+  ])('finds their application in a guid %s', (_, guid, id) => {
     expect(applicationIdOf(guid)).toBe(id);
   });
 });

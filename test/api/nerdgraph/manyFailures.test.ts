@@ -38,13 +38,13 @@ describe('400 applications', () => {
     return { between, next, healthy };
   }
 
-  it('of which two in different halves of a batch break it lose only these', async () => {
+  it('lose only two bad ones in different halves of a batch', async () => {
     const { between, next, healthy } = await start();
     const bad = [IDS[3]!, IDS[397]!];
     between.fault = where((nrql) => idsIn(nrql).some((id) => bad.includes(id)), REFUSED);
     const first = await next();
     expect(first.failed).toBe(2);
-    // Two queries for each step down to each of them.
+    // Two queries for each step down to each bad application.
     expect(first.queries).toBeLessThanOrEqual(healthy + 2 * 2 * 9);
     const second = await next();
     expect([second.failed, second.queries]).toEqual([2, healthy + 2]);
@@ -54,7 +54,7 @@ describe('400 applications', () => {
     ['side by side', (id: number) => id <= 1_000_200],
     ['one in two', (id: number) => id % 2 === 0],
   ])(
-    'of which 200, %s, are refused for two minutes are fresh within two intervals, at the calls of before',
+    'recover within two intervals when 200 of them, %s, were refused for two minutes, with the same calls',
     async (_, isBad) => {
       const { between, next, healthy } = await start();
       between.fault = where((nrql) => idsIn(nrql).some(isBad), REFUSED);
@@ -65,7 +65,7 @@ describe('400 applications', () => {
       between.fault = undefined;
       await next();
       expect((await next()).failed).toBe(0);
-      // What broke a batch twice needs three good reads.
+      // Subjects that broke a batch twice need three good reads.
       for (let minute = 0; minute < 3; minute += 1) expect((await next()).failed).toBe(0);
       expect((await next()).queries).toBe(healthy);
     },
@@ -94,7 +94,7 @@ describe('1,000 entities', () => {
     return { between, next, healthy, columns: service!.columns, failuresOf };
   }
 
-  it('of which one column is refused have all others, for a few calls more', async () => {
+  it('with one refused column keep their other columns, for a few calls more', async () => {
     const { between, next, healthy, columns, failuresOf } = await start();
     between.fault = where((nrql) => nrql.includes(columns[0]!.select), REFUSED);
     for (const more of [60, 8]) {
@@ -103,13 +103,13 @@ describe('1,000 entities', () => {
       expect(queries).toBeLessThanOrEqual(healthy + more);
     }
     between.fault = undefined;
-    // Four queries of the column a minute do not reach all entities.
+    // Four queries of the column in a minute do not reach all entities.
     await next();
     const { failed, queries } = await next();
     expect([failed, queries]).toEqual([0, healthy]);
   });
 
-  it('of which every query times out cost twelve queries for each batch, and are whole as soon as it is over', async () => {
+  it('take twelve queries for each batch while every query times out, and recover as soon as that ends', async () => {
     const { between, next, healthy } = await start();
     between.fault = say('slow', 'TIMEOUT');
     for (let minute = 0; minute < 3; minute += 1) {

@@ -12,17 +12,17 @@ const earlier = (count: number, absences: Readonly<Record<string, number>> = {})
 /** The searches of all lists. */
 const LIST_ON: CallKind[] = ['graphql_applications', 'graphql_key_transactions', 'graphql_entity_list'];
 
-describe('what a list lacks', () => {
+describe('an entity that a list lacks', () => {
   it.each<[string, ReturnType<typeof earlier>, string[], number, Record<string, number>]>([
     ['is gone at once where the list has one page', earlier(3), guids(2), 1, {}],
     ['is in doubt where the list has several pages', earlier(3), guids(2), 2, { g2: 1 }],
-    ['is in doubt twice running', earlier(3, { g2: 1 }), guids(2), 2, { g2: 2 }],
+    ['is in doubt a second time', earlier(3, { g2: 1 }), guids(2), 2, { g2: 2 }],
     ['is gone the third time', earlier(3, { g2: 2 }), guids(2), 2, {}],
-    ['is counted anew once it was listed', earlier(3, { g1: 2 }), guids(2), 2, { g2: 1 }],
-    ['is nothing where all are listed', earlier(3), guids(5), 2, {}],
-    ['is in doubt up to 199', earlier(199), [], 2, Object.fromEntries(guids(199).map((guid) => [guid, 1]))],
-    ['is in doubt up to 200', earlier(200), [], 2, Object.fromEntries(guids(200).map((guid) => [guid, 1]))],
-    ['is gone at once beyond 200', earlier(201), [], 2, {}],
+    ['starts a new count after it was listed', earlier(3, { g1: 2 }), guids(2), 2, { g2: 1 }],
+    ['does not exist where all entities are listed', earlier(3), guids(5), 2, {}],
+    ['is in doubt if it is one of 199', earlier(199), [], 2, Object.fromEntries(guids(199).map((guid) => [guid, 1]))],
+    ['is in doubt if it is one of 200', earlier(200), [], 2, Object.fromEntries(guids(200).map((guid) => [guid, 1]))],
+    ['is gone at once if it is one of more than 200', earlier(201), [], 2, {}],
   ])('%s', (_, before, listed, pages, doubtful) => {
     expect(Object.fromEntries(findDoubtful(before, new Set(listed), pages))).toEqual(doubtful);
   });
@@ -57,7 +57,7 @@ describe.each(KINDS)('a list of %s that changes between two pages', (_, list) =>
     const options = { applications: 205, keyTransactions: 205, hostsPerApplication: 1 };
     const { simulator, nerdGraph } = await startBoth(options);
     const first = await list(nerdGraph);
-    // One of the first page, with a name of its own.
+    // An entity of the first page with a unique name.
     const victim = first.find(({ name }) => first.filter((each) => each.name === name).length === 1)!;
     expect(first.indexOf(victim)).toBeLessThan(150);
     const all = first.map(({ id }) => id).sort();
@@ -73,9 +73,9 @@ describe.each(KINDS)('a list of %s that changes between two pages', (_, list) =>
     };
   }
 
-  it('keeps what fell between the pages, and drops what is gone with the next list', async () => {
+  it('keeps an entity that fell between the pages, and drops a deleted entity with the next list', async () => {
     const { simulator, all, others, ids, lookUps, omit } = await start();
-    // It is deleted once the first page was answered: all behind it move up, the 201st to the page that was read.
+    // The entity is deleted after the first page. All later ones move up, the 201st to the page already read.
     omit({ on: LIST_ON, skip: 1 });
     omit({ on: 'graphql_entities' });
     simulator.requests.clear();
@@ -96,16 +96,16 @@ describe.each(KINDS)('a list of %s that changes between two pages', (_, list) =>
     expect(simulator.requests.count()).toBe(2);
   });
 
-  it('is not refused because one was added', async () => {
+  it('is not refused because an entity was added', async () => {
     const { simulator, all, ids, omit } = await start();
-    // Only the second page is with it: it begins with what the first ended with, and counts one more.
+    // Only the second page counts the new entity. It begins with the last entity of the first page.
     omit({ on: LIST_ON, times: 1 });
     expect(await ids()).toEqual(all);
     simulator.faults.clear();
     expect(await ids()).toEqual(all);
   });
 
-  it('keeps what the look-up finds until three lists running lack it', async () => {
+  it('keeps an entity that the look-up finds until three lists in a row lack it', async () => {
     const { simulator, all, others, ids, lookUps, omit } = await start();
     omit({ on: LIST_ON });
     simulator.requests.clear();
@@ -130,7 +130,7 @@ describe.each(KINDS)('a list of %s that changes between two pages', (_, list) =>
   });
 });
 
-it('a list of one page drops what it lacks at once, without a look-up', async () => {
+it('a list of one page drops missing entities at once, without a look-up', async () => {
   const { simulator, nerdGraph } = await startBoth({ applications: 200, hostsPerApplication: 1 });
   const { reader, call } = nerdGraph;
   const [first] = await reader.listApplications({}, call);
@@ -139,7 +139,7 @@ it('a list of one page drops what it lacks at once, without a look-up', async ()
   expect(simulator.requests.byKind['graphql_entities']).toBeUndefined();
 });
 
-it('more than 200 that a list of several pages lacks are gone at once, 200 are looked up in 8 calls', async () => {
+it('a list of several pages drops more than 200 missing entities at once, and looks 200 up in 8 calls', async () => {
   const { simulator, nerdGraph } = await startBoth({ applications: 450, hostsPerApplication: 1 });
   const { reader, call } = nerdGraph;
   const list = await reader.listApplications({}, call);

@@ -23,11 +23,11 @@ export const NAMES = [
 
 export const METRICS = { names: NAMES };
 
-/** What is asked of applications, or of a host of each. */
+/** The metric data subjects of applications, or of one host of each. */
 export const metricDataOf = (ids: readonly number[], hostKey?: string): MetricDataSubject[] =>
   ids.map((applicationId) => ({ applicationId, hostKey, metrics: METRICS }));
 
-/** A NerdGraph reader whose calls, failures and waits are noted. */
+/** A NerdGraph reader that records its calls, failures and waits. */
 export function readNerdGraph(
   baseUrl: string,
   options: Partial<NerdGraphReaderOptions> = {},

@@ -56,23 +56,26 @@ async function failuresWith(read: Read, message: string): Promise<readonly strin
   return outcomes.map((outcome) => ('error' in outcome ? outcome.error.message : 'no failure'));
 }
 
-describe('a message that is said of every result, so that no part of a batch is whole,', () => {
-  it.each(Object.entries(READS))('fails %s with the words of New Relic, and blames no subject', async (_, read) => {
-    const cut = `Results may be incomplete ${'x '.repeat(40)}${DEMO_API_KEY}`;
-    for (const message of [BUDGET, `Results may be incomplete for ${DEMO_API_KEY} ${'x'.repeat(300)}`, cut]) {
-      for (const failure of await failuresWith(read, message)) {
-        expect(failure).toContain(`New Relic reports an incomplete result: ${message.slice(0, 25)}`);
-        expect(failure).toContain('(reason too_large)');
-        expect(failure).not.toMatch(
-          /too large for one query|exclude|leave it out|fewer|hosts: false|New Relic's limit of/,
-        );
-        expect(failure).not.toContain(DEMO_API_KEY.slice(0, 12));
-        expect(failure.length).toBeLessThan(350);
+describe('a message that makes every result of a batch incomplete', () => {
+  it.each(Object.entries(READS))(
+    'makes %s fail with the words of New Relic, and blames no subject',
+    async (_, read) => {
+      const cut = `Results may be incomplete ${'x '.repeat(40)}${DEMO_API_KEY}`;
+      for (const message of [BUDGET, `Results may be incomplete for ${DEMO_API_KEY} ${'x'.repeat(300)}`, cut]) {
+        for (const failure of await failuresWith(read, message)) {
+          expect(failure).toContain(`says New Relic: ${message.slice(0, 25)}`);
+          expect(failure).toContain('(reason too_large)');
+          expect(failure).not.toMatch(
+            /too large for one query|exclude|leave it out|fewer|hosts: false|the most of New Relic/,
+          );
+          expect(failure).not.toContain(DEMO_API_KEY.slice(0, 12));
+          expect(failure.length).toBeLessThan(350);
+        }
       }
-    }
-  });
+    },
+  );
 
-  it('names what to leave out where it is about the number of rows', async () => {
+  it('leads to advice on what to leave out where it concerns the number of rows', async () => {
     for (const failure of await failuresWith(READS['metric data']!, 'Results limited to 10 rows')) {
       expect(failure).toContain(
         'leave it out (applications.exclude); New Relic reports an incomplete result: Results limited',
@@ -81,7 +84,7 @@ describe('a message that is said of every result, so that no part of a batch is 
   });
 });
 
-it('a query that New Relic calls too big fails with that, not with a number of rows', async () => {
+it('a query that New Relic calls too big fails with these words, not with a number of rows', async () => {
   const between = await startBetween({ applications: 3, hostsPerApplication: 2, keyTransactions: 0 });
   between.fault = say('that query is a little too big');
   for (const outcome of await READS['metric data']!(between)) {

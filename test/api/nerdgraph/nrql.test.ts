@@ -5,7 +5,7 @@ import { joinWithAnd, joinWithOr, whereIn, whereLike, writeNrql, TIMESLICE } fro
 const RANGE = { from: 1_795_095_300, to: 1_795_097_100 };
 const COUNT = `count(${TIMESLICE}) AS c`;
 
-/** The literals of a text, read by the rules of the language: a quote ends one unless a backslash stands before it. */
+/** The literals of a text. A quote ends a literal unless a backslash precedes the quote. */
 function literalsOf(text: string): { readonly literals: string[]; readonly rest: string } {
   const literals: string[] = [];
   let rest = '';
@@ -30,7 +30,7 @@ function literalsOf(text: string): { readonly literals: string[]; readonly rest:
   return { literals, rest };
 }
 
-/** Texts that try to leave their quotes, among any others. */
+/** Any texts, including texts that try to end their quotes. */
 const hostile = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
@@ -39,14 +39,11 @@ const hostile = fc.oneof(
   fc.constantFrom("' OR appId = 1 --", "\\' OR '' = '", 'a\\', "x') SINCE 1 day ago //"),
 );
 
-describe('a query of NRQL', () => {
-  it('reads as the service expects it', () => {
-    const where = joinWithAnd([
-      whereIn('appId', [1, 2]),
-      joinWithOr([
-        whereIn('metricTimesliceName', ['HttpDispatcher']),
-        whereLike('metricTimesliceName', 'Datastore/%/allWeb'),
-      ]),
+describe('a NRQL query', () => {
+  it('reads as New Relic expects it', () => {
+    const where = all([
+      isIn('appId', [1, 2]),
+      any([isIn('metricTimesliceName', ['HttpDispatcher']), isLike('metricTimesliceName', 'Datastore/%/allWeb')]),
     ]);
     const query = { select: COUNT, where, facet: ['appId', 'metricTimesliceName'], range: RANGE } as const;
     expect(writeNrql(query)).toBe(
@@ -57,37 +54,28 @@ describe('a query of NRQL', () => {
   });
 
   it.each([
-    ['an equality', whereIn('host', ["it's"]), "host = 'it\\'s'"],
-    ['a backslash', whereIn('host', ['C:\\x']), "host = 'C:\\\\x'"],
-    [
-      'conditions in conditions',
-      joinWithAnd(['a', joinWithOr(['b', joinWithAnd(['c', '', joinWithOr(['d'])])])]),
-      'a AND (b OR (c AND d))',
-    ],
-    ['none as nothing', joinWithAnd([joinWithOr([]), joinWithOr(['']), joinWithAnd([])]), ''],
+    ['an equality', isIn('host', ["it's"]), "host = 'it\\'s'"],
+    ['a backslash', isIn('host', ['C:\\x']), "host = 'C:\\\\x'"],
+    ['conditions in conditions', all(['a', any(['b', all(['c', '', any(['d'])])])]), 'a AND (b OR (c AND d))'],
+    ['no condition as nothing', all([any([]), any(['']), all([])]), ''],
   ])('writes %s', (_, condition, text) => {
     expect(condition).toBe(text);
   });
 
-  it('asks for buckets of minutes', () => {
-    const query = {
-      select: COUNT,
-      where: whereIn('appId', [1]),
-      facet: ['metricTimesliceName'],
-      range: RANGE,
-    } as const;
-    expect(writeNrql({ ...query, bucketMinutes: 1 })).toMatch(/ LIMIT MAX TIMESERIES 1 minute$/);
-    expect(writeNrql({ ...query, bucketMinutes: 60 })).toMatch(/ LIMIT MAX TIMESERIES 60 minutes$/);
+  it('asks for buckets of a minute', () => {
+    const query = { select: COUNT, where: isIn('appId', [1]), facet: ['metricTimesliceName'], range: RANGE } as const;
+    expect(nrql({ ...query, bucketMinutes: 1 })).toMatch(/ LIMIT MAX TIMESERIES 1 minute$/);
+    expect(nrql({ ...query, bucketMinutes: 60 })).toMatch(/ LIMIT MAX TIMESERIES 60 minutes$/);
   });
 
-  it('asks for names without a limit of rows, because there is one row', () => {
+  it('asks for names without a row limit, because they come in one row', () => {
     const select = 'uniques(metricTimesliceName, 10000) AS names';
     expect(writeNrql({ select, where: whereIn('appId', [1]), range: RANGE })).toBe(
       'SELECT uniques(metricTimesliceName, 10000) AS names FROM Metric WHERE appId = 1 SINCE 1795095300000 UNTIL 1795097100000',
     );
   });
 
-  it('cannot be left by any text, which reads back as it was', () => {
+  it('keeps any text inside its quotes, and the text reads back unchanged', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 5 }), hostile, (names, pattern) => {
         const [first = ''] = names;

@@ -5,7 +5,7 @@ import { RANGE } from './nerdGraphReading.ts';
 const FACETS = ['appId', 'metricTimesliceName'];
 const metadata = { facets: FACETS, timeWindow: { begin: RANGE.from * 1000, end: RANGE.to * 1000 } };
 
-/** Rows of a number of facets, each in a number of buckets, without a sign that any was left out. */
+/** Rows of a number of facets with a number of buckets each, without a sign that rows are missing. */
 const rowsOf = (facets: number, buckets: number, isListed = true): unknown[] =>
   Array.from({ length: facets * buckets }, (_, index) => {
     const [appId, metricTimesliceName] = [String(index % facets), 'Apdex'];
@@ -25,17 +25,17 @@ describe('a result with rows of buckets', () => {
   });
 });
 
-describe('the facets that a result names', () => {
+describe('the facet names in a result', () => {
   it.each([
-    ['are as they are written', ['region', 'plan'], ['region', 'plan']],
-    ['lack only the name that is no text', ['region', 7], ['region', '']],
-    ['are none where they are no list', 'region', []],
+    ['are the written names', ['region', 'plan'], ['region', 'plan']],
+    ['lack only a name that is not text', ['region', 7], ['region', '']],
+    ['are empty where they are not a list', 'region', []],
   ])('%s', (_, facets, expected) => {
     expect(allRowsOf({ results: [], metadata: { facets } }).facets).toEqual(expected);
   });
 });
 
-describe('the window that was answered', () => {
+describe('the answered window', () => {
   const near = (begin: number, end: number, range = RANGE): unknown => {
     const timeWindow = { begin: begin * 1000, end: end * 1000 };
     const response = allRowsOf({ results: [], metadata: { facets: FACETS, timeWindow } });
@@ -49,20 +49,20 @@ describe('the window that was answered', () => {
   const ANOTHER = 'the response is for another time than requested';
 
   it.each<[string, number, number, unknown]>([
-    ['is taken where it is the one that was asked for', from, to, RANGE],
-    ['is on whole minutes, where its end is given inclusive', from, to - 0.001, RANGE],
-    ['is taken where both ends are five minutes early', from - 300, to - 300, { from: from - 300, to: to - 300 }],
-    ['is refused where it ends earlier than that', from - 360, to - 360, ANOTHER],
-    ['is refused where it ends later', from, to + 60, ANOTHER],
-    ['is taken where four fifths of it are there', from + 360, to, { from: from + 360, to }],
-    ['is refused where less of it is there', from + 420, to, ANOTHER],
-    ['is taken where it is up to a quarter longer', from - 420, to, { from: from - 420, to }],
-    ['is refused where it is longer than that', from - 480, to, ANOTHER],
+    ['is accepted if it equals the requested window', from, to, RANGE],
+    ['is rounded to whole minutes if its end is inclusive', from, to - 0.001, RANGE],
+    ['is accepted if both ends are five minutes early', from - 300, to - 300, { from: from - 300, to: to - 300 }],
+    ['is refused if it ends earlier', from - 360, to - 360, ANOTHER],
+    ['is refused if it ends later', from, to + 60, ANOTHER],
+    ['is accepted with four fifths of the requested length', from + 360, to, { from: from + 360, to }],
+    ['is refused with less than four fifths', from + 420, to, ANOTHER],
+    ['is accepted if it is up to a quarter longer', from - 420, to, { from: from - 420, to }],
+    ['is refused if it is more than a quarter longer', from - 480, to, ANOTHER],
   ])('%s', (_, begin, end, expected) => {
     expect(near(begin, end)).toEqual(expected);
   });
 
-  it('is taken for a range of a day where it ends ten minutes early, which is the step of such ranges', () => {
+  it('is accepted for a range of a day if it ends ten minutes early, which is the step of such ranges', () => {
     const day = { from: to - 86_400, to };
     expect(near(day.from - 600, to - 600, day)).toEqual({ from: day.from - 600, to: to - 600 });
     expect([near(day.from - 660, to - 660, day), near(day.from, to + 60, day)]).toEqual([ANOTHER, ANOTHER]);

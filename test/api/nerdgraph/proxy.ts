@@ -9,17 +9,17 @@ import { json, listen } from '../support/testServer.ts';
 import type { Reading } from '../support/reading.ts';
 import { NOW, readNerdGraph } from './nerdGraphReading.ts';
 
-/** What a call asked for, as it came over the wire. */
+/** A call as it came over the wire. */
 export interface Asked {
   readonly text: string;
   /** The NRQL query; empty where the document has none. */
   readonly nrql: string;
 }
 
-/** Answers a call in its own way; `good` is what the service said. False: the service's answer goes through. */
+/** Answers a call; `good` is the answer of the service. False lets the answer of the service through. */
 export type Fault = (response: ServerResponse, asked: Asked, good: string) => boolean | undefined;
 
-/** What the service says of a query, as far as tests change it. */
+/** The part of a query's response that tests change. */
 export interface NrqlResponse {
   results: Record<string, unknown>[];
   otherResult: unknown;
@@ -33,7 +33,7 @@ export const edit =
     if (!isStruck(nrql)) return false;
     const body = JSON.parse(good) as { data: { actor: { account: { nrql: NrqlResponse | null } } } | null };
     const answer = body.data?.actor.account.nrql;
-    // Of an application without data there is no answer to change.
+    // An application without data has no answer to change.
     if (answer === undefined || answer === null) return false;
     change(answer, nrql);
     response.end(JSON.stringify(body));
@@ -58,7 +58,7 @@ export const where =
 export interface Between extends Reading {
   readonly simulator: Simulator;
   readonly asked: Asked[];
-  /** A reader that takes over from this one, as at a reload. */
+  /** Opens a reader that replaces this one, like a reload. */
   readonly replace: () => Reading;
   fault: Fault | undefined;
 }
@@ -114,7 +114,7 @@ export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault, a
   return `http://127.0.0.1:${port}`;
 }
 
-/** What the services of a world have answered to queries. Its time stands still, so each query is worked out once. */
+/** The answers of a world's services to queries. Time stands still there, so each query is answered once. */
 const answered = new WeakMap<SimulatorOptions, Answers>();
 
 function answerOnce(world: SimulatorOptions, body: string, simulator: Simulator): Promise<string> {

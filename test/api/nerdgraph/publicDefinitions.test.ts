@@ -13,7 +13,7 @@ import { readStatement } from '../../../src/nrql/statement.ts';
 import { listen } from '../support/testServer.ts';
 import { RANGE, readNerdGraph } from './nerdGraphReading.ts';
 
-/** A query of a file; what it leaves out has the value that New Relic's documentation of these files gives. */
+/** A query of a file. Missing members have the defaults in New Relic's documentation of these files. */
 type FileQuery = Partial<Omit<GoldenDefinition, 'select'>> & Pick<GoldenDefinition, 'select'>;
 type FileMetric = { readonly query?: FileQuery; readonly queries?: Readonly<Record<string, FileQuery>> };
 type Files = Readonly<Record<string, Readonly<Record<string, FileMetric>>>>;
@@ -27,16 +27,16 @@ function* entitiesOf(metrics: Files[string]) {
   const providers = new Set(Object.values(metrics).flatMap(({ queries }) => Object.keys(queries ?? { query: {} })));
   for (const provider of providers) {
     const definitions = Object.entries(metrics).flatMap(([name, { query, queries }]) => {
-      const own = query ?? queries?.[provider];
-      if (own === undefined) return [];
+      const chosen = query ?? queries?.[provider];
+      if (chosen === undefined) return [];
       const defaults = { from: 'Metric', eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS' as const };
-      return [{ name, definition: { ...defaults, ...own } satisfies GoldenDefinition }];
+      return [{ name, definition: { ...defaults, ...chosen } satisfies GoldenDefinition }];
     });
     yield definitions;
   }
 }
 
-/** Reads the golden metrics of an entity from a service that has no data; gives the queries that it got. */
+/** Reads the golden metrics of an entity from a service without data. Returns the queries that it got. */
 async function startSilent(): Promise<(subject: GoldenSubject) => Promise<readonly string[]>> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -61,7 +61,7 @@ async function startSilent(): Promise<(subject: GoldenSubject) => Promise<readon
   };
 }
 
-/** The columns of a query, each with all that stands behind the last one but the time. */
+/** The columns of a query, each with the text after the last column except the time. */
 function columnsOf(query: string): readonly string[] {
   const [plain = ''] = query.split(/ SINCE \d+ UNTIL \d+ LIMIT MAX$/);
   const { problems, columns } = readStatement(plain);
@@ -76,7 +76,7 @@ const isOfTimeslices = (column: string): boolean => /\bapm\.|newrelic\.timeslice
 const isCount = (column: string): boolean => /^(count|rate)\([^/]* FROM/.test(column);
 
 describe('the public definitions of golden metrics', () => {
-  it('are all read, and sent: each is a column behind a count, and those of timeslices are among themselves', async () => {
+  it('are all accepted and sent: each is a column behind a count, and timeslices have separate queries', async () => {
     const queriesFor = await startSilent();
     const counts = { files: 0, metrics: 0, read: 0, refused: 0, queries: 0, columns: 0, ofTimeslices: 0 };
     for (const [type, metrics] of Object.entries(files)) {

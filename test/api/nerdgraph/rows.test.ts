@@ -18,31 +18,31 @@ function found(hosts: Readonly<Record<string, readonly string[]>>): SubjectRows 
   return result;
 }
 
-describe('the datastores of what was found of an application', () => {
+describe('the datastores in the metrics of an application', () => {
   it.each([
-    ['are none where it has other metrics only', { [ITSELF]: [WEB] }, 0],
+    ['are empty where it has only other metrics', { [ITSELF]: [WEB] }, 0],
     ['are counted by type', { [ITSELF]: [WEB, MYSQL, REDIS] }, 2],
     ['leave out the sum of all types', { [ITSELF]: [MYSQL, 'Datastore/allWeb', 'Datastore/MySQL/all'] }, 1],
-    ['are those of the host that has most of them', { a: [MYSQL], b: [MYSQL, REDIS], c: [WEB] }, 2],
-    ['are unknown where nothing was found', {}, undefined],
+    ['are the datastores of the host with most of them', { a: [MYSQL], b: [MYSQL, REDIS], c: [WEB] }, 2],
+    ['are unknown without metrics', {}, undefined],
   ])('%s', (_, hosts, expected) => {
     expect(found(hosts).countDatastores()).toBe(expected);
   });
 
-  it('are matched again by their case, which the LIKE of New Relic ignores', () => {
+  it('are matched with their case, which the LIKE of New Relic ignores', () => {
     const selector = new MetricSelector([], [], true);
-    const given = [MYSQL, 'datastore/mysql/allweb', 'Datastore/allWeb'];
-    expect(given.map((name) => selector.find(name))).toEqual([MYSQL, undefined, undefined]);
+    const candidates = [MYSQL, 'datastore/mysql/allweb', 'Datastore/allWeb'];
+    expect(candidates.map((name) => selector.find(name))).toEqual([MYSQL, undefined, undefined]);
   });
 
-  it('are unknown where the read failed, whatever was found before', () => {
+  it('are unknown where the read failed, whatever was found earlier', () => {
     const failed = found({ [ITSELF]: [MYSQL] });
     failed.failure = new UpstreamError('down', { reason: 'server' });
     expect(failed.countDatastores()).toBeUndefined();
   });
 });
 
-describe('what was found of an application', () => {
+describe('the series found for an application', () => {
   const bucket = (from: number): Timeslice => ({ from, to: from + 60, columns: ROW });
   const bucketsOf = (host: string, name: string, ...from: number[]): SubjectRows => {
     const result = new SubjectRows();
@@ -51,7 +51,7 @@ describe('what was found of an application', () => {
   };
   const failure = (words: string) => new UpstreamError(words, { reason: 'server' });
 
-  it('goes on with the buckets of a later range, by host and metric', () => {
+  it('continues with the buckets of a later range, by host and metric', () => {
     const first = bucketsOf('a', WEB, 0, 60);
     for (const later of [bucketsOf('a', WEB, 120), bucketsOf('a', MYSQL, 120), bucketsOf('b', WEB, 120)])
       first.append(later);
@@ -63,7 +63,7 @@ describe('what was found of an application', () => {
     expect([timesOf('a', WEB), timesOf('a', MYSQL), timesOf('b', WEB)]).toEqual([[0, 60, 120], [120], [120]]);
   });
 
-  it('fails where a later range does: one host, or all of them for the first reason', () => {
+  it('fails where a later range fails: one host, or all hosts for the first reason', () => {
     const first = bucketsOf('a', WEB, 0);
     const later = bucketsOf('a', WEB, 60);
     later.failures.set('a', failure('of one'));

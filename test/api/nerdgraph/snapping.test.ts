@@ -6,14 +6,14 @@ import { readAll, readOne, valueOf } from '../support/reading.ts';
 
 const IDS = [1_000_001, 1_000_002];
 const WORLD = { applications: 2, hostsPerApplication: 2, nrqlSnapping: true };
-/** Ends on none of the steps that the service keeps. */
+/** An end that is not on a step of the service. */
 const TO = RANGE.to - 120;
 
 const times = (nrql: string): readonly number[] =>
   [...nrql.matchAll(/(?:SINCE|UNTIL) (\d+)/g)].map(([, ms]) => Number(ms));
 
-describe('a service that answers long ranges for the steps that it keeps', () => {
-  it('gives hosts and names at every minute, and is asked on the steps', async () => {
+describe('a service that snaps long ranges to its steps', () => {
+  it('gives hosts and names at every minute, because the queries end on the steps', async () => {
     const between = await startBetween(WORLD);
     const { reader, call, asked } = between;
     for (let to = TO; to < TO + 600; to += 120) {
@@ -31,7 +31,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     }
   });
 
-  it('gives values of the window that it answered, which the result names', async () => {
+  it('gives values of the answered window, which the result names', async () => {
     const { nerdGraph } = await startBoth(WORLD);
     const { reader, call } = nerdGraph;
     const subject = { applicationId: IDS[0]!, hostKey: undefined, metrics: METRICS };
@@ -44,7 +44,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     expect(snapped.metrics).toEqual(exact.metrics);
   });
 
-  it('is asked once for the minutes that a series of several applications lacks', async () => {
+  it('gets one more query for the minutes that a series of several applications lacks', async () => {
     const between = await startBetween({ applications: 3 });
     const { reader, call, asked } = between;
     const [chunk] = planChunks({ from: RANGE.to - 1_740, to: RANGE.to }, 60, NOW / 1000, reader.metricSeries.limits);
@@ -66,7 +66,7 @@ describe('a service that answers long ranges for the steps that it keeps', () =>
     expect(asked).toHaveLength(2);
   });
 
-  it('loses no minute of a series and gives no wrong one, wherever the range begins and ends', async () => {
+  it('loses no minute of a series and gives no wrong minute, for any begin and end of the range', async () => {
     const world = { ...WORLD, applications: 1 };
     const { nerdGraph: snapping } = await startBoth(world);
     const { nerdGraph: exact } = await startBoth({ ...world, nrqlSnapping: false });

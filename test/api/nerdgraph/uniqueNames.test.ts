@@ -8,7 +8,7 @@ import { readAll } from '../support/reading.ts';
 
 const WORLD = { applications: 1, hostsPerApplication: 1 };
 const APPLICATION = 1_000_001;
-/** A day is asked for on the ten minutes before the end. */
+/** The range of a day ends on the last ten minutes before the end. */
 const DAY_END = Math.floor(RANGE.to / 600) * 600;
 
 /** The texts of `LIKE` in a part of a query; they match beginnings, in any case. */
@@ -17,8 +17,8 @@ function patternsIn(text: string): string[] {
   return literals.map(([, literal = '']) => literal.replace(/\\(.)/g, '$1').replace(/%$/, '').toLowerCase());
 }
 
-/** The service over these names: it gives 10,000 of them at most, and says nothing about the rest. */
-function serve(between: Between, names: readonly string[], given = 10_000): void {
+/** Serves these names, at most 10,000 in a result, without a word about the rest. */
+function serve(between: Between, names: readonly string[], most = 10_000): void {
   between.fault = (response, { nrql }) => {
     if (!nrql.includes('uniques(')) return false;
     const [wanted = '', without = ''] = nrql.split(' NOT (');
@@ -29,7 +29,7 @@ function serve(between: Between, names: readonly string[], given = 10_000): void
     });
     const [, begin, end] = /SINCE (\d+) UNTIL (\d+)/.exec(nrql) ?? [];
     const result = {
-      results: [{ names: found.slice(0, given) }],
+      results: [{ names: found.slice(0, most) }],
       otherResult: null,
       metadata: { facets: null, messages: [], timeWindow: { begin: Number(begin), end: Number(end) } },
     };
@@ -38,7 +38,7 @@ function serve(between: Between, names: readonly string[], given = 10_000): void
   };
 }
 
-/** Answers a query about the large application as one whose answer leaves rows out; others pass. */
+/** Cuts the rows of queries about the large application. Other queries pass. */
 function leaveRowsOut(response: ServerResponse, nrql: string, good: string): boolean {
   if (!/appId (= 1000001|IN \(1000001)/.test(nrql)) return false;
   const answer = JSON.parse(good) as { data: { actor: { account: { nrql: { otherResult: unknown } } } } };
@@ -59,8 +59,8 @@ async function list(names: readonly string[], filter?: string) {
   return { ...found, names: found.names.map(({ name }) => name), queries, notes: between.notes };
 }
 
-describe('more metric names than one query gives', () => {
-  it('are read by their beginnings, all of them once', async () => {
+describe('metric names that exceed one query', () => {
+  it('are read by their beginnings, each once', async () => {
     const names = [
       ...many(14_000, 'Custom/Queue/jobs/'),
       ...many(9_000, 'WebTransaction/'),
@@ -71,7 +71,7 @@ describe('more metric names than one query gives', () => {
     expect(found).toEqual([...names].sort());
     expect(notes.failures).toEqual([]);
     expect(queries.every((text) => text.length < 8_000)).toBe(true);
-    // Beginnings that thousands share are not felt for letter by letter.
+    // A beginning that thousands of names share takes no query for each letter.
     expect(queries.length).toBeLessThan(35);
   });
 
@@ -81,18 +81,18 @@ describe('more metric names than one query gives', () => {
     expect((await list(names)).names).toEqual([...names].sort());
   });
 
-  it('may begin with the whole of another name', async () => {
+  it('may begin with another whole name', async () => {
     const names = ['Custom', 'Custom/', ...many(11_000, 'Custom/')];
     expect((await list(names)).names).toEqual([...names].sort());
   });
 
-  it('cost no further query when there are fewer', async () => {
+  it('take no further query if one query holds them', async () => {
     const { names, queries } = await list(many(9_999, 'Custom/'));
     expect(names).toHaveLength(9_999);
     expect(queries).toHaveLength(1);
   });
 
-  it('are none where no application was matched, which is no failure', async () => {
+  it('are empty where no application was matched, which is not a failure', async () => {
     const between = await startBetween(WORLD);
     const message = 'No application was matched (did you specify appId, appName or entity.guid?)';
     between.fault = (response) => (json(response, { data: null, errors: [{ message }] }), true);
@@ -101,13 +101,13 @@ describe('more metric names than one query gives', () => {
     expect(between.notes.failures).toEqual([]);
   });
 
-  it('are those of the day that ends, on ten minutes, when it is told to', async () => {
+  it('are the names of the day before the end, rounded to ten minutes, where requested', async () => {
     const between = await startBetween(WORLD);
     await between.reader.listMetricNames({ applicationId: APPLICATION, to: RANGE.to }, between.call);
     expect(between.asked[0]?.nrql).toContain(`SINCE ${(DAY_END - 86_400) * 1000} UNTIL ${DAY_END * 1000}`);
   });
 
-  it('are narrowed by a text in every query', async () => {
+  it('are filtered by a text in every query', async () => {
     const { queries } = await list(many(12_000, 'Custom/jobs/'), 'jobs');
     expect(queries.length).toBeGreaterThan(1);
     expect(queries.every((text) => text.includes(`metricTimesliceName LIKE '%jobs%'`))).toBe(true);
@@ -119,7 +119,7 @@ describe('more metric names than one query gives', () => {
     expect(notes.failures).toEqual([]);
   });
 
-  it('that only wildcards could tell apart are a failure, never a part of the list', async () => {
+  it('that only wildcards could distinguish are a failure, never a part of the list', async () => {
     const between = await startBetween(WORLD);
     serve(between, many(10_001, '%'));
     await expect(between.reader.listMetricNames({ applicationId: APPLICATION }, between.call)).rejects.toMatchObject({
@@ -128,7 +128,7 @@ describe('more metric names than one query gives', () => {
   });
 });
 
-it('a list of metric names of which a message says that it is not whole is a failure', async () => {
+it('a list of metric names that a message calls incomplete is a failure', async () => {
   const between = await startBetween(WORLD);
   between.fault = edit((answer) => (answer.metadata.messages = ['Only partial results are available']));
   await expect(between.reader.listMetricNames({ applicationId: APPLICATION }, between.call)).rejects.toMatchObject({
@@ -143,7 +143,7 @@ it('a list of metric names of which a message says that it is not whole is a fai
 describe('the names of custom metrics', () => {
   const subject = (applicationId: number, ...filters: string[]) => ({ applicationId, filters });
 
-  it('are those of many applications with one query, matched again by case, without those of single transactions', async () => {
+  it('of many applications come with one query, matched with their case, without single transactions', async () => {
     const between = await startBetween({ applications: 3, hostsPerApplication: 1 });
     const rows = [
       ['1000001', 'Custom/Queue/a/depth'],
@@ -179,7 +179,7 @@ describe('the names of custom metrics', () => {
   it.each([
     ['cannot be read', 'no', 'SERVER_ERROR', 'server'],
     ['is too big', 'that query is a little too big', 'INVALID_INPUT', 'too_large'],
-  ])('of one application whose list of names %s fail alone', async (_, message, errorClass, reason) => {
+  ])('fail for the one application whose list of names %s', async (_, message, errorClass, reason) => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
     between.fault = (response, { nrql }, good) => {
       if (nrql.includes('uniques(')) {
@@ -194,7 +194,7 @@ describe('the names of custom metrics', () => {
     expect(small).toHaveProperty('value');
   });
 
-  it('of one application that has more than a result holds rows are read as a list of names', async () => {
+  it('are read as a list of names for an application with more names than a result has rows', async () => {
     const between = await startBetween({ applications: 2, hostsPerApplication: 1 });
     const names = many(12_000, 'Custom/Queue/');
     serve(between, [...names, ...many(10, 'custom/queue/')]);

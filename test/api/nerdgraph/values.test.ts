@@ -15,11 +15,11 @@ const row = (members: Columns = {}): Columns => ({
 
 function valuesOf(
   name: string,
-  of: Columns,
+  rowColumns: Columns,
   rows: ReadonlyMap<string, Columns>,
   wanted: readonly string[] = [...VALUES[kindOf(name)].keys()],
 ): Readonly<Record<string, number>> {
-  return valuesOfRows(name, wanted, new Map([...rows, [name, of]]), RANGE.to - RANGE.from);
+  return valuesOfRows(name, wanted, new Map([...rows, [name, rowColumns]]), RANGE.to - RANGE.from);
 }
 
 describe('the values of a row', () => {
@@ -85,17 +85,20 @@ describe('the values of a row', () => {
     ['browser metrics', 'EndUser', 'EndUser', 'average_fe_response_time', 'launch_count'],
     ['mobile metrics', 'Mobile/**', 'Mobile/Crash/All', 'total_fe_time', 'used_mb_by_host'],
     ['memory', 'Memory/*/Used', 'Memory/Heap/Used', 'used_mb_by_host', 'sessions_active'],
-  ])('are all that a custom metric may ask for of %s, with the usual ones', (_, match, metric, usual, unusual) => {
-    const names = nerdgraphValuesOf(match);
-    const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', row()]]));
-    expect(names.all.filter((name) => values[name] === undefined)).toEqual([]);
-    expect(names.all).toEqual(expect.arrayContaining([...names.usual]));
-    expect(names.usual).toContain(usual);
-    expect(names.usual).not.toContain(unusual);
-  });
+  ])(
+    'include all values that a custom metric may read for %s, beside the usual ones',
+    (_, match, metric, usual, unusual) => {
+      const names = nerdgraphValuesOf(match);
+      const values = valuesOf(metric, row(), new Map([['Agent/MetricsReported/count', row()]]));
+      expect(names.all.filter((name) => values[name] === undefined)).toEqual([]);
+      expect(names.all).toEqual(expect.arrayContaining([...names.usual]));
+      expect(names.usual).toContain(usual);
+      expect(names.usual).not.toContain(unusual);
+    },
+  );
 
   it.each(['HttpDispatcher', 'EndUser', 'Apdex', 'Memory/Physical', 'CPU/User Time'])(
-    'are the same where only some of them are wanted: %s',
+    'are the same if only some of them are requested: %s',
     (metric) => {
       const rows = new Map([['Agent/MetricsReported/count', row({ count: 90 })]]);
       const wanted = ['percent', 'call_count', 'total_used_mb', 'f', 'average_fe_response_time', 'no such value'];
@@ -105,19 +108,19 @@ describe('the values of a row', () => {
     },
   );
 
-  it('have no average over nothing', () => {
+  it('have no average without calls', () => {
     const values = valuesOf('HttpDispatcher', row({ count: 0, sum: 0, exclusive: 0 }), new Map());
     expect(values).toMatchObject({ call_count: 0, requests_per_minute: 0 });
     expect(Object.keys(values).filter((name) => name.startsWith('average'))).toEqual([]);
     expect(valuesOf('Apdex', row({ count: 0, sum: 0, exclusive: 0 }), new Map())['score']).toBeUndefined();
   });
 
-  it('have no deviation of values that are all the same, where rounding leaves a little below zero', () => {
+  it('have no deviation for equal values, where rounding gives a number slightly below zero', () => {
     const values = valuesOf('Custom/x', row({ count: 4, sum: 1, squares: 0.25 - 1e-12 }), new Map());
     expect(values['standard_deviation']).toBe(0);
   });
 
-  it('are finite numbers, whatever the row', () => {
+  it('are finite numbers for any row', () => {
     const amount = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true });
     fc.assert(
       fc.property(
@@ -135,7 +138,7 @@ describe('the values of a row', () => {
 });
 
 describe('the values that need the sum of squares', () => {
-  it('are all that are absent without it', () => {
+  it('are exactly the values that are absent without it', () => {
     const [whole, without] = [row(), row({ squares: undefined })];
     const missing = ['Custom/a', 'EndUser', 'Apdex'].flatMap((name) => {
       const rows = new Map([[name, whole]]);
@@ -147,7 +150,7 @@ describe('the values that need the sum of squares', () => {
 });
 
 describe('the result for an application or a host', () => {
-  it('counts 0 what is known to have happened never, and only that', () => {
+  it('has 0 for events that certainly did not happen, and only for these', () => {
     const names = ['HttpDispatcher', 'Errors/all', 'Apdex'];
     const { window, metrics } = buildMetricData({ names }, new Map([['Memory/Physical', row()]]), RANGE);
     expect([...metrics.keys()]).toEqual(['Memory/Physical', 'HttpDispatcher', 'Errors/all']);
@@ -155,15 +158,15 @@ describe('the result for an application or a host', () => {
     expect(window).toEqual(RANGE);
   });
 
-  it('is empty for what is silent', () => {
-    expect(buildMetricData({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
+  it('is empty for an application that does not report', () => {
+    expect(metricDataOf({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
     });
   });
 
-  it('has the datastores that it found, sorted, and no sum of them', () => {
+  it('has the datastores that it found, sorted, without their sum', () => {
     const rows = new Map(
       ['Datastore/b/allWeb', 'Datastore/allWeb', 'Datastore/a/allWeb', 'Datastore/a/b/allWeb'].map((name) => [
         name,
@@ -177,7 +180,7 @@ describe('the result for an application or a host', () => {
   });
 });
 
-describe('rows in a run', () => {
+describe('rows of consecutive times', () => {
   const amount = fc.integer({ min: 0, max: 1_000 });
   const rows = fc.array(
     fc.record({ count: amount, sum: amount, exclusive: amount, min: amount, max: amount, squares: amount }),
@@ -187,12 +190,12 @@ describe('rows in a run', () => {
     },
   );
 
-  it('make the row that one query over all of them gives', () => {
+  it('add up to the row of one query over all of them', () => {
     fc.assert(
       fc.property(rows, (list) => {
         const merged = mergeColumns(list);
-        const sum = (of: (each: (typeof list)[number]) => number): number =>
-          list.reduce((all, each) => all + of(each), 0);
+        const sum = (pick: (each: (typeof list)[number]) => number): number =>
+          list.reduce((all, each) => all + pick(each), 0);
         expect(merged).toEqual({
           count: sum(({ count }) => count),
           sum: sum((each) => each.sum),
@@ -205,7 +208,7 @@ describe('rows in a run', () => {
     );
   });
 
-  it('make no part of a sum where one of them is not known', () => {
+  it('give no sum where one of them is unknown', () => {
     expect(mergeColumns([row(), row({ exclusive: undefined })]).exclusive).toBeUndefined();
   });
 });
@@ -243,8 +246,8 @@ describe('rolling values', () => {
     expect(values.endUserSummary).toMatchObject({ responseTime: 0.25, requestRate: 0.5 });
   });
 
-  it('of a silent key transaction are no requests while its application reports, and nothing else', () => {
-    expect(calculateKeyTransaction(undefined, row(), true, 600).summary).toMatchObject({
+  it('of a silent key transaction are 0 requests while its application reports, and nothing else', () => {
+    expect(keyTransactionOf(undefined, row(), true, 600).summary).toMatchObject({
       requestRate: 0,
       responseTime: undefined,
       errorRate: undefined,

@@ -38,7 +38,7 @@ interface Bound {
   readonly most: number;
   readonly answer: (count: number) => Responder;
   readonly read: (reading: Reading) => Promise<unknown>;
-  /** What the message says beyond the bound: the subject, and what to change. */
+  /** The subject and the advice in the message, after the bound. */
   readonly says: RegExp;
 }
 
@@ -126,7 +126,7 @@ const BOUNDS_OF_REST: Bound[] = [
     most: BOUNDS.metricData.elements,
     answer: (count) => (response) => {
       const start = '{"metric_data":{"metrics_not_found":[],"metrics":[]},"rest":[';
-      // Four of an object or a list, two commas before the list of the rest, and one that it begins with.
+      // Four elements of an object or a list, two commas before the last list, and its first element.
       response.end(`${start}${'0,'.repeat(count - 7)}0]}`);
     },
     read: readData,
@@ -156,13 +156,13 @@ const BOUNDS_OF_REST: Bound[] = [
 ];
 
 describe.each(BOUNDS_OF_REST)('$what: $most', ({ most, answer, read, says }) => {
-  it.each([most - 1, most])('%d are read', async (count) => {
+  it.each([most - 1, most])('accepts %d', async (count) => {
     const reading = await serve(answer(count));
     expect(await endOf(read(reading))).toBe('good');
     expect(reading.notes.failures).toEqual([]);
   });
 
-  it('one more is too large, and the message says of what, and what to change', async () => {
+  it('refuses one more, and the message names the bound, the subject and what to change', async () => {
     const reading = await serve(answer(most + 1));
     const end = await endOf(read(reading));
     expect(end).toMatch(/^too_large: /);

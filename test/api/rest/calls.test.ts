@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually.ts';
 const NONE = { applications: [] };
 
 describe('a call', () => {
-  it('carries the headers upstream asks for', async () => {
+  it('sends the headers that New Relic requires', async () => {
     const { server, reader, call } = await serve((response) => json(response, NONE));
     await reader.listApplications({}, call);
     expect(server.asked[0]?.path).toBe('/v2/applications.json');
@@ -21,7 +21,7 @@ describe('a call', () => {
     });
   });
 
-  it('asks for the key anew each time, and sends it under the name that it is told', async () => {
+  it('reads the key again each time, and sends it under the configured name', async () => {
     const keys = ['NRAK-first', 'NRAK-second'];
     const options = { keyHeader: 'Api-Key', key: () => keys.shift() ?? '' };
     const { server, reader, call } = await serve((response) => json(response, NONE), options);
@@ -32,39 +32,39 @@ describe('a call', () => {
   });
 
   it.each(['', 'with space', 'line\nbreak', 'schlüssel', undefined])(
-    'is not made with a key that cannot be one, or cannot be read: %j',
-    async (given) => {
+    'is not made with an invalid or unreadable key: %j',
+    async (configured) => {
       const key = (): string => {
-        if (given === undefined) throw new Error('gone');
-        return given;
+        if (configured === undefined) throw new Error('gone');
+        return configured;
       };
       const { server, reader, call, notes } = await serve((response) => json(response, NONE), { key });
       const { failure, message } = await failureOf(reader.listApplications({}, call));
       expect(failure.reason).toBe('auth');
-      const why = given === undefined ? 'cannot be read' : 'is empty or holds characters that no key has';
+      const why = configured === undefined ? 'cannot be read' : 'is empty or holds characters that no key has';
       expect(message).toBe(`GET /applications.json: the API key ${why} (reason auth)`);
       expect(server.asked).toHaveLength(0);
       await expect.poll(() => notes.places).toBe(0);
     },
   );
 
-  it('keeps its connection for later ones', async () => {
+  it('reuses its connection for later calls', async () => {
     const { server, reader, call } = await serve((response) => json(response, NONE));
     for (let count = 0; count < 10; count += 1) await reader.listApplications({}, call);
     expect(server.asked).toHaveLength(10);
-    // One is still being put back when the next call goes out.
+    // A connection may still be on its way back to the pool when the next call starts.
     expect(server.connections()).toBeLessThanOrEqual(2);
   });
 
-  it('opens at most a quarter more connections than calls may be under way', async () => {
+  it('opens at most a quarter more connections than calls at once', async () => {
     const { server, reader, call } = await serve((response) => json(response, NONE), { maxConcurrent: 4 });
     await Promise.all(Array.from({ length: 20 }, () => reader.listApplications({}, call)));
     expect(server.asked).toHaveLength(20);
     expect(server.connections()).toBe(5);
   });
 
-  it('sends the next call without waiting for the connection of the last one', async () => {
-    // The second answer comes with the first; undici only frees their connections once both are read.
+  it('is sent without waiting for the connection of the last call', async () => {
+    // The second answer comes with the first. undici frees their connections only after both are read.
     const late: (() => void)[] = [];
     const { server, reader, call } = await serve(
       (response) => {
@@ -81,7 +81,7 @@ describe('a call', () => {
     await Promise.all(calls);
   });
 
-  it('reads a packed response', async () => {
+  it('reads a compressed response', async () => {
     const body = gzipSync(JSON.stringify({ applications: [application(1)] }));
     const { reader, call } = await serve((response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
@@ -90,7 +90,7 @@ describe('a call', () => {
     expect((await reader.listApplications({}, call)).map(({ id }) => id)).toEqual([1]);
   });
 
-  it('enters the limiter before it starts, and leaves it after it has ended', async () => {
+  it('enters the limiter before it starts, and leaves it after its end', async () => {
     const order: string[] = [];
     const limiter = {
       acquire: () => {
@@ -109,7 +109,7 @@ describe('a call', () => {
     ['well', 200, {}, undefined, [true, undefined]],
     ['with a failure', 404, {}, true, [false, undefined]],
     ['with an overload', 429, { 'retry-after': '30' }, undefined, [false, { waitMs: 30_000 }]],
-  ])('tells the limiter that it ended %s, and whether it is a repeat', async (_, status, headers, isRepeat, end) => {
+  ])('tells the limiter that it ended %s, and whether it is a retry', async (_, status, headers, isRepeat, end) => {
     const told: unknown[] = [];
     const limiter: RateLimiter = {
       acquire: (_signal, repeat) => {
@@ -124,7 +124,7 @@ describe('a call', () => {
     expect(told).toEqual([isRepeat, ...end]);
   });
 
-  it('tells its observer the path template, the status and the seconds', async () => {
+  it('gives its observer the path template, the status and the seconds', async () => {
     let time = 0;
     const now = (): number => (time += 250);
     const { reader, call, notes } = await serve((response) => json(response, { application: application(5) }), { now });
@@ -137,7 +137,7 @@ describe('a call', () => {
     expect(notes.failures).toEqual([]);
   });
 
-  it('does not wait at the limiter on the clock of its timeout', async () => {
+  it('does not spend its timeout waiting at the limiter', async () => {
     const limiter = {
       acquire: async () => {
         await new Promise((resolve) => setTimeout(resolve, 2_100));
@@ -148,7 +148,7 @@ describe('a call', () => {
     expect(await reader.listApplications({}, call)).toEqual([]);
   });
 
-  it('is rejected with the reason of its signal, and hangs up', async () => {
+  it('rejects with the reason of its signal, and closes the connection', async () => {
     const abort = new AbortController();
     const { server, reader, call, notes } = await serve((response) => {
       response.on('close', hungUp);
@@ -166,7 +166,7 @@ describe('a call', () => {
     expect(notes.ended.map(({ code }) => code)).toEqual(['error']);
   });
 
-  it('is never sent when it was given up while it waited for a connection', async () => {
+  it('is never sent after it was aborted while it waited for a connection', async () => {
     const answers: (() => void)[] = [];
     let arrived = (): void => undefined;
     const asked = new Promise<void>((resolve) => {
@@ -187,7 +187,7 @@ describe('a call', () => {
     await asked;
     const abort = new AbortController();
     const second = reader.readApplication!(2, { ...call, signal: abort.signal });
-    // One turn, so that it is past the limiter and waits for the connection.
+    // After one turn the call has passed the limiter and waits for the connection.
     await new Promise((resolve) => setImmediate(resolve));
     abort.abort(new Error('enough'));
     await expect(second).rejects.toThrow('enough');
@@ -197,10 +197,10 @@ describe('a call', () => {
     expect(server.asked.map(({ path }) => path)).toEqual(['/v2/applications.json', '/v2/applications/9.json']);
   });
 
-  it('ends well in a reader that is replaced, which keeps no connection after that', async () => {
+  it('succeeds in a retired reader, which keeps no connection afterwards', async () => {
     const held: (() => void)[] = [];
     const { server, reader, call } = await serve((response, _, index) => {
-      // Without the header the client would give idle connections up by itself after a few seconds.
+      // Without this header the client itself closes idle connections after a few seconds.
       const answer = (): void => json(response, { application: application(1) }, { 'keep-alive': 'timeout=600' });
       if (index === 2) held.push(answer);
       else answer();
@@ -219,7 +219,7 @@ describe('a call', () => {
     await reader.close();
   });
 
-  it('is not missed by a reader that is closed before a reload replaces it, as when the program stops meanwhile', async () => {
+  it('causes no unhandled rejection in a reader that is closed before it is retired', async () => {
     const rejected: unknown[] = [];
     const note = (error: unknown): void => void rejected.push(error);
     process.on('unhandledRejection', note);
@@ -247,7 +247,7 @@ describe('a call', () => {
   });
 });
 
-describe('a failed status', () => {
+describe('an error status', () => {
   const REASONS: Partial<Record<FailureReason, readonly number[]>> = {
     ...{ redirect: [300, 301, 304], other: [400, 402, 414, 422], auth: [401], forbidden: [403], not_found: [404] },
     ...{ rate_limited: [429], server: [500, 501, 502, 503, 504, 599] },
@@ -274,7 +274,7 @@ describe('a failed status', () => {
     },
   );
 
-  it('is told in the words of a packed body too', async () => {
+  it('has the message of a compressed body too', async () => {
     const { reader, call } = await serve((response) => {
       response.writeHead(401, { 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify({ error: { title: 'No API key specified' } })));
@@ -282,7 +282,7 @@ describe('a failed status', () => {
     expect((await failureOf(listHosts(reader, 5, call))).message).toContain('status 401: No API key specified');
   });
 
-  it('needs no readable body', async () => {
+  it('does not need a readable body', async () => {
     const { reader, call } = await serve((response) => json(response, '<html><h1>Forbidden</h1></html>', {}, 403));
     const { message } = await failureOf(listHosts(reader, 5, call));
     expect(message).toBe('GET /applications/{id}/hosts.json: status 403 (reason forbidden)');
@@ -291,26 +291,23 @@ describe('a failed status', () => {
   it.each<[number, FailureReason]>([
     [429, 'rate_limited'],
     [503, 'server'],
-  ])(
-    '%i with Retry-After is an overload, which the limiter learns and which is not tried again',
-    async (status, reason) => {
-      const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, status), {
-        maxRetries: 3,
-      });
-      expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe(reason);
-      expect([notes.overloads, notes.entered]).toEqual([[{ waitMs: 30_000 }], 1]);
-    },
-  );
+  ])('%i with Retry-After is an overload, which the limiter learns, without a retry', async (status, reason) => {
+    const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, status), {
+      maxRetries: 3,
+    });
+    expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe(reason);
+    expect([notes.overloads, notes.entered]).toEqual([[{ waitMs: 30_000 }], 1]);
+  });
 
   it.each([
     ['429', 429],
     ['503 with Retry-After', 503],
-  ])('tries %s again for a patient caller, once the limiter lets it in', async (_, status) => {
-    let left = 2;
+  ])('retries %s for a patient caller, once the limiter lets it in', async (_, status) => {
+    let refusals = 2;
     const { reader, call, notes } = await serve(
       (response) => {
-        left -= 1;
-        if (left >= 0) json(response, '{}', { 'retry-after': '30' }, status);
+        refusals -= 1;
+        if (refusals >= 0) json(response, '{}', { 'retry-after': '30' }, status);
         else json(response, { applications: [] });
       },
       { maxRetries: 0 },
@@ -322,8 +319,8 @@ describe('a failed status', () => {
   });
 
   it.each([
-    ['tries a call that timed out again for a patient caller', true, 2],
-    ['leaves it to the scheduler otherwise', false, 1],
+    ['retries after a timeout for a patient caller', true, 2],
+    ['leaves the retry after a timeout to the scheduler otherwise', false, 1],
   ])('%s', async (_, patient, attempts) => {
     const { reader, call, notes } = await serve(() => undefined, { maxRetries: 1, requestTimeoutMs: 100 });
     const { failure } = await failureOf(reader.listApplications({}, { ...call, patient }));
@@ -332,7 +329,7 @@ describe('a failed status', () => {
   });
 
   it.each([true, false])(
-    '402 pauses for a time that no header tells, and nobody waits it out: patient %s',
+    '402 pauses for a time without a header, and no caller waits for its end: patient %s',
     async (patient) => {
       const { reader, call, notes } = await serve((response) => json(response, '{}', { 'retry-after': '30' }, 402), {
         maxRetries: 3,
@@ -344,7 +341,7 @@ describe('a failed status', () => {
     },
   );
 
-  it('is not waited out for ever, by a patient caller either', async () => {
+  it('is not retried forever for a patient caller', async () => {
     const { reader, call, notes } = await serve((response) => json(response, '{}', {}, 429), { maxRetries: 0 });
     const { failure } = await failureOf(reader.listApplications({}, { ...call, patient: true }));
     expect(failure.reason).toBe('rate_limited');
@@ -354,7 +351,7 @@ describe('a failed status', () => {
   it.each([
     ['a long body', (write: (text: string) => void) => write('x'.repeat(100_000))],
     ['a body that does not end', (write: (text: string) => void) => write('{"error":')],
-  ])('is told by %s too', async (_, send) => {
+  ])('is recognized with %s', async (_, send) => {
     const { reader, call } = await serve((response) => {
       response.writeHead(404);
       send((text) => response.write(text));
@@ -362,7 +359,7 @@ describe('a failed status', () => {
     expect((await failureOf(listHosts(reader, 5, call))).failure.reason).toBe('not_found');
   });
 
-  it('never shows the key that upstream echoes', async () => {
+  it('never shows a key that New Relic echoes', async () => {
     const { reader, call, notes } = await serve((response) =>
       json(response, { error: { title: `Invalid API Key ${KEY} ${encodeURIComponent(KEY)}`, api_key: KEY } }, {}, 401),
     );
@@ -375,7 +372,7 @@ describe('a failed status', () => {
   });
 });
 
-describe('trying again', () => {
+describe('a retry', () => {
   it('ends with the first good response', async () => {
     const { reader, call, notes } = await serve(
       (response, _, index) => (index === 0 ? response.destroy() : json(response, { applications: [application(1)] })),
@@ -385,7 +382,7 @@ describe('trying again', () => {
     expect(notes.retries.map(({ reason }) => reason)).toEqual(['network']);
   });
 
-  it('is not done while the account fails', async () => {
+  it('does not happen while the account fails', async () => {
     const { server, reader, health, call } = await serve((response) => json(response, {}, {}, 503), {
       maxRetries: 2,
     });
@@ -396,7 +393,7 @@ describe('trying again', () => {
     expect(server.asked).toHaveLength(4);
   });
 
-  it('ends at once when it is stopped while it waits', async () => {
+  it('ends at once when it is aborted while it waits', async () => {
     const abort = new AbortController();
     const { reader, call, notes } = await serve((response) => json(response, '', {}, 500), {
       maxRetries: 2,
@@ -409,7 +406,7 @@ describe('trying again', () => {
     expect(notes.entered).toBe(1);
   });
 
-  it('is not done for a connection that TLS refuses', async () => {
+  it('does not happen for a connection that TLS refuses', async () => {
     const { notes, ...plain } = await serve((response) => json(response, NONE), { maxRetries: 2 });
     const secure = startReading(`https://127.0.0.1:${plain.server.port}/v2`, { maxRetries: 2 });
     const { failure, message } = await failureOf(secure.reader.listApplications({}, secure.call));
@@ -420,7 +417,7 @@ describe('trying again', () => {
   });
 });
 
-/** Lets a number of calls in at once, the others in turn. */
+/** A limiter that lets this number of calls in at once, and the others in turn. */
 function gateOf(places: number): RateLimiter {
   let free = places;
   const waiting: (() => void)[] = [];

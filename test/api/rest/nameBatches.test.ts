@@ -6,25 +6,25 @@ const names = (count: number, length = 4): string[] =>
   Array.from({ length: count }, (_, index) => `M/${String(index).padStart(length, '0')}`);
 
 describe('the batches of metric names', () => {
-  it('are split where the query would grow beyond 4,000 characters as it travels', () => {
+  it('are split before the encoded query exceeds 4,000 characters', () => {
     const long = names(20, 300);
-    for (const batch of splitNames(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
-    expect(splitNames(long, 30)).toHaveLength(2);
-    // Each of these characters travels as nine.
-    expect(splitNames(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
+    for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
+    expect(batches(long, 30)).toHaveLength(2);
+    // Each of these characters is encoded as nine.
+    expect(batches(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
   });
 
-  it('are the list itself where all of it surely fits: what is made from a list of names can be kept with it', () => {
+  it('are the list itself where everything fits, so that a cache by list can be used', () => {
     const all = names(20);
     expect(splitNames(all, 30)[0]).toBe(all);
     expect(splitNames([], 30)).toEqual([]);
   });
 
-  it('send a name too long for any call alone', () => {
-    expect(splitNames(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
+  it('send a name that is too long for any call alone', () => {
+    expect(batches(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
   });
 
-  it('hold every name once and in order, and no batch is too large', () => {
+  it('hold every name once and in order, within the limit', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ maxLength: 500, unit: 'grapheme' })),
@@ -48,6 +48,6 @@ function queryOf(batch: readonly string[]): string {
   query.set('to', '2026-01-01T00:30:00Z');
   query.set('summarize', 'true');
   query.set('raw', 'true');
-  // Encoded as the client does it: a space takes three characters.
+  // Encoded like the client does: a space takes three characters.
   return `?${query.toString().replaceAll('+', '%20')}`;
 }

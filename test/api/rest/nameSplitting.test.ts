@@ -24,7 +24,7 @@ async function account(isRefused: (asked: readonly string[]) => boolean, status 
   const server = await startServer((response, { url }) => {
     const asked = url.searchParams.getAll('names[]');
     calls.push(asked);
-    // A refusal without a title is no answer of New Relic.
+    // A refusal without a title does not come from New Relic.
     const refusal = silence.isSilent ? {} : { error: { title: 'refused' } };
     if (isRefused(asked)) json(response, refusal, {}, status);
     else {
@@ -46,14 +46,14 @@ async function account(isRefused: (asked: readonly string[]) => boolean, status 
     unknown.splice(0, Infinity, ...found.filter(isUnknown));
     return found.filter((name) => !isUnknown(name));
   };
-  /** The names whose refusal was reported. */
+  /** The names that were reported as refused. */
   const leftOut = (): readonly string[] =>
     notes.failures.flatMap(({ message }) => /refuses the metric name "([^"]*)"/.exec(message)?.[1] ?? []);
   return { clock, silence, callsFor, calls, leftOut, unknown, read };
 }
 
-describe('a refused list of names', () => {
-  it('is never asked for again as it is', async () => {
+describe('a refused list of metric names', () => {
+  it('is never requested again unchanged', async () => {
     for (const bad of [['metric/0'], ['metric/16'], ['metric/0', 'metric/16'], names(17), ['metric/3', 'metric/4']]) {
       const { read, calls } = await account((asked) => asked.some((name) => bad.includes(name)));
       await read(names(17)).catch(() => undefined);
@@ -64,7 +64,7 @@ describe('a refused list of names', () => {
     expect(single.calls).toHaveLength(1);
   });
 
-  it('costs one call while all calls of the account are refused', async () => {
+  it('takes one call while all calls of the account are refused', async () => {
     const { read, calls, silence } = await account(() => true);
     silence.isSilent = true;
     await expect(read(names(17))).rejects.toThrow('status 422');
@@ -72,8 +72,8 @@ describe('a refused list of names', () => {
   });
 });
 
-describe('names that are left out', () => {
-  it('are known in a reading that asked for one of them all the same, to see whether anything is answered', async () => {
+describe('left out names', () => {
+  it('are known in a read that requested one of them again to check for any answer', async () => {
     let bad = ['metric/0'];
     const { read, unknown } = await account((asked) => asked.some((name) => bad.includes(name)));
     expect([await read(names(3)), unknown]).toEqual([['metric/1', 'metric/2'], ['metric/0']]);
@@ -91,7 +91,7 @@ describe('a list of metric names', () => {
     expect(callsFor(names(31))).toBe(2);
   });
 
-  it('that was refused for its length is asked for ten at a time from then on', async () => {
+  it('that was refused for its length is requested in tens from then on', async () => {
     const { read, calls, callsFor, leftOut } = await account((asked) => asked.length > 10);
     expect(await read(names(25))).toHaveLength(25);
     expect(calls.map(({ length }) => length)).toEqual([25, 10, 10, 5]);
@@ -101,13 +101,13 @@ describe('a list of metric names', () => {
     expect(leftOut()).toEqual([]);
   });
 
-  it('of more than one call goes on ten at a time as soon as its first call was refused for its length', async () => {
+  it('of several calls continues in tens as soon as its first call was refused for its length', async () => {
     const { read, calls } = await account((asked) => asked.length > 10);
     expect(await read(names(45))).toHaveLength(45);
     expect(calls.map(({ length }) => length)).toEqual([30, 10, 10, 10, 10, 5]);
   });
 
-  it('with one refused name loses that name only, and the next reading takes one call again', async () => {
+  it('with one refused name loses only this name, and the next read takes one call again', async () => {
     const bad = 'metric/17';
     const { read, calls, callsFor, leftOut } = await account((asked) => asked.includes(bad));
     const wanted = names(20);
@@ -119,7 +119,7 @@ describe('a list of metric names', () => {
     expect(callsFor(wanted)).toBe(1);
   });
 
-  it('of another application is not touched by a name that is refused for one', async () => {
+  it('of another application is not affected by a name that is refused for one', async () => {
     const bad = 'metric/3';
     const { read, calls } = await account((asked) => asked.includes(bad) && asked.length > 0);
     await read(names(20));
@@ -131,7 +131,7 @@ describe('a list of metric names', () => {
     expect(calls.length - before).toBe(1);
   });
 
-  it('of an application is not touched by a name that is refused for its hosts, which share what is refused for either', async () => {
+  it('of an application is not affected by a name refused for its hosts, which share refused names', async () => {
     let bad = 'metric/3';
     const { read, calls } = await account((asked) => asked.includes(bad));
     expect(await read(names(20), 1, 'host-1')).toHaveLength(19);
@@ -145,7 +145,7 @@ describe('a list of metric names', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('has a refused name asked for again after the interval', async () => {
+  it('includes a refused name again after the interval', async () => {
     const down = new Set(['metric/3']);
     const { read, clock } = await account((asked) => asked.some((name) => down.has(name)));
     expect(await read(names(12))).toHaveLength(11);
@@ -157,7 +157,7 @@ describe('a list of metric names', () => {
   });
 
   it.each([400, 414, 422])(
-    'that is refused whatever it holds fails after a few calls with status %i',
+    'that is refused with any content fails after a few calls with status %i',
     async (status) => {
       const { read, calls, leftOut } = await account(() => true, status);
       await expect(read(names(30))).rejects.toMatchObject({ failure: { status } });
@@ -172,7 +172,7 @@ describe('a list of metric names', () => {
     expect(calls).toHaveLength(1);
   });
 
-  it('loses exactly the names that are refused, wherever they are, unless those are its first and its last', async () => {
+  it('loses exactly the refused names, unless its first and its last name are refused', async () => {
     const bad = fc.uniqueArray(fc.integer({ min: 0, max: 24 }), { maxLength: 6 }).filter((list) => {
       return !(list.includes(0) && list.includes(24));
     });

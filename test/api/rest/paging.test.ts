@@ -7,7 +7,7 @@ const ids = (records: readonly { id: number }[]): number[] => records.map(({ id 
 const page = (...numbers: number[]): unknown => ({ applications: numbers.map((id) => application(id)) });
 const link = (target: string): Record<string, string> => ({ link: `<${target}>; rel="next"` });
 
-/** Answers these bodies one after the other, each naming the next page, the last one none. */
+/** Answers with these bodies in order. Each names the next page, except the last one. */
 const pagesOf =
   (...bodies: unknown[]): Responder =>
   (response, { url }) => {
@@ -16,7 +16,7 @@ const pagesOf =
   };
 
 describe('a list over several pages', () => {
-  it('is read to its end, each page a call of the budget', async () => {
+  it('is read to its end, with each page as a call of the budget', async () => {
     const { server, reader, call, notes } = await serve(pagesOf(page(1, 2), page(3, 4), page(5)));
     expect(ids(await reader.listApplications({}, call))).toEqual([1, 2, 3, 4, 5]);
     expect(server.asked.map(({ path }) => path)).toEqual([
@@ -29,7 +29,7 @@ describe('a list over several pages', () => {
     expect(notes.started).toEqual(Array(3).fill('/applications.json'));
   });
 
-  it('has a record that moved between the pages as it was read last', async () => {
+  it('has the last read version of a record that moved between pages', async () => {
     const before = { applications: [application(1), application(2)] };
     const after = { applications: [{ ...application(2), health_status: 'red' }, application(3)] };
     const { reader, call } = await serve(pagesOf(before, after));
@@ -41,7 +41,7 @@ describe('a list over several pages', () => {
     ]);
   });
 
-  it('keeps an application that moved to a page read before, by reading it by its id once', async () => {
+  it('keeps an application that moved to a page already read, after one read by its id', async () => {
     const first = Array.from({ length: 200 }, (_, index) => index + 1);
     const moved = [page(...first.with(4, 203)), page(202)];
     const bodies = [page(...first), page(201, 202), ...moved, page(201), ...moved, {}];
@@ -51,12 +51,12 @@ describe('a list over several pages', () => {
     await reader.listApplications({}, call);
     expect(ids(await reader.listApplications({}, call))).toEqual([...first.with(4, 203), 202, 201]);
     expect(server.asked[4]?.url.searchParams.get('filter[ids]')).toBe('5,201');
-    // The second time it is gone, without a call.
+    // The second time the application is gone, without a call.
     expect(ids(await reader.listApplications({}, call))).toEqual([...first.with(4, 203), 202]);
     expect(server.asked).toHaveLength(7);
   });
 
-  it('reads no more than 200 missing applications by their ids; when that fails, so does the list, until it is read', async () => {
+  it('reads at most 200 missing applications by id, and fails until these reads succeed', async () => {
     const all = Array.from({ length: 402 }, (_, index) => index + 1);
     const [later, missing] = [page(...all.slice(200)), page(...all.slice(0, 200))];
     const bodies = [page(...all), page(1, 2), page(...all), later, {}, later, missing];
@@ -67,9 +67,9 @@ describe('a list over several pages', () => {
     expect(server.asked).toHaveLength(7);
   });
 
-  it('fails beyond 40,000 records, without reading on', async () => {
+  it('fails beyond 40,000 records without reading on', async () => {
     const { server, reader, call } = await serve((response, { url }, index) => {
-      const records = Array.from({ length: 5_000 }, (_, at) => 5_000 * index + at + 1);
+      const records = Array.from({ length: 5_000 }, (_, place) => 5_000 * index + place + 1);
       json(response, page(...records), link(`${url.pathname}?page=${index + 2}`));
     });
     expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('too_large');
@@ -80,7 +80,7 @@ describe('a list over several pages', () => {
     [4_999, 'good'],
     [5_000, 'good'],
     [5_001, 'too_large'],
-  ])('of a page with %d records is %s', async (count, end) => {
+  ])('with a page of %d records is %s', async (count, end) => {
     const all = Array.from({ length: count }, (_, index) => index + 1);
     const { reader, call } = await serve(pagesOf(page(...all)));
     const list = reader.listApplications({}, call);
@@ -88,7 +88,7 @@ describe('a list over several pages', () => {
     else expect((await failureOf(list)).failure.reason).toBe(end);
   });
 
-  it('ends with a page past the end, although that names a next one', async () => {
+  it('ends with a page past the end, although that page names a next one', async () => {
     const { server, reader, call } = await serve(pagesOf(page(1), page(), page(9)));
     expect(ids(await reader.listApplications({}, call))).toEqual([1]);
     expect(server.asked).toHaveLength(2);
@@ -109,7 +109,7 @@ describe('a list over several pages', () => {
     expect((await failureOf(reader.listApplications({}, call))).failure.reason).toBe('not_found');
   });
 
-  it('tries a failed page again, not the list', async () => {
+  it('retries a failed page, not the list', async () => {
     const { server, reader, call } = await serve(
       (response, asked, index) =>
         index === 1 ? json(response, '', {}, 500) : pagesOf(page(1), page(2))(response, asked, index),
@@ -119,7 +119,7 @@ describe('a list over several pages', () => {
     expect(server.asked.map(({ path }) => path.split('?')[1])).toEqual([undefined, 'page=2', 'page=2']);
   });
 
-  it('never follows a next on another origin, where the key does not go', async () => {
+  it('never follows a next link to another origin, where the key must not go', async () => {
     const other = await startServer((response) => json(response, page(2)));
     onTestFinished(() => other.close());
     const { reader, call } = await serve((response) =>
@@ -134,7 +134,7 @@ describe('a list over several pages', () => {
   });
 
   it.each<[string, Responder, RegExp, number]>([
-    ['where it has been', (response, _, index) => json(response, page(index), link('?page=2')), /earlier page/, 2],
+    ['to a page already read', (response, _, index) => json(response, page(index), link('?page=2')), /read before/, 2],
     [
       'back to its first page',
       (response, _, index) => json(response, page(index), link('/v2/applications.json')),
@@ -142,12 +142,12 @@ describe('a list over several pages', () => {
       1,
     ],
     [
-      'to ever new pages of the same',
+      'to ever new pages with the same records',
       (response, _, index) => json(response, page(1), link(`?page=${index + 2}`)),
       /pages 2 to 4 repeat/,
       4,
     ],
-  ])('fails when upstream leads %s', async (_, answer, words, calls) => {
+  ])('fails when the next link leads %s', async (_, answer, words, calls) => {
     const { server, reader, call, notes } = await serve((response, asked, index) => answer(response, asked, index + 1));
     const { failure, message } = await failureOf(reader.listApplications({}, call));
     expect(failure.reason).toBe('invalid_response');
@@ -169,14 +169,16 @@ describe('a list over several pages', () => {
 
 describe('metric names', () => {
   const entry = (name: string): unknown => ({ name, values: ['call_count'] });
-  /** Four pages by cursor, as the service makes them. */
+  /** Four pages by cursor, like those of New Relic. */
   const answer: Responder = (response, { url }) => {
-    const at = Number(url.searchParams.get('cursor') ?? '1');
-    const next = { link: `<${url.pathname}?page=${at + 1}&cursor=${at < 4 ? at + 1 : ''}>; rel="next"` };
-    json(response, { metrics: [entry(`m${at}`), entry('everywhere')] }, next);
+    const pageNumber = Number(url.searchParams.get('cursor') ?? '1');
+    const next = {
+      link: `<${url.pathname}?page=${pageNumber + 1}&cursor=${pageNumber < 4 ? pageNumber + 1 : ''}>; rel="next"`,
+    };
+    json(response, { metrics: [entry(`m${pageNumber}`), entry('everywhere')] }, next);
   };
 
-  it('are read by cursor without the page number, keeping the name filter, each once', async () => {
+  it('are read by cursor without the page number, with the name filter, each once', async () => {
     const { server, reader, call } = await serve(answer);
     const query = { applicationId: 7, name: '/allWeb' };
     const { names, complete } = await reader.listMetricNames(query, call);
@@ -194,7 +196,7 @@ describe('metric names', () => {
   it.each([
     [2, ['m1', 'everywhere', 'm2'], false],
     [4, ['m1', 'everywhere', 'm2', 'm3', 'm4'], true],
-  ])('stop after %i pages when told', async (maxPages, expected, complete) => {
+  ])('stop after %i pages where limited', async (maxPages, expected, complete) => {
     const { server, reader, call } = await serve(answer);
     const list = await reader.listMetricNames({ applicationId: 7, maxPages }, call);
     expect(list.names.map(({ name }) => name)).toEqual(expected);
@@ -202,7 +204,7 @@ describe('metric names', () => {
     expect(server.asked).toHaveLength(maxPages);
   });
 
-  it('fail when upstream leads to ever new pages of the same', async () => {
+  it('fail when the next links lead to ever new pages with the same names', async () => {
     const { server, reader, call } = await serve((response, { url }, index) =>
       json(response, { metrics: [entry('everywhere')] }, link(`${url.pathname}?cursor=${index + 2}`)),
     );
@@ -214,18 +216,16 @@ describe('metric names', () => {
   it.each([
     [20, []],
     [21, ['GET /applications/{id}/metrics.json: application 7: more than 20 pages of metric names with "Custom/"']],
-  ])('of custom metrics are read on 20 pages; of %i pages it is told what is left out', async (pages, left) => {
+  ])('of custom metrics are read from 20 pages; of %i pages it reports what is left out', async (pages, reported) => {
     const { server, reader, call, notes } = await serve((response, { url }) => {
-      const at = Number(url.searchParams.get('cursor') ?? '1');
-      const next = at < pages ? link(`${url.pathname}?cursor=${at + 1}`) : {};
-      json(response, { metrics: [entry(`Custom/${at}`)] }, next);
+      const pageNumber = Number(url.searchParams.get('cursor') ?? '1');
+      const next = pageNumber < pages ? link(`${url.pathname}?cursor=${pageNumber + 1}`) : {};
+      json(response, { metrics: [entry(`Custom/${pageNumber}`)] }, next);
     });
     const { names, cut } = await readOne(reader.customNames, { applicationId: 7, filters: ['Custom/'] }, call);
     expect(names).toHaveLength(20);
-    expect(cut).toHaveLength(left.length);
+    expect(cut).toHaveLength(reported.length);
     expect(server.asked).toHaveLength(20);
-    expect(notes.failures.map(({ message }) => message.replace(/: the exporter leaves out the rest; .*/, ''))).toEqual(
-      left,
-    );
+    expect(notes.failures.map(({ message }) => message.replace(/: the rest is left out; .*/, ''))).toEqual(reported);
   });
 });

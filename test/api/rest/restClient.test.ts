@@ -9,23 +9,23 @@ import {
 } from '../../../src/api/rest/restClient.ts';
 
 describe('a target', () => {
-  it('has the template that it is counted under, and its address', () => {
-    expect(createTarget('/applications.json')).toEqual({ endpoint: '/applications.json', path: '/applications.json' });
-    expect(createMetricTarget('metrics.json', { applicationId: 7, hostKey: '8/9' }, 'name=x')).toEqual({
+  it('has its path template and its address', () => {
+    expect(target('/applications.json')).toEqual({ endpoint: '/applications.json', path: '/applications.json' });
+    expect(metricTarget('metrics.json', { applicationId: 7, hostKey: '8/9' }, 'name=x')).toEqual({
       endpoint: '/applications/{id}/hosts/{host_id}/metrics.json',
       path: '/applications/7/hosts/8%2F9/metrics.json?name=x',
     });
   });
 
-  it('has every name encoded so that it is read back as it was', () => {
+  it('encodes every name so that the name is read back unchanged', () => {
     const names = ['CPU/User Time', 'Component/Memory/RSS[bytes]', 'a|b%c&d=e#f+g?h', 'Größe/日本', "it's (ok)!*"];
     const query = encodeQuery(names.map((name) => ['names[]', name]));
     expect(new URLSearchParams(query).getAll('names[]')).toEqual(names);
     expect(query).toMatch(/^[\w.&=%~'()!*-]+$/);
   });
 
-  it('has half a surrogate pair encoded as the character for broken text', () => {
-    expect(encodeQuery([['name', 'a\ud800b']])).toBe('name=a%EF%BF%BDb');
+  it('encodes a lone surrogate as the replacement character', () => {
+    expect(queryOf([['name', 'a\ud800b']])).toBe('name=a%EF%BF%BDb');
   });
 });
 
@@ -48,7 +48,7 @@ describe('nextPage', () => {
     ['an address with the default port', 'https://api.example:443/v2/applications.json?page=2'],
     ['a path', '/v2/applications.json?page=2'],
     ['a query', '?page=2'],
-  ])('goes on at %s', (_, target) => {
+  ])('continues at %s', (_, target) => {
     expect(nextPage(PAGE, next(target, ', <?page=3>; rel="last"'), refuse)).toBe('?page=2');
   });
 
@@ -77,7 +77,7 @@ describe('nextPage', () => {
     expect(Object.fromEntries(new URLSearchParams(result))).toEqual(expected);
   });
 
-  it('keeps a parameter of ours that comes several times', () => {
+  it('keeps a parameter of the request that occurs several times', () => {
     const result = nextPage(new URL('?names[]=a&names[]=b', PAGE), next('?page=2'), refuse);
     expect(new URLSearchParams(result).getAll('names[]')).toEqual(['a', 'b']);
   });
@@ -106,7 +106,7 @@ describe('parseLinks', () => {
     ).toBe(expected);
   });
 
-  it('ends, and never throws, on any text', () => {
+  it('terminates without an error on any text', () => {
     const piece = fc.constantFrom('<', '>', ';', ',', '"', '\\', ' ', '=', 'rel', 'next', 'http://a/');
     fc.assert(fc.property(fc.array(piece), (pieces) => Array.isArray(parseLinks(pieces.join('')))));
   });

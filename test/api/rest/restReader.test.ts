@@ -5,7 +5,7 @@ import { application, failureOf, listHosts, readMetricData, readOne, serve, read
 import { json } from '../support/testServer.ts';
 
 describe('createRestReader', () => {
-  it('takes for database types only the metrics of single types, each once, sorted', async () => {
+  it('takes only the metrics of single datastore types as database types, each once, sorted', async () => {
     const named = ['Datastore/Redis/allWeb', 'Datastore/MySQL/allWeb', 'Datastore/allWeb', 'Database/allWeb'];
     const others = ['External/allWeb', 'Memcache/allWeb', 'Datastore/MySQL/all', 'Datastore/\ud800/allWeb'];
     const { reader, call } = await serve((response) =>
@@ -14,7 +14,7 @@ describe('createRestReader', () => {
     expect(await readOne(reader.datastores, { applicationId: 7 }, call)).toEqual([named[1], named[0]]);
   });
 
-  it('takes one subject per call, which may need several calls', async () => {
+  it('takes one subject at a time, which may need several calls', async () => {
     const { reader } = await serve((response) => json(response, {}));
     const range = { from: 0, to: 60 };
     const subjects = [{ applicationId: 1 }, { applicationId: 2 }];
@@ -30,13 +30,13 @@ describe('createRestReader', () => {
     ['a list of texts', ['call_count'], ['call_count']],
     ['a list with something else', ['call_count', 7], []],
     ['no list', 'call_count', []],
-  ])('gives of a metric name the values that are %s', async (_, values, expected) => {
+  ])('reads the values of a metric name from %s', async (_, values, expected) => {
     const { reader, call } = await serve((response) => json(response, { metrics: [{ name: 'Apdex', values }] }));
     const { names } = await reader.listMetricNames({ applicationId: 7 }, call);
     expect(names).toEqual([{ name: 'Apdex', values: expected }]);
   });
 
-  it('says which metric name upstream refuses, and reads the others', async () => {
+  it('names the metric name that New Relic refuses, and reads the others', async () => {
     const { reader, call, notes } = await serve((response, { url }) => {
       const names = url.searchParams.getAll('names[]');
       if (names.includes('Custom/bad')) json(response, { error: { title: 'bad name' } }, {}, 422);
@@ -128,7 +128,7 @@ describe('createRestReader', () => {
     expect(notes.failures).toEqual([]);
   });
 
-  it('asks for a series timeslice by timeslice, and for the data of a window as one summary', async () => {
+  it('requests a series by timeslice, and the data of a window as one summary', async () => {
     const { server, reader, call } = await serve((response) => json(response, { metric_data: { metrics: [] } }));
     const subject = { applicationId: 7, hostKey: undefined, metrics: { names: ['Apdex'] } };
     await readAll(reader.metricSeries, [subject], { from: 600, to: 780, readFrom: 0, granule: 60 }, call);
@@ -142,7 +142,7 @@ describe('createRestReader', () => {
     ]);
   });
 
-  it('asks for many ids in calls of 200, and for none not at all', async () => {
+  it('requests many ids in calls of 200, and makes no call without ids', async () => {
     const { server, reader, call } = await serve((response, { url }) => {
       const wanted = url.searchParams.get('filter[ids]')?.split(',').map(Number) ?? [];
       json(response, { applications: wanted.map((id) => application(id)) });
@@ -154,7 +154,7 @@ describe('createRestReader', () => {
     expect(server.asked).toHaveLength(3);
   });
 
-  it('gives a metric that upstream refuses to answer as not known, not as one that the application does not have', async () => {
+  it('gives a refused metric as unknown, not as absent', async () => {
     const { reader, call } = await serve((response, { url }) => {
       const names = url.searchParams.getAll('names[]');
       if (names.includes('Errors/all')) {
@@ -179,7 +179,7 @@ describe('createRestReader', () => {
     }
   });
 
-  it('counts once per response what it left out, without a word from upstream', async () => {
+  it('counts left out records once per response, without text from New Relic', async () => {
     const bad = { ...application(1), language: 5, application_summary: { throughput: null, response_time: '7' } };
     const { reader, call, notes } = await serve((response) =>
       json(response, { applications: [bad, { id: 'evil', name: 'x' }, application(3, 'good')] }),
@@ -195,7 +195,7 @@ describe('createRestReader', () => {
     ]);
   });
 
-  it('fails when no record of a list can be read, instead of ending every series', async () => {
+  it('fails when no record of a list can be read, so that the series do not end', async () => {
     const { reader, call, notes } = await serve((response) =>
       json(response, { applications: [{ id: '1', name: 'a' }, {}] }),
     );

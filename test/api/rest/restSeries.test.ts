@@ -9,7 +9,7 @@ import { inColumns } from '../../support/restColumns.ts';
 
 type Values = Readonly<Record<string, number>>;
 
-/** Minutes of a metric with these values of the REST interface, together. */
+/** The minutes of a metric with these values of the REST interface, merged. */
 const merged = (metric: string, ...values: readonly Values[]): Columns =>
   mergeTimeslices(
     values.map((found, index) => ({ from: index * 60, to: index * 60 + 60, columns: inColumns(metric, found, 60) })),
@@ -39,7 +39,7 @@ describe('mergeTimeslices', () => {
       derived.averageTime,
     ],
     [
-      'knows no average where that of a minute with calls is unknown',
+      'gives no average where a minute with calls has none',
       NaN,
       merged(WEB, { call_count: 100 }, { average_response_time: 200, call_count: 3 }),
       derived.averageTime,
@@ -81,16 +81,16 @@ describe('mergeTimeslices', () => {
       merged('Apdex', { score: 1, s: 100, t: 0, f: 0 }, { score: 0.8, s: 70, t: 20, f: 10 }),
       derived.apdexScore,
     ],
-    ['gives no score over nothing', NaN, merged('Apdex', { score: 0, s: 0, t: 0, f: 0 }), derived.apdexScore],
+    ['gives no score without requests', NaN, merged('Apdex', { score: 0, s: 0, t: 0, f: 0 }), derived.apdexScore],
     [
-      'leaves out what is no finite number',
+      'leaves out values that are not finite',
       NaN,
       merged(WEB, { call_count: 1e308 }, { call_count: 1e308 }),
       ({ count = NaN }) => count,
     ],
-  ])('%s', (_, expected, columns, of) => {
-    if (Number.isNaN(expected)) expect(of(columns)).toBeNaN();
-    else expect(of(columns)).toBeCloseTo(expected, 12);
+  ])('%s', (_, expected, columns, read) => {
+    if (Number.isNaN(expected)) expect(read(columns)).toBeNaN();
+    else expect(read(columns)).toBeCloseTo(expected, 12);
   });
 
   it('weights coarser timeslices by their length', () => {
@@ -101,27 +101,27 @@ describe('mergeTimeslices', () => {
     expect(derived.memoryOfProcess(mergeTimeslices(slices))).toBe(40);
   });
 
-  it('does not depend on how the run is cut', () => {
+  it('gives the same result for any division of the run', () => {
     const minute = fc.record({
       call_count: fc.integer({ min: 0, max: 1000 }),
       average_response_time: fc.integer({ min: 0, max: 1000 }),
       average_call_time: fc.integer({ min: 1, max: 1000 }),
     });
     fc.assert(
-      fc.property(fc.array(minute, { minLength: 2, maxLength: 30 }), fc.nat(), (values, at) => {
+      fc.property(fc.array(minute, { minLength: 2, maxLength: 30 }), fc.nat(), (values, position) => {
         const slices = values.map((found, index) => ({
           ...{ from: index * 60, to: index * 60 + 60 },
           columns: inColumns(WEB, found, 60),
         }));
-        const cut = 1 + (at % (slices.length - 1));
+        const cut = 1 + (position % (slices.length - 1));
         const halves = [slices.slice(0, cut), slices.slice(cut)].map((half) => ({
           from: half[0]!.from,
           to: half.at(-1)!.to,
           columns: mergeTimeslices(half),
         }));
         const [whole, again] = [mergeTimeslices(slices), mergeTimeslices(halves)];
-        for (const of of [derived.averageTime, (web: Columns) => derived.responseTime(web, undefined)]) {
-          expect(of(again)).toBeCloseTo(of(whole), 9);
+        for (const derive of [derived.averageTime, (web: Columns) => derived.responseTime(web, undefined)]) {
+          expect(derive(again)).toBeCloseTo(derive(whole), 9);
         }
         expect(again.count).toBe(whole.count);
       }),
@@ -133,7 +133,7 @@ const CHUNK = { from: 600, to: 780, readFrom: 600, granule: 60 };
 const slice = (from: number, columns: Columns, seconds = 60): Timeslice => ({ from, to: from + seconds, columns });
 
 describe('a series', () => {
-  it('keeps what a summary is made of', () => {
+  it('keeps the values from which a summary is made', () => {
     const data = new Map([['HttpDispatcher', [slice(600, { count: 1 })]]]);
     expect(toSeries(data, ['HttpDispatcher', 'Apdex'], CHUNK)).toEqual({
       granule: 60,
@@ -145,11 +145,11 @@ describe('a series', () => {
     ['Errors/all', { error_count: 0, errors_per_minute: 0 }],
     ['Apdex', { s: 0, t: 0, f: 0, count: 0, score: 0, threshold: 0 }],
     ['Memory/Physical', { total_used_mb: 0, used_mb_by_host: 0 }],
-  ])('takes zeros of %s for filling, which a summarized answer would not have', (name, zeros) => {
+  ])('takes zeros of %s as filling, which a summary would not have', (name, zeros) => {
     expect(toSeries(new Map([[name, [slice(600, inColumns(name, zeros))]]]), [name], CHUNK).metrics).toEqual([]);
   });
 
-  it('keeps a timeslice of which only some values are 0', () => {
+  it('keeps a timeslice with a value other than 0', () => {
     const data = new Map([['Apdex', [slice(600, { count: 3, sum: 0, exclusive: 0, max: 0.5, score: 1 })]]]);
     expect(toSeries(data, ['Apdex'], CHUNK).metrics).toEqual([...data]);
   });
@@ -159,7 +159,7 @@ describe('a series', () => {
     expect(toSeries(data, ['Memcache/allWeb'], CHUNK).metrics).toEqual([...data]);
   });
 
-  it('drops timeslices before and after the chunk, as of an inclusive end: its neighbours have them, too', () => {
+  it('drops timeslices before and after the chunk, which belong to the neighbouring chunks', () => {
     const hours = [0, 3600, 7200].map((from) => slice(from, { count: 1 }, 3600));
     const chunk = { from: 3600, to: 7200, readFrom: 0, granule: 3600 };
     expect(toSeries(new Map([['HttpDispatcher', hours]]), ['HttpDispatcher'], chunk).metrics).toEqual([
@@ -167,19 +167,19 @@ describe('a series', () => {
     ]);
   });
 
-  it('holds for each minute what the reader says of the whole range: answered, and not known', () => {
+  it('marks each minute as answered but unknown where the whole range is', () => {
     const { granule, metrics } = toSeries(new Map([['Errors/all', [slice(600, {}, 180)]]]), ['Errors/all'], CHUNK);
     expect([granule, metrics]).toEqual([60, [['Errors/all', [600, 660, 720].map((from) => slice(from, {}))]]]);
   });
 
-  it('holds no minute outside of it, whatever time the response names', () => {
+  it('has no minute outside its range, whatever time the response names', () => {
     const data = new Map([['Errors/all', [slice(0, {}, 1e12)]]]);
     expect(toSeries(data, ['Errors/all'], CHUNK).metrics).toEqual([
       ['Errors/all', [600, 660, 720].map((from) => slice(from, {}))],
     ]);
   });
 
-  it('says which granule was answered, also where timeslices end inclusively', () => {
+  it('names the answered granularity, also where timeslices end inclusively', () => {
     const two = { from: 600, to: 719, columns: { count: 1 } };
     expect(toSeries(new Map([['HttpDispatcher', [two]]]), ['HttpDispatcher'], CHUNK).granule).toBe(120);
   });
@@ -188,12 +188,12 @@ describe('a series', () => {
 describe('the summary of a window', () => {
   const range = { from: 600, to: 780 };
 
-  it('joins the timeslices that lie in it', () => {
+  it('joins the timeslices in the window', () => {
     const web = [600, 660, 720].map((from) => slice(from, { count: 2 }));
     expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics.get('HttpDispatcher')?.count).toBe(6);
   });
 
-  it('is not known where one of its timeslices is not known', () => {
+  it('is unknown where one of its timeslices is unknown', () => {
     const web = [slice(600, { count: 2 }), slice(660, {})];
     const other = [slice(600, { count: 1 })];
     const { metrics } = summarizeSeries(
@@ -207,7 +207,7 @@ describe('the summary of a window', () => {
     expect(metrics.get('HttpDispatcher')).toEqual({});
   });
 
-  it('is empty where nothing but filling is in it: the application did not report', () => {
+  it('is empty where it has only filling, because the application did not report', () => {
     const web = [600, 660].map((from) => slice(from, { count: 0, sum: 0 }));
     expect(summarizeSeries(new Map([['HttpDispatcher', web]]), range, 60).metrics.size).toBe(0);
   });
@@ -247,7 +247,7 @@ describe('planChunks, over REST,', () => {
     ]);
   });
 
-  it('reads by the minute from the first whole minute that is not older than 8 days less an hour', () => {
+  it('reads by the minute from the first whole minute within 8 days less an hour', () => {
     const oldest = Math.ceil((NOW - 8 * DAY + HOUR) / MINUTE) * MINUTE;
     const granules = (from: number) =>
       planChunks({ from, to: from + DAY }, MINUTE, NOW, LIMITS).map(({ granule }) => granule);
@@ -255,7 +255,7 @@ describe('planChunks, over REST,', () => {
     expect(new Set(granules(oldest))).toEqual(new Set([HOUR, MINUTE]));
   });
 
-  it('reads one old day by the hour, in a range long enough to be answered by the hour', () => {
+  it('reads an old day by the hour, in a range long enough for hourly answers', () => {
     const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR;
     const [chunk, ...others] = planChunks({ from, to: from + DAY }, 1800, NOW, LIMITS);
     expect(others).toEqual([]);
@@ -267,12 +267,12 @@ describe('planChunks, over REST,', () => {
     expect(planChunks({ from, to: from + DAY }, 6 * HOUR, NOW, LIMITS)[0]!.from).toBe(from - 5 * HOUR);
   });
 
-  it('has nothing to read where no whole hour ends in an old range', () => {
+  it('reads nothing where no whole hour ends in an old range', () => {
     const from = Math.floor((minute - 20 * DAY) / HOUR) * HOUR + 600;
     expect(planChunks({ from, to: from + 1200 }, 1800, NOW, LIMITS)).toEqual([]);
   });
 
-  it('asks only for ranges that are answered with the granule it counts on', () => {
+  it('requests only ranges that are answered with the expected granularity', () => {
     fc.assert(
       fc.property(ranges, ({ range, window }) => {
         for (const { from, readFrom, to, granule } of planChunks(range, window, NOW, LIMITS)) {
@@ -291,7 +291,7 @@ describe('planChunks, over REST,', () => {
     );
   });
 
-  it('leaves no gap: every sample from the first to the last has its whole window in one resolution', () => {
+  it('leaves no gap: every sample has its whole window in one resolution', () => {
     fc.assert(
       fc.property(ranges, ({ range, window }) => {
         const chunks = planChunks(range, window, NOW, LIMITS);

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../../src/api/upstreamError.ts';
 
-/** The end of a read: `good`, or the reason and the message. */
+/** The outcome of a read: `good`, or the reason and the message. */
 export async function endOf(read: Promise<unknown>): Promise<string> {
   try {
     await read;

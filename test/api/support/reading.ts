@@ -20,7 +20,7 @@ import type { KeyPair } from '../../support/certificates.ts';
 
 export const KEY = 'NRAK-TEST/KEY+0123456789';
 
-/** Everything a reader told its observer, in words, and what it did at the limiter. */
+/** Everything that a reader told its observer, and its actions at the limiter. */
 class Notes {
   readonly failures: { reason: FailureReason; message: string }[] = [];
   readonly retries: { reason: FailureReason; delay: number }[] = [];
@@ -28,10 +28,10 @@ class Notes {
   readonly started: string[] = [];
   readonly overloads: Overload[] = [];
   readonly splits: SplitReason[] = [];
-  /** What was left out, as the log says it once an hour. */
+  /** The omissions, which the log writes once an hour. */
   readonly leftOut: { reason: FailureReason; message: string }[] = [];
   readonly said: { endpoint: string; message: string }[] = [];
-  /** Delays waited for before trying again, with the places held meanwhile. */
+  /** Delays before retries, with the places held meanwhile. */
   readonly waits: { ms: number; places: number }[] = [];
   entered = 0;
   places = 0;
@@ -45,7 +45,7 @@ export interface Reading {
   readonly call: CallOptions;
 }
 
-/** A REST reader whose calls, failures and waits are noted; it waits for no real time. */
+/** A REST reader that records its calls, failures and waits. It waits for no real time. */
 export function startReading(baseUrl: string, options: Partial<RestReaderOptions> = {}, before?: object): Reading {
   return note((common) =>
     createRestReader(
@@ -62,10 +62,10 @@ export function startReading(baseUrl: string, options: Partial<RestReaderOptions
   );
 }
 
-/** What the readers of both interfaces are made with. */
+/** The options of readers of both interfaces. */
 type CommonOptions = Omit<RestReaderOptions, 'baseUrl' | 'keyHeader' | 'raw' | 'refusedNamesMs'>;
 
-/** A reader whose calls, failures and waits are noted; it waits for no real time. */
+/** A reader that records its calls, failures and waits. It waits for no real time. */
 export function note(create: (common: CommonOptions) => UpstreamReader): Reading {
   const notes = new Notes();
   const health = new AccountHealth();
@@ -134,14 +134,14 @@ export async function failureOf(call: Promise<unknown>): Promise<UpstreamError> 
   throw new Error(`expected an UpstreamError, got ${String(outcome)}`);
 }
 
-/** The value of a subject, or its failure thrown. */
+/** Returns the value of a subject, or throws its failure. */
 export function valueOf<A>(outcome: Outcome<A> | undefined): A {
   if (outcome === undefined) throw new Error('the reader gave no outcome');
   if ('error' in outcome) throw outcome.error;
   return outcome.value;
 }
 
-/** What became of the only subject of a read: its value, or its failure thrown. */
+/** Reads a single subject. Returns its value, or throws its failure. */
 export async function readOne<S, A>(
   read: BatchRead<S, A> | undefined,
   subject: S,
@@ -165,7 +165,7 @@ export async function readMetricData(
   return (await readOne(metricData, { applicationId, hostKey, metrics: { names } }, call, range)).metrics;
 }
 
-/** An application as upstream writes it. */
+/** An application as New Relic writes it. */
 export function application(id: number, name = `app ${id}`): Record<string, unknown> {
   return { id, name, language: 'java', health_status: 'green', reporting: true };
 }

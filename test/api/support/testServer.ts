@@ -12,7 +12,7 @@ interface TestRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Answers the request of this number, the first being 0. */
+/** Answers a request; `index` counts the requests from 0. */
 export type Responder = (response: ServerResponse, request: TestRequest, index: number) => void;
 
 export interface TestServer {

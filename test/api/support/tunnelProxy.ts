@@ -7,12 +7,12 @@ import { listen } from './testServer.ts';
 
 export interface TestProxy {
   readonly port: number;
-  /** The requests it was sent, in plain text. */
+  /** The received requests, in plain text. */
   readonly seen: string[];
   readonly connections: () => number;
 }
 
-/** A proxy that makes tunnels, or does what it is told instead; with a certificate it speaks HTTPS itself. */
+/** A proxy that opens tunnels, or runs `instead`. With a certificate the proxy itself speaks HTTPS. */
 export async function startProxy({
   instead,
   tls,

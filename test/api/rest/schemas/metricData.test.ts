@@ -36,12 +36,12 @@ describe('parseMetricData', () => {
     expect(words).toBeUndefined();
   });
 
-  it('keeps an inclusive end as it was answered', () => {
+  it('keeps an inclusive end unchanged', () => {
     const timeslice = { from: '1970-01-01T00:10:00+00:00', to: '1970-01-01T00:10:59+00:00', values: {} };
     expect(parse(body(metric('a', timeslice))).data.get('a')?.[0]?.to).toBe(659);
   });
 
-  it('holds nothing of what was not found', () => {
+  it('has nothing for a metric that was not found', () => {
     const value = { metric_data: { metrics_not_found: ['Foo'], metrics_found: [], metrics: [] } };
     expect(parse(value)).toEqual({ data: new Map(), words: undefined });
   });
@@ -60,13 +60,13 @@ describe('parseMetricData', () => {
   });
 
   it.each(['call_count', 'error_count', 'requests_per_minute', 'average_response_time', 'score', 'percent'])(
-    'leaves out a %s below 0, which cannot be',
+    'leaves out a %s below 0, which is impossible',
     (name) => {
       expect(valuesOf(parse(body(metric('HttpDispatcher', slice({ [name]: -1 })))).data, 'HttpDispatcher')).toEqual({});
     },
   );
 
-  it('takes values below 0 where they mean something', () => {
+  it('keeps values below 0 where they are possible', () => {
     const values = { average_value: -1, min_value: -5 };
     expect(valuesOf(parse(body(metric('JmxBuiltin/x', slice(values)))).data, 'JmxBuiltin/x')).toEqual(values);
     const custom = { average_response_time: -1_000, average_value: -1 };
@@ -79,7 +79,7 @@ describe('parseMetricData', () => {
     ['a time without an offset', { ...(slice({}) as object), to: '1970-01-01T00:11:00' }],
     ['an end before its start', { ...(slice({}) as object), to: '1970-01-01T00:09:00Z' }],
     ['no shape at all', 'x'],
-  ])('knows nothing of a metric with a timeslice that has %s: it may be about any time', (_, bad) => {
+  ])('treats a metric as unknown with a timeslice that has %s, because its time is uncertain', (_, bad) => {
     const { data, words } = parse(body(metric('a', bad, slice({ call_count: 1 }))));
     expect(data.get('a')).toEqual([{ ...RANGE, values: {} }]);
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
@@ -89,23 +89,23 @@ describe('parseMetricData', () => {
     ['a value', slice({ average_response_time: null, call_count: 0 }), [{ call_count: 0 }]],
     ['all values', slice({ average_response_time: null, call_count: null }), [{}]],
     ['the values', slice(null), [{}]],
-  ])('takes null for %s as absent, which is no fault', (_, timeslice, expected) => {
+  ])('treats null for %s as absent, without a fault', (_, timeslice, expected) => {
     const { data, words } = parse(body(metric('a', timeslice)));
     expect([data.get('a')?.map(({ values }) => values), words]).toEqual([expected, undefined]);
   });
 
-  it('knows nothing of a metric whose timeslices are null, which is no fault', () => {
+  it('treats a metric with null timeslices as unknown, without a fault', () => {
     const { data, words } = parse(body({ name: 'a', timeslices: null }));
     expect([data.get('a'), words]).toEqual([[{ ...RANGE, values: {} }], undefined]);
   });
 
-  it('keeps the time of a timeslice without values: it is not a time in which nothing happened', () => {
+  it('keeps the time of a timeslice without values, because it does not mean that nothing happened', () => {
     const { data, words } = parse(body(metric('a', slice(5), slice({ call_count: 1 }, 11))));
     expect(data.get('a')?.map(({ values }) => values)).toEqual([{}, { call_count: 1 }]);
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
   });
 
-  it('counts a timeslice once that comes twice', () => {
+  it('counts a repeated timeslice once', () => {
     const { data, words } = parse(body(metric('a', slice({ s: 1 }), slice({ s: 2 }), slice({ s: 3 }, 11))));
     expect(data.get('a')?.map(({ values }) => values['s'])).toEqual([1, 3]);
     expect(words).toBe('left out 1 bad value, the first: metrics.timeslices');
@@ -121,7 +121,7 @@ describe('parseMetricData', () => {
     expect(() => parse(body(metric(5), null))).toThrow('none of the 2 metrics');
   });
 
-  it('takes the first of two metrics of one name', () => {
+  it('takes the first of two metrics with the same name', () => {
     const { data, words } = parse(body(metric('a', slice({ s: 1 })), metric('a', slice({ s: 2 }))));
     expect(valuesOf(data, 'a')).toEqual({ s: 1 });
     expect(words).toBe('left out 1 bad record, the first: metrics');
@@ -131,8 +131,8 @@ describe('parseMetricData', () => {
     ['its timeslices are bad', body({ name: 'Errors/all', timeslices: 'none' }, metric('a', slice({})))],
     ['its only timeslice is bad', body(metric('Errors/all', 'x'), metric('a', slice({})))],
     ['it has no timeslice', body(metric('Errors/all'))],
-    ['it was found, but is not there', { metric_data: { metrics_found: ['Errors/all', 5], metrics: [] } }],
-  ])('knows that a metric was answered although %s', (_, value) => {
+    ['it is only named as found', { metric_data: { metrics_found: ['Errors/all', 5], metrics: [] } }],
+  ])('marks a metric as answered although %s', (_, value) => {
     expect(parse(value).data.get('Errors/all')).toEqual([{ ...RANGE, values: {} }]);
   });
 
@@ -148,7 +148,7 @@ describe('parseMetricData', () => {
     expect(({} as Record<string, unknown>)['5']).toBeUndefined();
   });
 
-  it('never holds a value that is not finite, whatever it is made from', () => {
+  it('never has a value that is not finite, for any body', () => {
     const keys = ['name', 'timeslices', 'from', 'to', 'values', 'call_count', '__proto__'];
     const any = fc.anything({ key: fc.constantFrom(...keys), maxDepth: 5 });
     const values = fc.dictionary(fc.string(), fc.anything({ maxDepth: 0 }));

@@ -34,7 +34,7 @@ const WHOLE = {
   unheard_of: { anything: true },
 };
 
-/** What is read of a record, and what was left out in words. */
+/** Reads a record, and returns the result and the words about left out fields. */
 function read(value: unknown): { read: ReturnType<typeof application.parse> | undefined; words: string | undefined } {
   const leftOut = new Discarded();
   const read = parseRecord(application, value, leftOut, 'applications');
@@ -71,13 +71,13 @@ describe('an application', () => {
     });
   });
 
-  it('needs an id and a name only', () => {
+  it('needs only an id and a name', () => {
     const { read: parsed, words } = read({ id: 7, name: 'idle' });
     expect(parsed).toEqual({ id: 7, name: 'idle' });
     expect(words).toBeUndefined();
   });
 
-  it('counts empty id lists as 0, absent ones not at all', () => {
+  it('counts empty id lists as 0, and absent ones not at all', () => {
     const links = { application_hosts: [], application_instances: [] };
     expect(read({ id: 7, name: 'a', links }).read).toMatchObject({ hosts: 0, instances: 0 });
     expect(read({ id: 7, name: 'a' }).read).not.toMatchObject({ hosts: 0 });
@@ -119,7 +119,7 @@ describe('an application', () => {
     ['links.application_instances', [null]],
   ];
 
-  it('has no value where New Relic answers null, of whatever optional field, and that is no fault', () => {
+  it('has no value for a null in any optional field, without a fault', () => {
     const { id, name, ...optional } = WHOLE as Readonly<Record<string, unknown>>;
     for (const [field, value] of Object.entries(optional)) {
       expect(read({ ...WHOLE, [field]: null })).toEqual({
@@ -139,7 +139,7 @@ describe('an application', () => {
     expect(read({ id, name, ...silent })).toEqual({ read: read({ id, name }).read, words: undefined });
   });
 
-  it.each(badFields)('loses its %s when that is %j, and nothing else', (path, value) => {
+  it.each(badFields)('loses only its %s when that is %j', (path, value) => {
     const [outer = '', inner] = path.split('.');
     const record = structuredClone(WHOLE) as Record<string, unknown>;
     const without = structuredClone(WHOLE) as Record<string, unknown>;
@@ -156,7 +156,7 @@ describe('an application', () => {
     });
   });
 
-  it('never throws, and never holds a number that is not finite, whatever it is made from', () => {
+  it('never throws and never has a number that is not finite, for any record', () => {
     const keys = ['id', 'name', 'application_summary', 'links', 'response_time', 'application_hosts', '__proto__'];
     const any = fc.anything({ key: fc.constantFrom(...keys), maxDepth: 3 });
     fc.assert(
@@ -196,7 +196,7 @@ describe('a host, an instance and a key transaction', () => {
     expect(leftOut.summary()).toBe('left out 3 bad records, the first: hosts');
   });
 
-  it('lose a port out of range', () => {
+  it('lose a port that is out of range', () => {
     const leftOut = new Discarded();
     expect(parseRecord(instance, { id: 1, host: 'a', port: 70_000 }, leftOut, 'instances')).toEqual({
       id: 1,
@@ -207,12 +207,12 @@ describe('a host, an instance and a key transaction', () => {
 });
 
 describe('a metric name entry', () => {
-  it('may come without value names', () => {
+  it('may lack value names', () => {
     expect(metricName.parse({ name: 'Apdex' })).toEqual({ name: 'Apdex', values: [] });
   });
 });
 
-describe('a text that is longer than its limit', () => {
+describe('a text beyond its limit', () => {
   const long = 'x'.repeat(10_001);
   const definition = { select: 'count(*)', from: 'Metric', eventId: 'entity.guid', eventObjectId: 'ENTITY_GUIDS' };
   const metric = { name: 'rate', title: 'Rate', unit: 'COUNT', definition };
@@ -238,7 +238,7 @@ describe('a text that is longer than its limit', () => {
         field === 'where' ? 'value' : 'record',
       ],
     ),
-  ])('%s: is too large, and its record is named', (_, schema, record, field, name, what) => {
+  ])('%s: is too large, and the message names its record', (_, schema, record, field, name, what) => {
     const leftOut = new Discarded();
     expect(parseRecord(schema, record, leftOut, 'list') === undefined).toBe(what === 'record');
     expect(leftOut.summaries()).toEqual([
@@ -252,7 +252,7 @@ describe('a text that is longer than its limit', () => {
     ]);
   });
 
-  it.each([9_999, 10_000])('of %d characters is read', (length) => {
+  it.each([9_999, 10_000])('is accepted with %d characters', (length) => {
     const leftOut = new Discarded();
     expect(parseRecord(application, { id: 7, name: 'x'.repeat(length) }, leftOut, 'list')).toBeDefined();
     expect(leftOut.summary()).toBe('');
