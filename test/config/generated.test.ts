@@ -17,7 +17,7 @@ const example = readFileSync(new URL('config.example.yaml', ROOT), 'utf8');
 const page = readFileSync(new URL('docs/configuration.md', ROOT), 'utf8');
 const ENV = { NEW_RELIC_API_KEY: 'abcd' };
 
-/** The names of all keys, at all levels. */
+/** The names of the keys on every level. */
 function allKeys(schema: JsonSchema): string[] {
   const inner = [
     schema,
