@@ -41,7 +41,7 @@ describe('an entry with account_ids', () => {
       ['Pay', 2, 'org', true],
     ]);
     expect(entryOf(world)).toMatchObject({ isEmpty: false, success: true, listed: 2, exported: 2, leftOut: 0 });
-    expect(world.reader.of('accounts')).toHaveLength(1);
+    expect(world.reader.callsOfKind('accounts')).toHaveLength(1);
     expect(world.status.budget.lastMinute).toBe(world.readers.get('1')?.calls.length);
   });
 
@@ -101,8 +101,8 @@ describe('an entry with account_ids', () => {
     expect(entryOf(world)).toMatchObject({ success: false, listed: 2, exported: 2 });
     expect(entryOf(world)?.problem).toBeDefined();
     // At once, and after 5, 10 and 20 seconds at the earliest.
-    expect(world.reader.of('accounts')).toHaveLength(1 + 3);
-    expect(world.lines.filter(({ msg }) => msg.includes('Cannot read the list of accounts'))).toHaveLength(1);
+    expect(world.reader.callsOfKind('accounts')).toHaveLength(1 + 3);
+    expect(world.lines.filter(({ msg }) => msg.includes('list of accounts could not be read'))).toHaveLength(1);
     world.reader.fault = () => undefined;
     world.reader.accounts = named('Shop');
     await world.scrapeFor(130, 15);
@@ -168,10 +168,10 @@ describe('an entry with account_ids', () => {
     await world.nextScrape();
     const calls = () => readers.map((reader) => reader.calls.length);
     const before = calls();
-    const lists = world.reader.of('accounts').length;
+    const lists = world.reader.callsOfKind('accounts').length;
     await world.scrapeFor(120, 15);
     expect(calls()).toEqual(before);
-    expect(world.reader.of('accounts').length).toBeGreaterThan(lists);
+    expect(world.reader.callsOfKind('accounts').length).toBeGreaterThan(lists);
     expect(world.collector.status().map(({ up, refused }) => [up, refused !== undefined])).toEqual(
       Array(4).fill([false, true]),
     );
@@ -184,13 +184,13 @@ describe('an entry with account_ids', () => {
   it('keeps data by account number over a reload, also with another key, and its list until it is due', async () => {
     const world = organisation(named('Shop', 'Pay'));
     await world.scrape();
-    const calls = world.reader.of('accounts').length;
+    const calls = world.reader.callsOfKind('accounts').length;
     world.keyOf = () => 'another';
     world.collector.reconfigure(config(entry({ labels: { team: 'x' }, exclude_accounts: [{ id: 2 }] }), COLLECTION));
     expect(accountsOf(world)).toEqual(['Shop']);
     const response = await world.collector.snapshot({ groups: new Set(['applications']) });
     expect(world.value(response, 'newrelic_application_reporting', { account: 'Shop', team: 'x' })).toBe(1);
-    expect(world.reader.of('accounts')).toHaveLength(calls);
+    expect(world.reader.callsOfKind('accounts')).toHaveLength(calls);
   });
 
   it('warns of applications that vanished, but not of an account that never had any', async () => {

@@ -14,7 +14,7 @@ const STEPS = [
 describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   it('leaves the budget unchanged in real time', async () => {
     const limits = { requests_per_minute: 40, max_concurrent_requests: 4 };
-    const world = World.of(60, 0, [accountConfig({ hosts: false, limits })]);
+    const world = World.create(60, 0, [accountConfig({ hosts: false, limits })]);
     await world.scrapeFor(100);
     world.clock.step(ms);
     await world.scrapeFor(300);
@@ -25,7 +25,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('neither shortens nor lengthens a pause', async () => {
-    const world = World.of(3, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(3, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
     world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 200 });
@@ -44,25 +44,25 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('makes everything fresh again within a minute for the new window, and the program stays healthy', async () => {
-    const world = World.of(3, 1);
+    const world = World.create(3, 1);
     await world.scrape();
     await world.clock.advance(20_000);
     world.clock.step(ms);
     const stepped = world.clock.monotonic();
     await world.scrapeFor(75, 15, () => expect(world.collector.progressing()).toBe(true));
     expect(await world.scrape()).toMatchObject({ complete: true });
-    const { to } = world.reader.of('metric_data', 1).at(-1)?.query as { to: number };
+    const { to } = world.reader.callsOfKind('metric_data', 1).at(-1)?.query as { to: number };
     expect(to).toBeLessThanOrEqual(world.clock.now() / 1000 - 120);
     expect(to).toBeGreaterThan(world.clock.now() / 1000 - 240);
-    const after = world.reader.of('metric_data', 1).filter(({ monotonicAt }) => monotonicAt > stepped);
+    const after = world.reader.callsOfKind('metric_data', 1).filter(({ monotonicAt }) => monotonicAt > stepped);
     expect(Math.min(...after.map(({ monotonicAt }) => monotonicAt)) - stepped).toBeLessThan(61_000);
     await world.scrapeFor(300);
     // Once a minute for the application and its host, before and after.
-    expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(2 * 9);
+    expect(world.reader.callsOfKind('metric_data', 1).length).toBeLessThanOrEqual(2 * 9);
   });
 
   it('in the middle of a refresh does not hold up the refresh', async () => {
-    const world = World.of(4, 2);
+    const world = World.create(4, 2);
     world.reader.latency = () => 1_000;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(1_500);
@@ -74,7 +74,7 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('serves last good values for max_age of real time', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     world.reader.fault = () => ({ reason: 'network' });
     world.clock.step(ms);
@@ -85,17 +85,17 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
   });
 
   it('does not disturb background mode', async () => {
-    const world = World.of(3, 1, [accountConfig()], collectionConfig({ background: true }));
+    const world = World.create(3, 1, [accountConfig()], collectionConfig({ background: true }));
     const stop = world.collector.refreshInBackground();
     await world.clock.advance(100_000);
     world.clock.step(ms);
     await world.clock.advance(75_000);
     expect(await world.scrape()).toMatchObject({ took: 0, complete: true });
     expect(world.collector.progressing()).toBe(true);
-    const before = world.reader.of('metric_data', 1).length;
+    const before = world.reader.callsOfKind('metric_data', 1).length;
     await world.clock.advance(600_000);
-    expect(world.reader.of('metric_data', 1).length - before).toBeGreaterThanOrEqual(2 * 9);
-    expect(world.reader.of('metric_data', 1).length - before).toBeLessThanOrEqual(2 * 11);
+    expect(world.reader.callsOfKind('metric_data', 1).length - before).toBeGreaterThanOrEqual(2 * 9);
+    expect(world.reader.callsOfKind('metric_data', 1).length - before).toBeLessThanOrEqual(2 * 11);
     stop();
   });
 });
@@ -103,36 +103,36 @@ describe.each(STEPS)('a wall clock that is set %s', (_, ms) => {
 describe('a wall clock that is corrected by half a second', () => {
   it('back over the end of a window, in the middle of a refresh, causes no reads for the previous window', async () => {
     const limits = { requests_per_minute: 100, max_concurrent_requests: 1 };
-    const world = World.of(3, 0, [accountConfig({ hosts: false, limits })]);
+    const world = World.create(3, 0, [accountConfig({ hosts: false, limits })]);
     await world.scrape();
     await world.nextMinute(0.2);
     world.reader.latency = () => 100;
-    const before = world.reader.of('metric_data').length;
+    const before = world.reader.callsOfKind('metric_data').length;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(50);
     world.clock.step(-500);
     await world.clock.run(scrape);
-    const calls = world.reader.of('metric_data').slice(before);
+    const calls = world.reader.callsOfKind('metric_data').slice(before);
     const ends = calls.map(({ query }) => (query as { to: number }).to);
     const end = Math.round(world.clock.now() / MINUTE) * 60 - 120;
     expect(ends).toEqual([end, end, end]);
   });
 
   it.each([500, -500])('by %i ms causes no calls', async (ms) => {
-    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(2, 0, [accountConfig({ hosts: false })]);
     for (let second = 0; second < 600; second += 5) {
       if (second === 300) world.clock.step(ms);
       await world.scrape();
       await world.clock.advance(4_700);
     }
     const minutes = world.clock.monotonic() / MINUTE;
-    expect(world.reader.of('metric_data', 1).length).toBeLessThanOrEqual(Math.ceil(minutes) + 1);
+    expect(world.reader.callsOfKind('metric_data', 1).length).toBeLessThanOrEqual(Math.ceil(minutes) + 1);
   });
 });
 
 describe('a wall clock that is slightly behind the monotonic one', () => {
   it('reads everything once for each window', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     const before = world.reader.calls.length;
     world.clock.step(-100);
@@ -141,6 +141,6 @@ describe('a wall clock that is slightly behind the monotonic one', () => {
     expect(world.reader.calls).toHaveLength(before);
     await world.clock.advance(1_000);
     await world.scrape();
-    expect(world.reader.of('metric_data')).toHaveLength(2);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(2);
   });
 });

@@ -19,7 +19,7 @@ function steady(perMinute: number, broken: (minute: number) => boolean = () => f
 }
 
 function worldOf(applications = 1, collection = {}, likeness?: typeof NERDGRAPH): World {
-  const world = World.of(applications, 0, [COUNTING], collectionConfig(collection), likeness);
+  const world = World.create(applications, 0, [COUNTING], collectionConfig(collection), likeness);
   world.reader.minutes = steady(10);
   return world;
 }
@@ -59,7 +59,7 @@ describe('the counters of an application', () => {
     const response = await scrapeAfter(world, 1);
     expect(web(world, response)).toBe(20);
     expect(world.value(response, 'newrelic_application_web_transaction_seconds_total')).toBe(10);
-    const calls = world.reader.of('counters');
+    const calls = world.reader.callsOfKind('counters');
     expect(calls.map(minutesOf)).toEqual([10, 11, 11]);
     expect(world.group('counters')).toMatchObject({ success: true, tasks: { fresh: 1, stale: 0, missing: 0 } });
   });
@@ -147,7 +147,7 @@ describe('the counters of an application', () => {
     await scrapeAfter(world, 1);
     failing.clear();
     const response = await scrapeAfter(world, 6);
-    const ranges = world.reader.of('counters').slice(-3).map(minutesOf);
+    const ranges = world.reader.callsOfKind('counters').slice(-3).map(minutesOf);
     expect(ranges.toSorted((a, b) => a - b)).toEqual([16, 18, 31]);
     for (const id of ['1', '2', '3']) {
       const labels = { kind: 'web', app_id: id };
@@ -169,7 +169,7 @@ describe('the counters of an application', () => {
 
   it('cause a warning when limits stretch their interval beyond 40 minutes', async () => {
     const limits = { max_concurrent_requests: 8, requests_per_minute: 2, request_timeout: 10_000, max_retries: 0 };
-    const world = World.of(50, 0, [accountConfig({ counters: true, hosts: false, limits })]);
+    const world = World.create(50, 0, [accountConfig({ counters: true, hosts: false, limits })]);
     await world.scrapeFor(120, 60);
     expect(world.status.warnings.filter((warning) => warning.includes('minutes will be lost'))).toHaveLength(1);
   });

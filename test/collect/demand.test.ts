@@ -17,7 +17,7 @@ async function probeFor(world: World, ids: readonly number[], seconds: number): 
 
 describe('an exporter probed for 5 of 40 applications', () => {
   it('paces and judges only the probed applications', async () => {
-    const world = World.of(40, 0, [TIGHT]);
+    const world = World.create(40, 0, [TIGHT]);
     await probeFor(world, [1, 2, 3, 4, 5], 600);
     await world.probe(5);
     const { tasks, effectiveIntervalSeconds, success } = world.group('application_metrics');
@@ -26,13 +26,13 @@ describe('an exporter probed for 5 of 40 applications', () => {
     expect(effectiveIntervalSeconds).toBe(60);
     expect(success).toBe(true);
     expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(5);
-    const read = new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId));
+    const read = new Set(world.reader.callsOfKind('metric_data').map(({ applicationId }) => applicationId));
     expect(read).toEqual(new Set([1, 2, 3, 4, 5]));
     expect(world.status.warnings).toEqual([]);
   });
 
   it('judges all applications after a whole scrape, and only the probed ones again some minutes later', async () => {
-    const world = World.of(40, 0, [TIGHT]);
+    const world = World.create(40, 0, [TIGHT]);
     await probeFor(world, [1], 60);
     await world.scrape();
     expect(world.group('application_metrics').tasks.missing).toBeGreaterThan(30);
@@ -43,7 +43,7 @@ describe('an exporter probed for 5 of 40 applications', () => {
   });
 
   it('does not count failures of other applications', async () => {
-    const world = World.of(3, 0, [TIGHT]);
+    const world = World.create(3, 0, [TIGHT]);
     world.reader.fault = ({ applicationId }) => (applicationId === 2 ? { reason: 'server', status: 500 } : undefined);
     await world.scrape();
     expect(world.group('application_metrics').success).toBe(false);
@@ -55,7 +55,7 @@ describe('an exporter probed for 5 of 40 applications', () => {
 
 describe('a scrape of some groups', () => {
   it('counts only these groups and their lists', async () => {
-    const world = World.of(10, 2);
+    const world = World.create(10, 2);
     const scope: Scope = { groups: new Set(['application_metrics']) };
     await world.scrape(scope);
     expect(world.group('host_metrics').tasks).toEqual({ fresh: 0, stale: 0, missing: 0 });
@@ -68,7 +68,7 @@ describe('a scrape of some groups', () => {
   });
 
   it('of lists only, as for service discovery, counts only the lists', async () => {
-    const world = World.of(4, 1);
+    const world = World.create(4, 1);
     await world.scrape({ groups: new Set(['applications']), listsOnly: true });
     expect(world.group('applications').tasks).toEqual({ fresh: 4, stale: 0, missing: 0 });
     expect(world.group('application_metrics').tasks).toEqual({ fresh: 0, stale: 0, missing: 0 });
@@ -87,7 +87,7 @@ describe('a request that comes once', () => {
     const limits = { requests_per_minute: perMinute };
     const account = accountConfig({ hosts: false, key_transactions: false, limits });
     const intervals = { applications: interval, application_metrics: interval, metric_names: 86_400_000 };
-    const world = World.of(9, 0, [account], collectionConfig({ intervals }));
+    const world = World.create(9, 0, [account], collectionConfig({ intervals }));
     // Nine applications and their list take ten calls, five times the budget of a minute.
     await world.scrape();
     const counted = (): number => {

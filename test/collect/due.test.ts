@@ -134,7 +134,7 @@ describe('the due time after a change of the effective interval', () => {
 
 describe('the state of a held value', () => {
   function account() {
-    const world = World.of(1);
+    const world = World.create(1);
     const [first] = world.collector.collectors();
     if (first === undefined) throw new Error('no account');
     return { world, schedule: first.schedule, list: first.inventory.applicationList };

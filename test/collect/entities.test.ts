@@ -54,7 +54,7 @@ function worldWith(entities: readonly Selection[], listed: readonly MonitoredEnt
 /** The entities that upstream was asked for, sorted. */
 const asked = (world: World): string[] =>
   world.reader
-    .of('golden_metrics')
+    .callsOfKind('golden_metrics')
     .flatMap(({ subjects }) => subjects.map((subject) => (subject as GoldenSubject).guid))
     .sort();
 
@@ -108,7 +108,7 @@ describe('entities', () => {
     await world.scrapeFor(12 * 60, 60);
     expect(new Set(asked(world))).toEqual(new Set(['guid-a', 'guid-1']));
     expect(world.status.entities).toMatchObject([{ type: SERVICE, listed: 5, exported: 2, leftOut: 2 }]);
-    expect(world.reader.of('entities').length).toBeGreaterThan(1);
+    expect(world.reader.callsOfKind('entities').length).toBeGreaterThan(1);
     world.reader.monitored.set(SERVICE, [...others, entity('a'), entity('d')]);
     await world.scrapeFor(6 * 60, 60);
     expect(world.status.entities).toMatchObject([{ leftOut: 3 }]);
@@ -226,14 +226,17 @@ describe('entities', () => {
       { problem: expect.stringContaining('golden metrics failed') as unknown },
     ]);
     const lists: number[] = [];
-    await world.scrapeFor(200, 1, () => lists.push(world.reader.of('entities').length));
+    await world.scrapeFor(200, 1, () => lists.push(world.reader.callsOfKind('entities').length));
     // Retries come with the first scrape after 5, 10, 20, 40 and 80 seconds.
     const readAt = lists.flatMap((count, second) => (count > (lists[second - 1] ?? 1) ? [second] : []));
     expect(readAt.map((second, index) => second - (readAt[index - 1] ?? 0))).toEqual([5, 11, 21, 41, 81]);
     world.reader.monitored.set(SERVICE, [entity('a'), entity('b'), entity('silent', { reporting: false })]);
     // The scrape that reads the list reads the entities too, however often they failed.
     let last = response;
-    for (const before = world.reader.of('entities').length; world.reader.of('entities').length === before;) {
+    for (
+      const before = world.reader.callsOfKind('entities').length;
+      world.reader.callsOfKind('entities').length === before;
+    ) {
       await world.clock.until(world.clock.now() + 1_000);
       last = await world.scrape();
     }
@@ -403,7 +406,7 @@ describe('golden metrics', () => {
       const metrics = [{ ...renamed, definition: { ...renamed.definition, from } }];
       world.reader.monitored.set(SERVICE, [entity('a', { metrics })]);
       await world.scrapeFor(6 * 60, 60);
-      const last = world.reader.of('golden_metrics').at(-1)?.subjects[0] as GoldenSubject | undefined;
+      const last = world.reader.callsOfKind('golden_metrics').at(-1)?.subjects[0] as GoldenSubject | undefined;
       return last?.columns[0]?.source;
     };
     const first = await read('A', 'first');
@@ -433,7 +436,7 @@ describe('golden metrics', () => {
     const world = worldWith([selection()], [entity('a', { metrics: [metric('throughput'), { ...bad, definition }] })]);
     await world.scrape();
     const columns = world.reader
-      .of('golden_metrics')
+      .callsOfKind('golden_metrics')
       .flatMap(({ subjects }) => subjects as GoldenSubject[])
       .flatMap((subject) => subject.columns.map(({ name }) => name));
     expect(columns).toEqual(['throughput']);

@@ -13,7 +13,7 @@ async function served(world: World): Promise<Map<string, WeakRef<object>>> {
 }
 
 it('deleted applications and their hosts leave nothing in memory', async () => {
-  const world = World.of(20, 2, [
+  const world = World.create(20, 2, [
     accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 50 } }),
   ]);
   await world.scrape();

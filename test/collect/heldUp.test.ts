@@ -6,7 +6,7 @@ import { World } from './support/world.ts';
 /** A world whose fleet was read once. Every further read takes a second. */
 async function worldThatWaits(requestsPerMinute = 600): Promise<World> {
   const limits = { requests_per_minute: requestsPerMinute };
-  const world = World.of(6, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
+  const world = World.create(6, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
   await world.scrapeFor(240);
   world.reader.latency = () => 1_000;
   return world;

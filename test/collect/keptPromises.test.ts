@@ -7,7 +7,7 @@ import { EVERYTHING, World } from './support/world.ts';
 const FLEET = { applications: 20, hosts: 4 };
 
 function fleet(account: AccountConfig, collection: CollectionConfig = collectionConfig()): World {
-  return World.of(FLEET.applications, FLEET.hosts, [account], collection);
+  return World.create(FLEET.applications, FLEET.hosts, [account], collection);
 }
 
 /** How many entities of a group have series. */
@@ -54,7 +54,7 @@ describe('values that were good before a reload or a new plan stay good', () => 
   });
 
   it('when calls that took long become fast', async () => {
-    const world = World.of(100, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(100, 0, [accountConfig({ hosts: false })]);
     world.reader.latency = () => 40_000;
     await world.scrapeFor(3_600);
     expect(await served(world, 'application_metrics')).toBe(100);
@@ -65,7 +65,7 @@ describe('values that were good before a reload or a new plan stay good', () => 
 
 describe('a missing value stays absent until it is read again', () => {
   it('when the plan gets slower', async () => {
-    const world = World.of(60, 0, [limited(600, { hosts: false })]);
+    const world = World.create(60, 0, [limited(600, { hosts: false })]);
     await world.scrape();
     world.reader.fault = ({ kind, applicationId }) =>
       kind === 'metric_data' && applicationId === 7 ? { reason: 'server', status: 500 } : undefined;

@@ -6,7 +6,7 @@ import { VirtualClock } from './support/virtualClock.ts';
 /** A clock that advances a little with each reading, as a real one does, and whose timers fire `early` milliseconds too soon. */
 class PassingClock implements Clock {
   #time = 1_000;
-  #timer: { readonly at: number; readonly callback: () => void } | undefined;
+  #timer: { readonly fireAt: number; readonly callback: () => void } | undefined;
   readonly #early: number;
 
   constructor(early: number) {
@@ -23,14 +23,14 @@ class PassingClock implements Clock {
   }
 
   after(ms: number, callback: () => void): () => void {
-    this.#timer = { at: this.#time + ms - this.#early, callback };
+    this.#timer = { fireAt: this.#time + ms - this.#early, callback };
     return () => (this.#timer = undefined);
   }
 
   /** Advances to the next timer. False when there is none. */
   ring(): boolean {
     if (this.#timer === undefined) return false;
-    const { at: fireAt, callback } = this.#timer;
+    const { fireAt, callback } = this.#timer;
     this.#timer = undefined;
     this.#time = Math.max(this.#time, fireAt);
     callback();

@@ -7,19 +7,19 @@ const START = Date.UTC(2026, 0, 1);
 
 describe('the budget', () => {
   it('is used up where it cannot carry the fleet, and every entity gets its share', async () => {
-    const world = World.of(150, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
+    const world = World.create(150, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 100 } })]);
     await world.scrapeFor(600, 60);
     world.reader.calls.length = 0;
     await world.scrapeFor(1_200, 60);
     expect(world.reader.calls.length).toBeGreaterThan(0.95 * 20 * 100);
-    const reads = Array.from({ length: 150 }, (_, index) => world.reader.of('metric_data', index + 1).length);
+    const reads = Array.from({ length: 150 }, (_, index) => world.reader.callsOfKind('metric_data', index + 1).length);
     expect(Math.min(...reads)).toBeGreaterThanOrEqual(Math.max(...reads) - 2);
     expect(Math.min(...reads)).toBeGreaterThanOrEqual(11);
-    expect(world.reader.of('applications').length).toBeGreaterThanOrEqual(11);
+    expect(world.reader.callsOfKind('applications').length).toBeGreaterThanOrEqual(11);
   });
 
   it('shows its slowdown in the effective interval and in the due times', async () => {
-    const world = World.of(148, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
+    const world = World.create(148, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 50 } })]);
     await world.scrapeFor(900);
     const { intervalSeconds, effectiveIntervalSeconds, tasks, oldestWindowEnd } = world.group('application_metrics');
     expect(intervalSeconds).toBe(60);
@@ -33,18 +33,18 @@ describe('the budget', () => {
 describe('an overload response', () => {
   it('pauses only its own account', async () => {
     const other = accountConfig({ name: 'other' });
-    const world = World.of(3, 0, [accountConfig(), other]);
-    world.reader.fault = ({ at }) =>
-      at < START + 1_000 ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined;
+    const world = World.create(3, 0, [accountConfig(), other]);
+    world.reader.fault = ({ startedAt }) =>
+      startedAt < START + 1_000 ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined;
     await world.scrapeFor(90);
-    const times = world.reader.calls.map(({ at }) => at - START);
+    const times = world.reader.calls.map(({ startedAt }) => startedAt - START);
     expect(times.filter((time) => time > 100 && time < 40_000)).toEqual([]);
     expect(times.some((time) => time >= 40_000)).toBe(true);
     expect(world.readers.get('other')?.calls.length).toBeGreaterThan(2);
   });
 
   it('lets no other call start before the pause', async () => {
-    const world = World.of(10, 0, [accountConfig({ hosts: false, limits: { max_concurrent_requests: 2 } })]);
+    const world = World.create(10, 0, [accountConfig({ hosts: false, limits: { max_concurrent_requests: 2 } })]);
     await world.scrape();
     await world.nextMinute(1);
     world.reader.calls.length = 0;
@@ -55,14 +55,14 @@ describe('an overload response', () => {
     };
     await world.scrape();
     const refused = world.reader.calls.find(({ outcome }) => outcome === 'rate_limited');
-    const after = world.reader.calls.filter(({ at }) => at >= (refused?.endedAt ?? 0));
+    const after = world.reader.calls.filter(({ startedAt }) => startedAt >= (refused?.endedAt ?? 0));
     expect(after).toEqual([]);
     expect(world.status.budget.pausedUntil).toBe(((refused?.endedAt ?? 0) + 30_000) / 1000);
     expect(world.status.budget.inForce).toBe(300);
   });
 
   it('moves no due time and makes no healthy entity fail', async () => {
-    const world = World.of(5, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(5, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(60);
     let first = true;
     world.reader.fault = () => {
@@ -84,7 +84,7 @@ describe('a refused account', () => {
   ] as const)(
     'after %s makes one list call per interval, and recovers when calls work again',
     async (_, reason, status) => {
-      const world = World.of(5, 2);
+      const world = World.create(5, 2);
       world.reader.fault = () => ({ reason, status });
       await world.scrapeFor(60);
       expect(world.status).toMatchObject({ up: false });
@@ -102,8 +102,8 @@ describe('a refused account', () => {
 
   it('makes one list call per interval, whatever the list answers', async () => {
     const world = new World();
-    world.reader.fault = ({ at }) =>
-      at < START + 60_000 ? { reason: 'auth', status: 401 } : { reason: 'server', status: 500 };
+    world.reader.fault = ({ startedAt }) =>
+      startedAt < START + 60_000 ? { reason: 'auth', status: 401 } : { reason: 'server', status: 500 };
     await world.scrapeFor(60);
     world.reader.calls.length = 0;
     await world.scrapeFor(600, 5);
@@ -111,7 +111,7 @@ describe('a refused account', () => {
   });
 
   it('is retried at once when the key changes', async () => {
-    const world = World.of(2);
+    const world = World.create(2);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrape();
     await world.clock.advance(5_000);
@@ -124,19 +124,19 @@ describe('a refused account', () => {
   });
 
   it('with a 401 on metric data only makes a handful of calls per interval', async () => {
-    const world = World.of(100, 0);
+    const world = World.create(100, 0);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
     await world.scrapeFor(60);
     world.reader.calls.length = 0;
     await world.scrapeFor(600);
-    expect(world.reader.of('metric_data').length).toBeLessThanOrEqual(10 * 9);
-    expect(world.reader.of('applications')).toHaveLength(10);
+    expect(world.reader.callsOfKind('metric_data').length).toBeLessThanOrEqual(10 * 9);
+    expect(world.reader.callsOfKind('applications')).toHaveLength(10);
     expect(world.group('applications').success).toBe(true);
     expect(world.group('application_metrics').success).toBe(false);
   });
 
   it('stays refused after a list that was requested before the refusal', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(60);
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 3_000 : 100);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined);
@@ -145,7 +145,7 @@ describe('a refused account', () => {
   });
 
   it('does not result from a 403 on one entity, which fails alone', async () => {
-    const world = World.of(3, 0);
+    const world = World.create(3, 0);
     world.reader.fault = ({ applicationId }) =>
       applicationId === 2 ? { reason: 'forbidden', status: 403 } : undefined;
     await world.scrapeFor(120);
@@ -157,7 +157,7 @@ describe('a refused account', () => {
 
 describe('failures and staleness', () => {
   it('success, last success and states show what fails until it recovers', async () => {
-    const world = World.of(3, 1);
+    const world = World.create(3, 1);
     await world.scrape();
     const { lastSuccess } = world.group('application_metrics');
     expect(lastSuccess).toBeCloseTo(START / 1000, 0);
@@ -179,7 +179,7 @@ describe('failures and staleness', () => {
   });
 
   it('last good values are served for max_age after they were due, then they are absent', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     await world.scrape();
     world.reader.fault = () => ({ reason: 'network' });
     const groups = async (seconds: number): Promise<string[]> => {
@@ -195,7 +195,7 @@ describe('failures and staleness', () => {
   });
 
   it('a value that becomes too old while the scrape waits is absent', async () => {
-    const world = World.of(1, 0);
+    const world = World.create(1, 0);
     await world.scrape();
     world.reader.latency = () => 60_000;
     await world.clock.until(START + 355_000);
@@ -205,7 +205,7 @@ describe('failures and staleness', () => {
   });
 
   it('up is 0 when the last list failed, although values are still served', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     await world.scrape();
     world.reader.fault = ({ kind }) => (kind === 'applications' ? { reason: 'invalid_response' } : undefined);
     const response = await world.nextScrape();
@@ -223,19 +223,19 @@ describe('failures and staleness', () => {
   });
 
   it('failing reads do not starve where the budget is never idle', async () => {
-    const world = World.of(100, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
+    const world = World.create(100, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 30 } })]);
     world.reader.fault = ({ applicationId, kind }) =>
       applicationId === 1 && kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined;
     await world.scrapeFor(1_800);
     world.reader.fault = () => undefined;
     await world.scrapeFor(600);
-    expect(world.reader.of('metric_data', 1).at(-1)?.outcome).toBe('ok');
+    expect(world.reader.callsOfKind('metric_data', 1).at(-1)?.outcome).toBe('ok');
   });
 });
 
 describe('the log', () => {
   it('counts the failing entities once for each group and reason, however often they are retried', async () => {
-    const world = World.of(20, 3);
+    const world = World.create(20, 3);
     await world.scrape();
     world.lines.length = 0;
     world.reader.fault = ({ kind, applicationId }) => {
@@ -253,7 +253,7 @@ describe('the log', () => {
   });
 
   it('names each reason once, and says once that a group works again', async () => {
-    const world = World.of(3, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(3, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     world.lines.length = 0;
     const failsWith = (reason: FailureReason | undefined, ...ids: readonly number[]) => {
@@ -274,7 +274,7 @@ describe('the log', () => {
   });
 
   it('of a refused key has one line with the reason for each group, and one for the waiting account', async () => {
-    const world = World.of(2, 0);
+    const world = World.create(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(600);
     const because = world.lines.filter((line) => JSON.stringify(line).includes('auth'));
@@ -285,7 +285,7 @@ describe('the log', () => {
   });
 
   it('of a key refused for metric data only has a line for each refusal, and one for the recovery', async () => {
-    const world = World.of(2, 0);
+    const world = World.create(2, 0);
     const refused = async (isRefused: boolean) => {
       world.reader.fault = ({ kind }) =>
         isRefused && kind === 'metric_data' ? { reason: 'auth', status: 401 } : undefined;
@@ -300,7 +300,7 @@ describe('the log', () => {
   });
 
   it('of a second refusal has a line although a group of the first one was left out meanwhile', async () => {
-    const world = World.of(2, 0);
+    const world = World.create(2, 0);
     world.reader.fault = () => ({ reason: 'auth', status: 401 });
     await world.scrapeFor(120);
     expect(world.lines.some(({ group }) => group === 'key_transactions')).toBe(true);
@@ -318,7 +318,9 @@ describe('the log', () => {
 
 describe('progress', () => {
   it('continues despite hangs, pauses, refusals and a used up budget', async () => {
-    const world = World.of(20, 2, [accountConfig({ limits: { requests_per_minute: 5, max_concurrent_requests: 2 } })]);
+    const world = World.create(20, 2, [
+      accountConfig({ limits: { requests_per_minute: 5, max_concurrent_requests: 2 } }),
+    ]);
     let count = 0;
     world.reader.fault = () => {
       count += 1;
@@ -335,7 +337,7 @@ describe('progress', () => {
   });
 
   it('stops when a call never ends', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     world.reader.latency = () => Infinity;
     void world.collector.refresh(EVERYTHING, 0);
     await world.clock.advance(120_000);

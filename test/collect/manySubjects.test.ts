@@ -30,7 +30,7 @@ function populated(applications: number, hosts: number, over: Parameters<typeof 
 /** One application with the key transactions 7 and 8; the rolling values of 8 fail for this reason. */
 function withKeyTransactions(reason: FailureReason, listInterval = 60_000): World {
   const collection = collectionConfig({ intervals: { key_transactions: listInterval } });
-  const world = World.of(1, 0, [accountConfig({ api: 'nerdgraph' })], collection, NERDGRAPH);
+  const world = World.create(1, 0, [accountConfig({ api: 'nerdgraph' })], collection, NERDGRAPH);
   world.reader.keyTransactions = [7, 8].map((id) => ({ ...keyTransaction(id, 1), summary: undefined }));
   world.reader.subjectFault = (kind, subject) =>
     kind === 'rolling' && 'keyTransactionId' in subject && subject.keyTransactionId === 8 ? { reason } : undefined;
@@ -41,11 +41,12 @@ describe('an interface whose calls carry many subjects', () => {
   it('is read with as few calls as possible', async () => {
     const world = populated(25, 2);
     expect(await world.scrape()).toMatchObject({ complete: true });
-    const calls = (kind: 'hosts' | 'metric_data') => world.reader.of(kind).map(({ subjects }) => subjects.length);
+    const calls = (kind: 'hosts' | 'metric_data') =>
+      world.reader.callsOfKind(kind).map(({ subjects }) => subjects.length);
     // A call carries ten subjects, and never applications and hosts together.
     expect(calls('hosts')).toEqual([10, 10, 5]);
     expect(calls('metric_data').toSorted((a, b) => a - b)).toEqual([5, 10, 10, 10, 10, 10, 10, 10]);
-    expect(world.reader.of('metric_names')).toEqual([]);
+    expect(world.reader.callsOfKind('metric_names')).toEqual([]);
   });
 
   it('has a plan in calls, without rows and groups for lists that it lacks', async () => {
@@ -99,11 +100,11 @@ describe('an interface whose calls carry many subjects', () => {
     await world.nextMinute(5);
     world.reader.calls.length = 0;
     await world.probe();
-    const [call] = world.reader.of('metric_data');
-    expect(world.reader.of('metric_data')).toHaveLength(1);
+    const [call] = world.reader.callsOfKind('metric_data');
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(1);
     expect(call?.subjects).toMatchObject([{ applicationId: 1 }, { applicationId: 2 }, { applicationId: 3 }]);
     await world.probe(2);
-    expect(world.reader.of('metric_data')).toHaveLength(1);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(1);
   });
 });
 
@@ -169,7 +170,7 @@ describe('rolling values that are not in the lists', () => {
     world.reader.keyTransactions = world.reader.keyTransactions.slice(0, 1);
     await world.nextScrape();
     const response = await world.nextScrape();
-    expect(world.reader.of('key_transactions')).toHaveLength(2);
+    expect(world.reader.callsOfKind('key_transactions')).toHaveLength(2);
     expect(response.blocks.flatMap(({ labels }) => labels.key_transaction_id ?? [])).not.toContain('8');
   });
 });

@@ -10,7 +10,7 @@ const vanished = ({ status }: World): readonly string[] =>
 
 describe.each([REST, NERDGRAPH])('a reload that changes which ids are included, over $api', (likeness) => {
   async function reloaded(from: ReturnType<typeof accountConfig>, to: ReturnType<typeof accountConfig>) {
-    const world = World.of(4, 0, [from], collectionConfig(), likeness);
+    const world = World.create(4, 0, [from], collectionConfig(), likeness);
     await world.scrapeFor(121, 60);
     world.collector.reconfigure(config(to));
     await world.scrapeFor(121, 60);
@@ -26,7 +26,7 @@ describe.each([REST, NERDGRAPH])('a reload that changes which ids are included, 
   });
 
   it('reports no vanished application when the old list arrives after it', async () => {
-    const world = World.of(4, 0, [accountConfig({ hosts: false })], collectionConfig(), likeness);
+    const world = World.create(4, 0, [accountConfig({ hosts: false })], collectionConfig(), likeness);
     world.reader.latency = () => 20_000;
     const scrape = world.scrape();
     await world.clock.advance(5_000);

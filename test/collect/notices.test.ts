@@ -37,7 +37,7 @@ describe('the number of applications of an account', () => {
   });
 
   it('causes a warning for an hour after it fell', async () => {
-    const world = World.of(4, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(4, 0, [accountConfig({ hosts: false })]);
     await world.scrapeFor(121, 60);
     expect(world.status.warnings).toEqual([]);
     world.reader.applications = world.reader.applications.slice(1);
@@ -59,7 +59,7 @@ describe('the number of applications of an account', () => {
   });
 
   it('causes no warning where the configuration excludes applications', async () => {
-    const world = World.of(3, 0, [accountConfig({ applications: { exclude: [{ name: 'app-*' }] } })]);
+    const world = World.create(3, 0, [accountConfig({ applications: { exclude: [{ name: 'app-*' }] } })]);
     await world.scrapeFor(121, 60);
     expect(world.status.applicationCounts).toEqual({ listed: 3, exported: 0, reporting: 0 });
     expect(world.status.warnings).toEqual([]);
@@ -83,7 +83,7 @@ describe('a custom metric whose value upstream lacks', () => {
     ['call_count', 0],
     ['average_value', 1],
   ])('causes a warning, once in the log: %s', async (value, warnings) => {
-    const world = World.of(2, 0, [accountConfig({ hosts: false, custom_metrics: [metric(value)] })]);
+    const world = World.create(2, 0, [accountConfig({ hosts: false, custom_metrics: [metric(value)] })]);
     for (const id of [1, 2]) world.reader.names.set(id, ['Custom/mail/depth']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/mail/depth': { call_count: 3, max_call_time: 2 } });
     await world.scrapeFor(181, 60);
@@ -97,7 +97,7 @@ describe('a cut list of custom metric names', () => {
   const WORDS = 'more than 2 x: the first are used';
 
   it('causes one warning for all equal causes, once in the log until the cause ends', async () => {
-    const world = World.of(3, 0, [accountConfig({ hosts: false, custom_metrics: [customMetric({})] })]);
+    const world = World.create(3, 0, [accountConfig({ hosts: false, custom_metrics: [customMetric({})] })]);
     for (const id of [1, 2, 3]) world.reader.names.set(id, ['Custom/mail/depth']);
     for (const id of [1, 3]) world.reader.cutNames.set(id, [WORDS]);
     await world.scrapeFor(121, 60);
@@ -117,7 +117,7 @@ describe('a pattern without a match', () => {
   it('causes a warning for settings too, and for exclude only in the check command', async () => {
     const settings = [{ match: { name: 'app-*' } }, { match: { name: 'legacy-*' }, hosts: false }];
     const exclude = [{ name: 'old-*' }];
-    const world = World.of(1, 0, [accountConfig({ applications: { settings, exclude } as never })]);
+    const world = World.create(1, 0, [accountConfig({ applications: { settings, exclude } as never })]);
     await world.scrape();
     expect(world.status.warnings).toEqual([
       'applications.settings: no application has the name "legacy-*": correct the entry or remove it',
@@ -136,7 +136,7 @@ describe('a pattern without a match', () => {
 
 describe('a pause requested by New Relic', () => {
   it('is one line of the log, however many calls get it', async () => {
-    const world = World.of(6, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(6, 0, [accountConfig({ hosts: false })]);
     let refusing = true;
     world.reader.fault = () => (refusing ? { reason: 'rate_limited', status: 429, retryAfter: 40 } : undefined);
     await world.scrapeFor(30, 10);
@@ -150,7 +150,7 @@ describe('a pause requested by New Relic', () => {
 
 describe('an account that cannot be read', () => {
   it('reports since when, why, and until when its last good values are served', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     expect(world.status.outage).toBeUndefined();
     await world.nextMinute(5);

@@ -7,7 +7,7 @@ const QUARTER_HOUR = 900_000;
 
 describe('while New Relic refuses every connection', () => {
   it('no scrape waits for retries that are not due yet', async () => {
-    const world = World.of(3, 1);
+    const world = World.create(3, 1);
     await world.scrapeFor(120);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
     const took: number[] = [];
@@ -19,7 +19,7 @@ describe('while New Relic refuses every connection', () => {
   });
 
   it('the collector makes progress and retries, with or without scrapes', async () => {
-    const world = World.of(3, 1);
+    const world = World.create(3, 1);
     await world.scrapeFor(120);
     world.reader.fault = () => ({ reason: 'network', latency: 10 });
     await world.scrapeFor(45);
@@ -36,7 +36,7 @@ describe('while New Relic refuses every connection', () => {
 
 describe('while New Relic fails for most applications', () => {
   it('every scrape waits for the healthy applications, although the failed ones are not due for a retry', async () => {
-    const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false })]);
+    const world = World.create(10, 0, [accountConfig({ hosts: false, key_transactions: false })]);
     world.reader.latency = () => 300;
     await world.scrapeFor(120);
     world.reader.fault = ({ kind, applicationId = 0 }) =>
@@ -69,7 +69,7 @@ describe('an account that was idle for an hour', () => {
   });
 
   it('makes progress while its first work is prepared', async () => {
-    const world = World.of(3);
+    const world = World.create(3);
     await world.scrape();
     await world.clock.advance(4 * QUARTER_HOUR);
     void world.collector.refresh(EVERYTHING, 0);
@@ -82,23 +82,23 @@ describe('an account that was idle for an hour', () => {
 
 describe('in background mode', () => {
   it('the exporter is ready after one attempt for everything, although a part of the fleet never answers', async () => {
-    const world = World.of(100, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
+    const world = World.create(100, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.fault = ({ kind, applicationId = 0 }) =>
       kind === 'metric_data' && applicationId <= 40 ? { reason: 'timeout', latency: 30_000 } : undefined;
     const stop = world.collector.refreshInBackground();
     let readyAfter = 0;
     for (; readyAfter < 7_200 && !world.collector.isReady; readyAfter += 10) await world.clock.advance(10_000);
     stop();
-    expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(100);
+    expect(new Set(world.reader.callsOfKind('metric_data').map(({ applicationId }) => applicationId)).size).toBe(100);
     // While only hanging applications are read, the account makes one call at a time.
     expect(readyAfter).toBeLessThan(1_000);
   });
 
   it('the exporter is not ready before the first attempt for the last application', async () => {
-    const world = World.of(20, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
+    const world = World.create(20, 0, [accountConfig({ hosts: false })], collectionConfig({ background: true }));
     world.reader.latency = ({ kind }) => (kind === 'metric_data' ? 10_000 : 100);
     const stop = world.collector.refreshInBackground();
-    const tried = () => world.reader.of('metric_data').filter(({ endedAt }) => endedAt !== undefined).length;
+    const tried = () => world.reader.callsOfKind('metric_data').filter(({ endedAt }) => endedAt !== undefined).length;
     while (tried() < 20) {
       expect(world.collector.isReady).toBe(false);
       await world.clock.advance(1_000);
@@ -123,7 +123,7 @@ describe('a reload while work is under way', () => {
     vi.spyOn(performance, 'now').mockImplementation(() => (time += 2.1));
     const held: string[] = [];
     for (let turn = 0; turn < 60; turn += 1) {
-      const world = World.of(3, 0, [before], collectionConfig(), NERDGRAPH);
+      const world = World.create(3, 0, [before], collectionConfig(), NERDGRAPH);
       const scrape = world.collector.refresh(EVERYTHING, 5_000).catch((error: unknown) => held.push(String(error)));
       for (let each = 0; each < turn; each += 1) await new Promise((resolve) => setImmediate(resolve));
       world.collector.reconfigure(config(after));
@@ -136,7 +136,7 @@ describe('a reload while work is under way', () => {
 
   it('that stops reading applications discards the lists in flight', async () => {
     const queries = [query('one')];
-    const world = World.of(2, 1, [accountConfig({ account_id: 7, queries })], collectionConfig(), NERDGRAPH);
+    const world = World.create(2, 1, [accountConfig({ account_id: 7, queries })], collectionConfig(), NERDGRAPH);
     const scrape = world.collector.refresh(EVERYTHING, 5_000);
     await world.clock.advance(50);
     expect(world.reader.inFlight).toBeGreaterThan(0);
@@ -145,7 +145,7 @@ describe('a reload while work is under way', () => {
     const { blocks, complete } = await world.scrape();
     expect(complete).toBe(true);
     expect(blocks.filter(({ labels }) => labels['app_id'] !== undefined)).toEqual([]);
-    expect(world.reader.of('metric_data')).toEqual([]);
+    expect(world.reader.callsOfKind('metric_data')).toEqual([]);
   });
 
   it('that changes the request of a list causes an early read of the list, also after a failed attempt', async () => {
@@ -158,7 +158,7 @@ describe('a reload while work is under way', () => {
     world.reader.fault = () => undefined;
     await world.clock.advance(10_000);
     await world.scrape();
-    expect(world.reader.of('key_transactions').map(({ outcome }) => outcome)).toEqual(['ok', 'network', 'ok']);
+    expect(world.reader.callsOfKind('key_transactions').map(({ outcome }) => outcome)).toEqual(['ok', 'network', 'ok']);
   });
 
   it.each([
@@ -183,6 +183,6 @@ describe('a reload while work is under way', () => {
     world.keyOf = keyOf;
     world.collector.reconfigure({ accounts, collection: collectionConfig() });
     await world.clock.advance(1_000);
-    expect(second.of('metric_data')).toHaveLength(1);
+    expect(second.callsOfKind('metric_data')).toHaveLength(1);
   });
 });

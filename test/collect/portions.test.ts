@@ -11,7 +11,7 @@ const MANY = 2_000;
 function quickFleet(): World {
   const limits = { requests_per_minute: 100_000, max_concurrent_requests: 10 };
   const account = accountConfig({ api: 'nerdgraph', hosts: false, limits });
-  const world = World.of(MANY, 0, [account], collectionConfig(), { ...NERDGRAPH, perCall: 20 });
+  const world = World.create(MANY, 0, [account], collectionConfig(), { ...NERDGRAPH, perCall: 20 });
   world.reader.latency = () => 0;
   return world;
 }
@@ -57,7 +57,7 @@ describe('a snapshot that is built in slices', () => {
 
 describe('a snapshot during which the labels change', () => {
   it('has all values of an application under the same labels', async () => {
-    const world = World.of(20, 2);
+    const world = World.create(20, 2);
     await world.scrape();
     const clock = slowClock();
     const answering = world.collector.snapshot(EVERYTHING);
@@ -76,7 +76,7 @@ describe('a snapshot during which the labels change', () => {
 
 describe('applications that are built in slices', () => {
   it('follow the configuration of a reload that happens meanwhile', async () => {
-    const world = World.of(20);
+    const world = World.create(20);
     const [{ inventory } = { inventory: undefined }] = world.collector.collectors();
     const clock = slowClock();
     const making = inventory?.makeRecords(world.reader.applications);
@@ -91,7 +91,7 @@ describe('applications that are built in slices', () => {
 
 describe('the status for the pages', () => {
   it('lets other work run between two tasks', async () => {
-    const world = World.of(20, 2);
+    const world = World.create(20, 2);
     await world.scrape();
     const clock = slowClock();
     let turns = 0;
@@ -115,7 +115,7 @@ describe('a refresh that queues its entities in slices', () => {
     });
     expect(missing.length).toBeGreaterThan(10);
     expect(missing).toEqual(missing.map(() => 0));
-    const asked = world.reader.of('metric_data').flatMap(({ subjects }) => subjects);
+    const asked = world.reader.callsOfKind('metric_data').flatMap(({ subjects }) => subjects);
     expect(asked).toHaveLength(MANY);
   });
 
@@ -127,7 +127,7 @@ describe('a refresh that queues its entities in slices', () => {
     world.reader.calls.length = 0;
     const { collector } = world;
     await world.clock.run(Promise.all([collector.probe('main', 1, 9_500), collector.refresh(EVERYTHING, Infinity)]));
-    const sizes = world.reader.of('metric_data').map(({ subjects }) => subjects.length);
+    const sizes = world.reader.callsOfKind('metric_data').map(({ subjects }) => subjects.length);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(MANY);
     expect(sizes.filter((size) => size < 20).length).toBeLessThanOrEqual(1);
   });
@@ -140,7 +140,7 @@ function freshOf({ collector }: World): number {
 
 describe('the plan of a large fleet', () => {
   it('is calculated once for all concurrent requests', async () => {
-    const world = World.of(50);
+    const world = World.create(50);
     await world.scrape();
     await world.clock.advance(10_000);
     const counted = vi.spyOn(world.reader.metricData, 'take');
@@ -158,7 +158,7 @@ describe('the plan of a large fleet', () => {
   });
 
   it('lets other work run while it counts the calls of one kind', async () => {
-    const world = World.of(200, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(200, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.clock.advance(10_000);
     let milliseconds = 0;

@@ -13,29 +13,34 @@ type Over = Parameters<typeof accountConfig>[0];
 /** Applications without hosts over NerdGraph, ten of which go into a call. */
 function nerdgraphWorld(applications: number, over: Over = {}): World {
   const account = accountConfig({ api: 'nerdgraph', hosts: false, ...over });
-  return World.of(applications, 0, [account], collectionConfig(), NERDGRAPH);
+  return World.create(applications, 0, [account], collectionConfig(), NERDGRAPH);
 }
 
 /** Calls per minute, over the minutes between these times. */
 function perMinute(calls: readonly Call[], from: number, to: number): number {
-  return (calls.filter(({ at }) => at >= from && at < to).length * 60_000) / (to - from);
+  return (calls.filter(({ startedAt }) => startedAt >= from && startedAt < to).length * 60_000) / (to - from);
 }
 
 /** The longest time, in seconds, between two calls for the data of an application, the second of them after `since`. */
 function longestGap(calls: readonly Call[], since: number): number {
   const last = new Map<number | undefined, number>();
   let longest = 0;
-  for (const { kind, applicationId, at } of calls) {
+  for (const { kind, applicationId, startedAt } of calls) {
     if (kind !== 'metric_data') continue;
-    if (at > since) longest = Math.max(longest, (at - (last.get(applicationId) ?? at)) / 1000);
-    last.set(applicationId, at);
+    if (startedAt > since) longest = Math.max(longest, (startedAt - (last.get(applicationId) ?? startedAt)) / 1000);
+    last.set(applicationId, startedAt);
   }
   return longest;
 }
 
 /** The most calls that upstream saw in any 60 seconds. */
 function mostPerMinute(calls: readonly Call[]): number {
-  return Math.max(...calls.map(({ at }) => calls.filter((other) => other.at >= at && other.at < at + 60_000).length));
+  return Math.max(
+    ...calls.map(
+      ({ startedAt }) =>
+        calls.filter((other) => other.startedAt >= startedAt && other.startedAt < startedAt + 60_000).length,
+    ),
+  );
 }
 
 describe('an interval that the plan promises', () => {
@@ -52,14 +57,14 @@ describe('an interval that the plan promises', () => {
       await world.scrapeFor(1_800, 15, () => (stale += world.group('application_metrics').tasks.stale));
       const promised = world.group('application_metrics').effectiveIntervalSeconds;
       expect(promised).toBeGreaterThan(65);
-      const calls = world.reader.of('metric_data');
+      const calls = world.reader.callsOfKind('metric_data');
       const reads = new Map<number, number>();
-      for (const { subjects, at } of calls) {
+      for (const { subjects, startedAt } of calls) {
         for (const subject of subjects) {
           const id = (subject as { applicationId: number }).applicationId;
           // A scrape may come up to one scrape interval after the due time.
-          expect((at - (reads.get(id) ?? at)) / 1000).toBeLessThanOrEqual(promised * 1.25 + 15);
-          reads.set(id, at);
+          expect((startedAt - (reads.get(id) ?? startedAt)) / 1000).toBeLessThanOrEqual(promised * 1.25 + 15);
+          reads.set(id, startedAt);
         }
       }
       expect(reads.size).toBe(200);
@@ -86,7 +91,7 @@ describe('an exporter that is only probed', () => {
     expect(world.group('application_metrics').effectiveIntervalSeconds).toBe(60);
     // Two lists, ten calls of data and ten of rolling values; a probe's call carries others that are due.
     expect(perMinute(world.reader.calls, from + 300_000, from + 600_000)).toBeLessThan(35);
-    const lists = world.reader.of('applications').filter(({ at }) => at >= from + 300_000);
+    const lists = world.reader.callsOfKind('applications').filter(({ startedAt }) => startedAt >= from + 300_000);
     expect(lists.length).toBeGreaterThanOrEqual(5);
     // The plan covers only the probes, also before a page asks for it.
     const unseen = nerdgraphWorld(100);
@@ -137,22 +142,22 @@ describe('accounts of one key', () => {
 
 describe('work that has not started when the window moves on', () => {
   it('is done for the window of its start, also without requests in between', async () => {
-    const world = World.of(200, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 60 } })]);
+    const world = World.create(200, 0, [accountConfig({ hosts: false, limits: { requests_per_minute: 60 } })]);
     await world.scrape();
     await world.clock.advance(600_000);
-    const calls = world.reader.of('metric_data');
+    const calls = world.reader.callsOfKind('metric_data');
     expect(calls.length).toBe(200);
-    for (const { query, at } of calls) {
+    for (const { query, startedAt } of calls) {
       const { to } = query as { to: number };
-      expect(at - to * 1000).toBeLessThan(180_000);
-      expect(at - to * 1000).toBeGreaterThanOrEqual(120_000);
+      expect(startedAt - to * 1000).toBeLessThan(180_000);
+      expect(startedAt - to * 1000).toBeGreaterThanOrEqual(120_000);
     }
   });
 });
 
 describe('refreshes with nothing due', () => {
   it('hold nothing up, however many come', async () => {
-    const world = World.of(50, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(50, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
     await world.scrape({ groups: new Set(['applications', 'key_transactions']) });
@@ -215,7 +220,7 @@ describe('a window that moves on by more than the monotonic clock does', () => {
     ['a minute', 61_000],
     ['a day', 86_400_000],
   ])('makes everything due at once: %s', async (_, ms) => {
-    const world = World.of(3, 2);
+    const world = World.create(3, 2);
     await world.scrape();
     await world.clock.advance(10_000);
     expect((await world.scrape()).complete).toBe(true);
@@ -236,7 +241,7 @@ describe('a window that moves on by more than the monotonic clock does', () => {
 
 describe('a client that disconnects', () => {
   it('leaves nothing behind except its refresh', async () => {
-    const world = World.of(20, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(20, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) =>
       kind === 'applications' ? undefined : { reason: 'rate_limited', status: 429, retryAfter: 100 };
     await world.scrape();
@@ -252,11 +257,11 @@ describe('a client that disconnects', () => {
     expect(world.clock.timers).toBe(timers);
     world.reader.fault = () => undefined;
     await world.clock.advance(200_000);
-    expect(new Set(world.reader.of('metric_data').map(({ applicationId }) => applicationId)).size).toBe(20);
+    expect(new Set(world.reader.callsOfKind('metric_data').map(({ applicationId }) => applicationId)).size).toBe(20);
   });
 
   it('is released at once while it waits, and gets the held values', async () => {
-    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(2, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(1);
     world.reader.latency = () => 30_000;

@@ -38,7 +38,7 @@ type Size = Readonly<Record<'applications' | 'hosts' | 'perMinute' | 'atOnce', n
 
 function worldOf({ applications, hosts, perMinute, atOnce }: Size): World {
   const limits = { requests_per_minute: perMinute, max_concurrent_requests: atOnce };
-  return World.of(applications, hosts, [accountConfig({ limits })]);
+  return World.create(applications, hosts, [accountConfig({ limits })]);
 }
 
 describe('for any sequence of faults and time steps', () => {
@@ -97,7 +97,7 @@ describe('for any sequence of faults and time steps', () => {
           await scrapeUntil(from + 6 * (fairShare + INTERVAL));
           const reads = new Map<string, number>();
           let longest = 0;
-          for (const { kind, applicationId, hostKey, at: calledAt } of world.reader.calls) {
+          for (const { kind, applicationId, hostKey, startedAt: calledAt } of world.reader.calls) {
             if (kind !== 'metric_data') continue;
             const key = `${String(applicationId)}/${String(hostKey)}`;
             longest = Math.max(longest, calledAt - (reads.get(key) ?? from));

@@ -35,7 +35,7 @@ function worldWith(queries: readonly QueryDefinition[], over: Parameters<typeof 
 
 /** The names of the queries that upstream saw, in their order. */
 const asked = (world: World): string[] =>
-  world.reader.of('queries').map(({ subjects }) => (subjects[0] as QuerySubject).nrql.split('-- ')[1] ?? '');
+  world.reader.callsOfKind('queries').map(({ subjects }) => (subjects[0] as QuerySubject).nrql.split('-- ')[1] ?? '');
 
 describe('queries', () => {
   let world: World;
@@ -59,7 +59,7 @@ describe('queries', () => {
   it('with a delay of their own have an earlier window that counts as current', async () => {
     world = worldWith([ORDERS, { ...QUEUES, delay: 240 * MINUTE }], { applications: { read: false } });
     await world.scrape();
-    const ends = world.reader.of('queries').map(({ subjects }) => (subjects[0] as QuerySubject).endsBefore);
+    const ends = world.reader.callsOfKind('queries').map(({ subjects }) => (subjects[0] as QuerySubject).endsBefore);
     expect(ends).toEqual([0, 238 * 60]);
     const common = Math.floor(world.clock.now() / MINUTE) * 60 - 120;
     expect(world.group('queries').oldestWindowEnd).toBe(common);
@@ -101,7 +101,7 @@ describe('queries', () => {
 
   it('of an account without applications need no list: the account is up while they are answered', async () => {
     await world.scrape();
-    expect(world.reader.of('applications')).toEqual([]);
+    expect(world.reader.callsOfKind('applications')).toEqual([]);
     expect(world.status).toMatchObject({ up: true, windowEnd: world.group('queries').oldestWindowEnd });
     expect(world.status.groups.map(({ group }) => group)).toEqual(['queries']);
   });

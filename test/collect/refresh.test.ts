@@ -18,16 +18,16 @@ function pairs(calls: readonly Call[]): Set<string> {
 
 describe('a refresh', () => {
   it('sends the same time range with every metric data call', async () => {
-    const world = World.of(5, 2);
+    const world = World.create(5, 2);
     await world.clock.advance(34_567);
     await world.scrape();
     const to = (Date.UTC(2026, 0, 1) - 120_000) / 1000;
-    expect(world.reader.of('metric_data')).toHaveLength(15);
-    expect(pairs(world.reader.of('metric_data'))).toEqual(new Set([JSON.stringify([to - 300, to])]));
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(15);
+    expect(pairs(world.reader.callsOfKind('metric_data'))).toEqual(new Set([JSON.stringify([to - 300, to])]));
   });
 
   it('makes one call per list, application, host, host list and name list, and no other', async () => {
-    const world = World.of(4, 3);
+    const world = World.create(4, 3);
     await world.scrape();
     expect(world.reader.calls).toHaveLength(2 + 4 * (1 + 1 + 1 + 3));
     await world.nextMinute(1);
@@ -38,7 +38,7 @@ describe('a refresh', () => {
   });
 
   it('shares the calls in flight with concurrent scrapes', async () => {
-    const world = World.of(4, 3);
+    const world = World.create(4, 3);
     const deadline = world.clock.now() + 9_500;
     const scrapes = [1, 2, 3].map(() => world.collector.refresh(EVERYTHING, deadline));
     await world.clock.advance(150);
@@ -49,7 +49,7 @@ describe('a refresh', () => {
   });
 
   it('ends at once where nothing is due, also right behind another one', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     await world.scrape();
     const before = world.clock.monotonic();
     for (let behind = 0; behind < 8; behind += 1) {
@@ -63,7 +63,7 @@ describe('a refresh', () => {
 
   it('costs two servers at 15 seconds as many calls as one server at 60', async () => {
     const calls = async (every: number, servers: number): Promise<number> => {
-      const world = World.of(6, 2);
+      const world = World.create(6, 2);
       for (let second = 0; second < 600; second += every) {
         await world.clock.until(Date.UTC(2026, 0, 1) + second * 1000);
         await Promise.all(Array.from({ length: servers }, () => world.scrape()));
@@ -74,7 +74,7 @@ describe('a refresh', () => {
   });
 
   it('reads again for the newer window what was in flight for the older one', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     await world.scrape();
     await world.nextMinute(55);
     world.reader.latency = () => 8_000;
@@ -82,20 +82,20 @@ describe('a refresh', () => {
     void world.collector.refresh(EVERYTHING, 1_000);
     await world.clock.advance(5_000);
     await world.clock.run(world.collector.refresh(EVERYTHING, 30_000));
-    expect(pairs(world.reader.of('metric_data')).size).toBe(2);
+    expect(pairs(world.reader.callsOfKind('metric_data')).size).toBe(2);
     expect((await world.collector.snapshot(EVERYTHING)).complete).toBe(true);
   });
 });
 
 describe('a scrape', () => {
   it('ends when all due work has ended', async () => {
-    const world = World.of(10, 1, [BIG_BUDGET]);
+    const world = World.create(10, 1, [BIG_BUDGET]);
     // The list, then names with hosts, then metric data: three calls one after the other.
     expect((await world.scrape()).took).toBe(300);
   });
 
   it('ends at the deadline without the application that hangs, and the work goes on', async () => {
-    const world = World.of(5, 0);
+    const world = World.create(5, 0);
     world.reader.latency = ({ applicationId, kind }) => (applicationId === 3 && kind === 'metric_data' ? 20_000 : 100);
     const response = await world.scrape();
     expect(response).toMatchObject({ took: 9_500, complete: false });
@@ -109,7 +109,7 @@ describe('a scrape', () => {
   });
 
   it('ends at once when the due work exceeds the deadline, and a large fleet is read in the background', async () => {
-    const world = World.of(100, 0, [accountConfig({ limits: { requests_per_minute: 60 } })]);
+    const world = World.create(100, 0, [accountConfig({ limits: { requests_per_minute: 60 } })]);
     const first = await world.scrape();
     expect(first.took).toBe(100);
     expect(first.blocks.filter(({ group }) => group === 'applications')).toHaveLength(100);
@@ -128,7 +128,7 @@ describe('a scrape', () => {
     'with %i calls under a budget of %i a minute gets them all before the deadline: %s',
     async (_, budget, complete) => {
       const limits = { requests_per_minute: budget, max_concurrent_requests: 2 };
-      const world = World.of(10, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
+      const world = World.create(10, 0, [accountConfig({ hosts: false, key_transactions: false, limits })]);
       await world.scrape({ groups: new Set(['applications']), listsOnly: true });
       const response = await world.scrape();
       expect(response.complete).toBe(complete);
@@ -137,7 +137,7 @@ describe('a scrape', () => {
   );
 
   it('ends at once while a pause outlasts the deadline', async () => {
-    const world = World.of(3, 0);
+    const world = World.create(3, 0);
     world.reader.fault = () => ({ reason: 'rate_limited', status: 429, retryAfter: 60 });
     expect((await world.scrape()).took).toBe(100);
     await world.clock.advance(10_000);
@@ -145,7 +145,7 @@ describe('a scrape', () => {
   });
 
   it('judges freshness by its start', async () => {
-    const world = World.of(2, 0);
+    const world = World.create(2, 0);
     await world.scrape();
     await world.nextMinute(59.9);
     world.reader.latency = () => 300;
@@ -155,16 +155,16 @@ describe('a scrape', () => {
 
 describe('a metric data call', () => {
   it('asks for all metrics of one application or host', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     await world.scrape();
-    for (const { query } of world.reader.of('metric_data')) {
+    for (const { query } of world.reader.callsOfKind('metric_data')) {
       const { names } = (query as MetricDataSubject).metrics;
       expect(names).toEqual(queryNames(['Datastore/MySQL/allWeb']));
     }
   });
 
   it('waits for the database types, and is sent without them when they cannot be read', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_names' ? { reason: 'server', status: 500 } : undefined);
     const response = await world.scrape();
     expect(world.reader.calls.map(({ kind }) => kind).slice(-2)).toEqual(['metric_names', 'metric_data']);
@@ -175,13 +175,13 @@ describe('a metric data call', () => {
   });
 
   it('uses a list of datastores for the interval of that list', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     await world.scrapeFor(370 * 60, 60);
-    expect(world.reader.of('metric_names')).toHaveLength(2);
+    expect(world.reader.callsOfKind('metric_names')).toHaveLength(2);
   });
 
   it('gives no total time where the datastores became known only during the call', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     let failing = true;
     world.reader.fault = ({ kind }) =>
       kind === 'metric_names' && failing ? { reason: 'server', status: 500 } : undefined;
@@ -200,7 +200,7 @@ describe('a metric data call', () => {
 
   it('gives no total time of a host without a datastore that its application was asked for', async () => {
     const intervals = { metric_names: 60_000 };
-    const world = World.of(1, 1, [accountConfig()], collectionConfig({ intervals }));
+    const world = World.create(1, 1, [accountConfig()], collectionConfig({ intervals }));
     await world.scrape();
     world.reader.names.set(1, ['Datastore/MySQL/allWeb', 'Datastore/Redis/allWeb']);
     await world.nextMinute(1);
@@ -216,7 +216,7 @@ describe('a metric data call', () => {
 
 describe('failures and changes of the inventory', () => {
   it('a deleted application is absent from the next exposition', async () => {
-    const world = World.of(3, 1);
+    const world = World.create(3, 1);
     await world.scrape();
     world.reader.applications = world.reader.applications.slice(1);
     const response = await world.nextScrape();
@@ -225,7 +225,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('a response that cannot be applied makes only its subject fail', async () => {
-    const world = World.of(2, 1);
+    const world = World.create(2, 1);
     const broken = {
       ...host(7),
       get key(): string {
@@ -240,7 +240,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('an error while a call is planned makes only that call fail', async () => {
-    const world = World.of(2);
+    const world = World.create(2);
     const counted = vi.spyOn(world.reader, 'listCalls').mockReturnValueOnce(1).mockReturnValueOnce(1);
     counted.mockImplementationOnce(() => {
       throw new Error('the plan is broken');
@@ -255,7 +255,7 @@ describe('failures and changes of the inventory', () => {
   it.each(['hosts', 'instances'] as const)(
     '%s of an application are accepted up to 10,000, and none beyond, while those of other applications are',
     async (group) => {
-      const world = World.of(2, 1, [accountConfig({ instances: true })]);
+      const world = World.create(2, 1, [accountConfig({ instances: true })]);
       world.reader.instancesOf.set(2, [instance(1)]);
       const list = (count: number): void => {
         const ids = Array.from({ length: count }, (_, index) => 10_000 + index);
@@ -291,7 +291,7 @@ describe('failures and changes of the inventory', () => {
   );
 
   it('instances follow the newest list', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false, instances: true })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false, instances: true })]);
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) => blocks.flatMap(({ labels }) => labels.instance_id ?? []);
     world.reader.instancesOf.set(1, [instance(5), instance(6)]);
     expect(shown(await world.scrape())).toEqual(['5', '6']);
@@ -301,7 +301,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('late responses for a deleted application are dropped', async () => {
-    const world = World.of(2, 3);
+    const world = World.create(2, 3);
     world.reader.latency = ({ kind, applicationId }) => (kind === 'hosts' && applicationId === 1 ? 70_000 : 100);
     await world.scrape();
     world.reader.applications = world.reader.applications.slice(1);
@@ -318,7 +318,7 @@ describe('failures and changes of the inventory', () => {
   ])(
     'a host deleted upstream is absent from the next exposition, before its list is due, when its 404 comes %s',
     async (_, latency) => {
-      const world = World.of(1, 2);
+      const world = World.create(1, 2);
       await world.scrape();
       world.reader.hostsOf.set(1, [host(1001)]);
       world.reader.fault = ({ hostKey }) =>
@@ -327,12 +327,12 @@ describe('failures and changes of the inventory', () => {
       expect(response.blocks.map(({ labels }) => labels.host_id)).not.toContain('1000');
       expect(response.complete).toBe(true);
       expect(world.group('host_metrics').success).toBe(true);
-      expect(world.reader.of('hosts')).toHaveLength(2);
+      expect(world.reader.callsOfKind('hosts')).toHaveLength(2);
     },
   );
 
   it('a list is read early only once while upstream answers 404 for its members', async () => {
-    const world = World.of(
+    const world = World.create(
       2,
       2,
       [accountConfig()],
@@ -344,15 +344,18 @@ describe('failures and changes of the inventory', () => {
         : undefined;
     await world.scrape();
     // The lists were read in this window, so reading them again tells nothing new.
-    expect([world.reader.of('applications'), world.reader.of('hosts')]).toMatchObject([{ length: 1 }, { length: 2 }]);
+    expect([world.reader.callsOfKind('applications'), world.reader.callsOfKind('hosts')]).toMatchObject([
+      { length: 1 },
+      { length: 2 },
+    ]);
     await world.scrapeFor(10 * 60, 60);
-    expect(world.reader.of('applications')).toHaveLength(2);
-    expect(world.reader.of('hosts', 1)).toHaveLength(2);
-    expect(world.reader.of('hosts', 2)).toHaveLength(2);
+    expect(world.reader.callsOfKind('applications')).toHaveLength(2);
+    expect(world.reader.callsOfKind('hosts', 1)).toHaveLength(2);
+    expect(world.reader.callsOfKind('hosts', 2)).toHaveLength(2);
   });
 
   it('a renamed application appears only under its new name, with its hosts and key transactions', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     await world.scrape();
     world.reader.applications = [application(1, { name: 'renamed' })];
@@ -362,7 +365,7 @@ describe('failures and changes of the inventory', () => {
   });
 
   it('an application that stops reporting keeps its state series and loses its metric data', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     await world.scrape();
     world.reader.applications = [application(1, { reporting: false, summary: undefined })];
     const response = await world.nextScrape();
@@ -375,7 +378,7 @@ describe('failures and changes of the inventory', () => {
 
   it('key transactions follow the exported applications where applications are filtered', async () => {
     const filtered = accountConfig({ applications: { exclude: [{ name: 'app-2' }] } });
-    const world = World.of(2, 0, [filtered]);
+    const world = World.create(2, 0, [filtered]);
     world.reader.keyTransactions = [keyTransaction(8, 1), keyTransaction(9, 2)];
     const response = await world.scrape();
     const keys = response.blocks.filter(({ group }) => group === 'key_transactions');
@@ -387,7 +390,7 @@ describe('failures and changes of the inventory', () => {
       applications: { include: [{ id: 1 }] },
       key_transactions: { include: [{ id: 9 }, { id: 10 }], exclude: [] },
     });
-    const world = World.of(3, 0, [chosen]);
+    const world = World.create(3, 0, [chosen]);
     world.reader.keyTransactions = [keyTransaction(8, 3), keyTransaction(9, 2), keyTransaction(10, 77)];
     const response = await world.scrape();
     const keys = response.blocks.filter(({ group }) => group === 'key_transactions');
@@ -396,11 +399,14 @@ describe('failures and changes of the inventory', () => {
       ['10', '', '77'],
     ]);
     expect(response.blocks.filter(({ group }) => group === 'applications')).toHaveLength(1);
-    expect(world.reader.of('applications').map(({ query }) => query)).toEqual([{ ids: [1] }, { ids: [2, 77] }]);
+    expect(world.reader.callsOfKind('applications').map(({ query }) => query)).toEqual([
+      { ids: [1] },
+      { ids: [2, 77] },
+    ]);
   });
 
   it('key transactions wait for the first list of applications and its names, unless that list fails', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     world.reader.keyTransactions = [keyTransaction(8, 1)];
     world.reader.latency = ({ kind }) => (kind === 'applications' ? 15_000 : 100);
     expect((await world.scrape()).blocks).toEqual([]);
@@ -420,7 +426,7 @@ describe('failures and changes of the inventory', () => {
 
 describe('a scope', () => {
   it('of some groups refreshes these groups and their lists', async () => {
-    const world = World.of(2, 1);
+    const world = World.create(2, 1);
     await world.scrape({ groups: new Set(['key_transactions']) });
     expect(world.reader.calls.map(({ kind }) => kind)).toEqual(['applications', 'key_transactions']);
     const hosts = await world.scrape({ groups: new Set(['host_metrics']) });
@@ -429,7 +435,7 @@ describe('a scope', () => {
   });
 
   it('of no group makes no calls', async () => {
-    const world = World.of(2, 1);
+    const world = World.create(2, 1);
     expect(await world.scrape({ groups: new Set() })).toMatchObject({ took: 0, complete: true, blocks: [] });
     expect(world.reader.calls).toHaveLength(0);
   });
@@ -450,7 +456,7 @@ describe('a scope', () => {
   });
 
   it('of one application reads the lists and this application only', async () => {
-    const world = World.of(3, 1);
+    const world = World.create(3, 1);
     const probed = await world.probe(2);
     expect(probed).toMatchObject({ kind: 'result', success: true });
     expect(world.reader.calls.map(({ kind, applicationId }) => [kind, applicationId])).toEqual([
@@ -469,7 +475,7 @@ describe('a probe', () => {
     ['other', 1, 'unknown_account'],
     ['main', 99, 'unknown_application'],
   ] as const)('of %s/%i gives %s', async (account, id, kind) => {
-    const world = World.of(1);
+    const world = World.create(1);
     const result = await world.probe(id, account);
     expect(result.kind).toBe(kind);
   });
@@ -483,7 +489,7 @@ describe('a probe', () => {
   });
 
   it('says that the database kind is unknown before there is metric data', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     const probed = await world.probed();
     expect(probed.success).toBe(false);
@@ -492,7 +498,7 @@ describe('a probe', () => {
   });
 
   it('names for each family that was read why it is absent, and the groups that are not read', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     const probed = await world.probed();
     const present = new Set(probed.blocks.flatMap(({ samples }) => samples.columns.map(({ family }) => family.name)));
@@ -508,14 +514,14 @@ describe('a probe', () => {
     expect(noteOf('newrelic_application_queue_time_seconds')).toContain(
       'New Relic returned no WebFrontend/QueueTime; it comes from',
     );
-    const without = World.of(1, 1, [accountConfig({ hosts: false })]);
+    const without = World.create(1, 1, [accountConfig({ hosts: false })]);
     const { notes } = await without.probed();
     expect(notes).toContain('no hosts: they are off for the application (hosts, applications.settings)');
     expect(notes.filter((note) => note.startsWith('newrelic_host_'))).toEqual([]);
   });
 
   it('names the absent families of instances, where there are instances', async () => {
-    const world = World.of(2, 0, [accountConfig({ instances: true })]);
+    const world = World.create(2, 0, [accountConfig({ instances: true })]);
     world.reader.instancesOf.set(1, [instance(5, { summary: undefined })]);
     const aboutInstances = async (id: number): Promise<string[]> =>
       (await world.probed(id)).notes.filter((note) => note.startsWith('newrelic_instance_'));
@@ -532,7 +538,7 @@ describe('a probe', () => {
   });
 
   it('fails when anything of the application fails, and answers with the rest', async () => {
-    const world = World.of(2, 1);
+    const world = World.create(2, 1);
     world.reader.fault = ({ hostKey }) => (hostKey === '1000' ? { reason: 'timeout' } : undefined);
     expect(await world.probed(1)).toMatchObject({ success: false });
     expect(await world.probed(2)).toMatchObject({ success: true });

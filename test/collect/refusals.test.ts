@@ -3,7 +3,7 @@ import { accountConfig, collectionConfig, query } from './support/config.ts';
 import { NERDGRAPH, REST, World } from './support/world.ts';
 
 async function withRefusedQuery(likeness: typeof REST): Promise<World> {
-  const world = World.of(
+  const world = World.create(
     2,
     1,
     [accountConfig({ queries: [query('orders')], account_id: 7 })],

@@ -20,7 +20,7 @@ function queues(world: World): void {
 
 describe('a reload', () => {
   it('keeps held values without new calls', async () => {
-    const world = World.of(3, 2);
+    const world = World.create(3, 2);
     await world.scrape();
     const before = world.reader.calls.length;
     world.collector.reconfigure(config());
@@ -29,21 +29,21 @@ describe('a reload', () => {
   });
 
   it('that shortens the delay causes a read of the newer window at once', async () => {
-    const world = World.of(2, 1);
+    const world = World.create(2, 1);
     await world.scrape();
-    const before = world.reader.of('metric_data').length;
+    const before = world.reader.callsOfKind('metric_data').length;
     const { delay } = collectionConfig();
     world.collector.reconfigure(config(accountConfig(), collectionConfig({ delay: delay - 60_000 })));
     await world.clock.advance(2_000);
     expect(await world.scrape()).toMatchObject({ complete: true });
-    expect(world.reader.of('metric_data')).toHaveLength(2 * before);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(2 * before);
   });
 
   it('that narrows the applications takes effect at once, and one that widens them with the next list', async () => {
     const only = (...ids: number[]) => accountConfig({ applications: { include: ids.map((id) => ({ id })) } });
-    const world = World.of(4, 0, [only(1, 2)]);
+    const world = World.create(4, 0, [only(1, 2)]);
     await world.scrape();
-    expect(world.reader.of('applications')[0]?.query).toEqual({ ids: [1, 2] });
+    expect(world.reader.callsOfKind('applications')[0]?.query).toEqual({ ids: [1, 2] });
     world.collector.reconfigure(config(only(2)));
     expect(new Set((await world.collector.snapshot(EVERYTHING)).blocks.map(({ labels }) => labels.app_id))).toEqual(
       new Set(['2']),
@@ -54,7 +54,7 @@ describe('a reload', () => {
   });
 
   it('that widens the applications during a read of the narrow list causes another read of the list', async () => {
-    const world = World.of(3, 0, [accountConfig({ applications: { include: [{ id: 1 }] } })]);
+    const world = World.create(3, 0, [accountConfig({ applications: { include: [{ id: 1 }] } })]);
     void world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(50);
     world.collector.reconfigure(config());
@@ -64,7 +64,7 @@ describe('a reload', () => {
   });
 
   it('that switches applications off forgets them, so they are unknown until their list is read again', async () => {
-    const world = World.of(2, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(2, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1)];
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ hosts: false, applications: { read: false } })));
@@ -80,7 +80,7 @@ describe('a reload', () => {
 
   it('that changes the budget changes the effective interval at once, before any read', async () => {
     const account = (requests_per_minute: number) => accountConfig({ hosts: false, limits: { requests_per_minute } });
-    const world = World.of(100, 0, [account(50)]);
+    const world = World.create(100, 0, [account(50)]);
     await world.scrapeFor(300);
     const interval = async () => {
       const { accounts } = await world.collector.snapshot({ groups: new Set() });
@@ -92,7 +92,7 @@ describe('a reload', () => {
   });
 
   it('that switches key transactions off removes their series, and switched on again they are listed', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
       blocks.filter(({ group }) => group === 'key_transactions').length;
@@ -101,7 +101,7 @@ describe('a reload', () => {
     expect(shown(await world.collector.snapshot(EVERYTHING))).toBe(0);
     expect(world.status.visible.keyTransactions).toBe(0);
     expect(shown(await world.nextScrape())).toBe(0);
-    expect(world.reader.of('key_transactions')).toHaveLength(1);
+    expect(world.reader.callsOfKind('key_transactions')).toHaveLength(1);
     world.collector.reconfigure(config(accountConfig({ hosts: false })));
     expect(shown(await world.scrape())).toBe(2);
   });
@@ -109,21 +109,21 @@ describe('a reload', () => {
   it('that widens the key transactions causes a read of their list, and a narrower one acts at once', async () => {
     const only = (...ids: number[]) =>
       accountConfig({ hosts: false, key_transactions: { include: ids.map((id) => ({ id })), exclude: [] } });
-    const world = World.of(1, 0, [only(9)]);
+    const world = World.create(1, 0, [only(9)]);
     world.reader.keyTransactions = [keyTransaction(9, 1), keyTransaction(10, 1)];
     const shown = ({ blocks }: Pick<Snapshot, 'blocks'>) =>
       blocks.flatMap(({ labels }) => labels.key_transaction_id ?? []);
     expect(shown(await world.scrape())).toEqual(['9']);
     world.collector.reconfigure(config(only(9, 10)));
     expect(shown(await world.scrape())).toEqual(['9', '10']);
-    expect(world.reader.of('key_transactions')).toHaveLength(2);
+    expect(world.reader.callsOfKind('key_transactions')).toHaveLength(2);
     world.collector.reconfigure(config(only(10)));
     expect(shown(await world.collector.snapshot(EVERYTHING))).toEqual(['10']);
   });
 
   it('that lists the applications by id keeps the names of the owners of selected key transactions', async () => {
     const chosen = { hosts: false, key_transactions: { include: [{ id: 9 }], exclude: [] } };
-    const world = World.of(2, 0, [accountConfig(chosen)]);
+    const world = World.create(2, 0, [accountConfig(chosen)]);
     world.reader.keyTransactions = [keyTransaction(9, 2)];
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ ...chosen, applications: { include: [{ id: 1 }] } })));
@@ -133,7 +133,7 @@ describe('a reload', () => {
     world.reader.calls.length = 0;
     const later = await world.scrape();
     expect(later.blocks.find(({ group }) => group === 'key_transactions')?.labels).toMatchObject({ app: 'app-2' });
-    expect(world.reader.of('applications')).toHaveLength(2);
+    expect(world.reader.callsOfKind('applications')).toHaveLength(2);
   });
 
   it('relabels key transactions while the applications cannot be listed', async () => {
@@ -148,7 +148,7 @@ describe('a reload', () => {
 
   it('that allows more calls at once applies to the next call', async () => {
     const account = (most: number) => accountConfig({ hosts: false, limits: { max_concurrent_requests: most } });
-    const world = World.of(20, 0, [account(2)]);
+    const world = World.create(20, 0, [account(2)]);
     await world.scrape();
     expect(world.reader.mostInFlight).toBe(2);
     world.collector.reconfigure(config(account(5)));
@@ -157,7 +157,7 @@ describe('a reload', () => {
   });
 
   it('that changes static labels changes them on every series', async () => {
-    const world = World.of(1, 1, [accountConfig({ instances: true })]);
+    const world = World.create(1, 1, [accountConfig({ instances: true })]);
     world.reader.instancesOf.set(1, [instance(5)]);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ instances: true, labels: { team: 'blue' } })));
@@ -167,7 +167,7 @@ describe('a reload', () => {
   });
 
   it('that overrides the database kind recalculates held values', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     await world.scrape();
     const settings = [{ match: { id: 1 }, database_component: 'database' as const, hosts: undefined }];
     world.collector.reconfigure(config(accountConfig({ applications: { settings } })));
@@ -177,13 +177,13 @@ describe('a reload', () => {
   });
 
   it('that changes the window applies to the next call', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig(), collectionConfig({ window: 60_000, delay: 180_000 })));
     world.reader.calls.length = 0;
     await world.clock.advance(125_000);
     await world.scrape();
-    const { from, to } = world.reader.of('metric_data')[0]?.query as { from: number; to: number };
+    const { from, to } = world.reader.callsOfKind('metric_data')[0]?.query as { from: number; to: number };
     expect(to - from).toBe(60);
     expect(world.clock.now() / 1000 - to).toBeGreaterThanOrEqual(180);
   });
@@ -196,21 +196,21 @@ describe('a reload', () => {
   });
 
   it('does not retry failed reads, unless the key changes', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'server', status: 500 } : undefined);
     await world.scrapeFor(45, 5);
-    const before = world.reader.of('metric_data').length;
+    const before = world.reader.callsOfKind('metric_data').length;
     world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
     await world.scrape();
-    expect(world.reader.of('metric_data')).toHaveLength(before);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(before);
     world.keyOf = () => 'another key';
     world.collector.reconfigure(config(accountConfig({ hosts: false, labels: { team: 'blue' } })));
     await world.scrape();
-    expect(world.reader.of('metric_data')).toHaveLength(before + 1);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(before + 1);
   });
 
   it('wakes scrapes that wait for removed work', async () => {
-    const world = World.of(2, 1);
+    const world = World.create(2, 1);
     world.reader.latency = ({ applicationId }) => (applicationId === 2 ? 60_000 : 100);
     const asked = world.clock.monotonic();
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
@@ -221,7 +221,7 @@ describe('a reload', () => {
   });
 
   it('that fails changes nothing', async () => {
-    const world = World.of(1);
+    const world = World.create(1);
     await world.scrape();
     world.readers.clear();
     const bad = { ...QUEUE, match: '{a}/{b}' };
@@ -249,7 +249,7 @@ describe('a reload', () => {
     ['account id', { account_id: 42 }],
     ['address', { base_url: 'https://api.eu.newrelic.com/v2' }],
   ])('that names another %s discards the old data and starts again', async (_, over) => {
-    const world = World.of(1);
+    const world = World.create(1);
     await world.scrape();
     const [old] = world.opened;
     world.readers.delete('main');
@@ -261,28 +261,28 @@ describe('a reload', () => {
 
 describe('custom metrics', () => {
   it('are read in the same call, without names that cannot be requested', async () => {
-    const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     queues(world);
     const response = await world.scrape();
-    expect(world.reader.of('metric_data')).toHaveLength(1);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(1);
     expect(world.value(response, QUEUE.name, { queue: 'a' })).toBe(7);
     expect(world.value(response, QUEUE.name, { queue: 'b' })).toBe(7);
     expect(response.complete).toBe(true);
   });
 
   it('count in the plan with their calls', async () => {
-    const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.reader.names.set(
       1,
       Array.from({ length: 80 }, (_, index) => `Custom/Queue/${index}/depth`),
     );
     await world.scrape();
-    expect(world.reader.of('metric_data')).toHaveLength(4);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(4);
     expect(world.status.plan.groups.find(({ group }) => group === 'application_metrics')?.callsPerRefresh).toBe(4);
   });
 
   it('that a reload adds appear after the next refresh, and removed ones disappear at once', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     queues(world);
     await world.scrape();
     world.collector.reconfigure(config(accountConfig({ custom_metrics: [QUEUE], hosts: false })));
@@ -295,7 +295,7 @@ describe('custom metrics', () => {
   });
 
   it('with other names after a reload cause a new read of the names', async () => {
-    const world = World.of(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ custom_metrics: [QUEUE], hosts: false })]);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Pool/p/size']);
     world.reader.values = () => ({ ...TRAFFIC, 'Custom/Pool/p/size': { average_value: 3 } });
     await world.scrape();
@@ -306,7 +306,7 @@ describe('custom metrics', () => {
   });
 
   it('beyond their cap count as cut with each read, also where the exposition has none of them', async () => {
-    const world = World.of(1, 0, [accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
+    const world = World.create(1, 0, [accountConfig({ custom_metrics: [{ ...QUEUE, max_series: 1 }], hosts: false })]);
     world.reader.names.set(1, ['Custom/Queue/a/depth', 'Custom/Queue/b/depth']);
     world.reader.values = () => TRAFFIC;
     const [first] = (await world.scrape()).cut;
@@ -317,7 +317,7 @@ describe('custom metrics', () => {
 
   it('of hosts have as many series as the cap allows for the current hosts', async () => {
     const account = accountConfig({ custom_metrics: [{ ...QUEUE, scope: 'host', max_series: 2 }] });
-    const world = World.of(1, 1, [account], collectionConfig({ intervals: { hosts: 60_000 } }));
+    const world = World.create(1, 1, [account], collectionConfig({ intervals: { hosts: 60_000 } }));
     queues(world);
     world.reader.names.set(1, ['Custom/Queue/a/depth']);
     const served = async () => {
@@ -336,7 +336,7 @@ describe('custom metrics', () => {
 
   it('keep their families over a reload that does not change them', async () => {
     const account = accountConfig({ custom_metrics: [QUEUE], hosts: false });
-    const world = World.of(1, 0, [account]);
+    const world = World.create(1, 0, [account]);
     queues(world);
     const familyOf = async () =>
       (await world.collector.snapshot(EVERYTHING)).blocks
@@ -354,7 +354,7 @@ it('a label that becomes static with a reload is on no series twice', async () =
   const tags = { account: { applications: { tags: ['team'] }, custom_metrics: [QUEUE] }, label: 'tag_team' };
   const captured = { account: { custom_metrics: [QUEUE] }, label: 'queue' };
   for (const { account, label } of [tags, captured]) {
-    const world = World.of(1, 1, [accountConfig(account)], collectionConfig(), NERDGRAPH);
+    const world = World.create(1, 1, [accountConfig(account)], collectionConfig(), NERDGRAPH);
     world.reader.applications = [{ ...application(1), tags: [{ key: 'team', values: ['web'] }] }];
     queues(world);
     const added = async () => {
@@ -382,14 +382,14 @@ describe('background mode', () => {
   }
 
   it('refreshes at the start and with each window, and scrapes neither wait nor make calls', async () => {
-    const world = World.of(3, 1, [accountConfig()], BACKGROUND);
+    const world = World.create(3, 1, [accountConfig()], BACKGROUND);
     const stop = start(world);
     expect(world.collector.isReady).toBe(false);
     await world.clock.advance(1_000);
     expect(world.collector.isReady).toBe(true);
     expect(await world.scrape()).toMatchObject({ took: 0, complete: true });
     await world.clock.advance(600_000);
-    expect(world.reader.of('metric_data', 1).length).toBe(2 * 11);
+    expect(world.reader.callsOfKind('metric_data', 1).length).toBe(2 * 11);
     stop();
     const calls = world.reader.calls.length;
     await world.clock.advance(600_000);
@@ -398,7 +398,7 @@ describe('background mode', () => {
   });
 
   it('serves nothing beyond max_age although a refresh takes very long', async () => {
-    const world = World.of(1, 0, [accountConfig({ hosts: false })], BACKGROUND);
+    const world = World.create(1, 0, [accountConfig({ hosts: false })], BACKGROUND);
     const stop = start(world);
     await world.clock.advance(10_000);
     world.reader.latency = () => 3_600_000;
@@ -410,7 +410,7 @@ describe('background mode', () => {
 
 describe('stopping', () => {
   it('answers waiting scrapes, aborts calls in flight, and logs no failures', async () => {
-    const world = World.of(2);
+    const world = World.create(2);
     world.reader.latency = () => 60_000;
     const scrape = world.collector.refresh(EVERYTHING, 9_500);
     await world.clock.advance(10);
@@ -425,7 +425,7 @@ describe('stopping', () => {
 
 describe('a large fleet', () => {
   it('of 1,000 applications with 5 hosts each is refreshed with bounded work', async () => {
-    const world = World.of(1_000, 5, [
+    const world = World.create(1_000, 5, [
       accountConfig({ limits: { requests_per_minute: 100_000, max_concurrent_requests: 100 } }),
     ]);
     world.reader.recording = false;

@@ -197,11 +197,14 @@ class ReloadingWorld extends World {
 }
 
 /** The most calls of any minute beyond the highest limit that was in force in it. */
-function beyondLimits(calls: readonly Call[], limits: readonly { readonly at: number; readonly perMinute: number }[]) {
+function beyondLimits(
+  calls: readonly Call[],
+  limits: readonly { readonly since: number; readonly perMinute: number }[],
+) {
   return calls.filter(({ monotonicAt }) => {
     const inMinute = calls.filter((call) => call.monotonicAt <= monotonicAt && call.monotonicAt > monotonicAt - MINUTE);
     const inForce = limits.filter(
-      ({ at }, index) => at <= monotonicAt && (limits[index + 1]?.at ?? Infinity) > monotonicAt - MINUTE,
+      ({ since }, index) => since <= monotonicAt && (limits[index + 1]?.since ?? Infinity) > monotonicAt - MINUTE,
     );
     return inMinute.length > Math.max(...inForce.map(({ perMinute }) => perMinute));
   });
@@ -240,7 +243,7 @@ it.each<[string, Likeness]>([
         /** The keys that belonged at every moment since the last check. */
         let stayed = belonging(first);
         let lookedAt = world.clock.monotonic();
-        const limits = [{ at: lookedAt, perMinute: first.perMinute }];
+        const limits = [{ since: lookedAt, perMinute: first.perMinute }];
         const look = async (): Promise<void> => {
           const shown = await served(world);
           const belongs = belonging(now);
@@ -285,7 +288,7 @@ it.each<[string, Likeness]>([
             now = reload;
             const belongs = belonging(now);
             stayed = new Set([...stayed].filter((key) => belongs.has(key)));
-            limits.push({ at: world.clock.monotonic(), perMinute: now.perMinute });
+            limits.push({ since: world.clock.monotonic(), perMinute: now.perMinute });
           });
           world.fault = () => undefined;
           for (let passed = 0; passed < pass; passed += 60_000) {

@@ -11,7 +11,7 @@ describe('an upstream too slow for the calls at once', () => {
     'slows 75 applications at four seconds a call and two at once evenly, and keeps all of them fresh',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
-      const world = World.of(75, 0, [accountConfig({ hosts: false, limits })]);
+      const world = World.create(75, 0, [accountConfig({ hosts: false, limits })]);
       world.reader.latency = () => 4_000;
       await world.scrapeFor(1_800);
       const intervals = new Set<number>();
@@ -39,7 +39,7 @@ describe('an upstream too slow for the calls at once', () => {
     'leaves no host missing for good',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 8 };
-      const world = World.of(40, 3, [accountConfig({ limits })]);
+      const world = World.create(40, 3, [accountConfig({ limits })]);
       world.reader.latency = () => 7_500;
       await world.scrapeFor(1_200);
       await world.scrapeFor(600, 15, () => {
@@ -53,7 +53,7 @@ describe('an upstream too slow for the calls at once', () => {
     'is read at the configured interval again when calls are fast again',
     async () => {
       const limits = { requests_per_minute: 600, max_concurrent_requests: 2 };
-      const world = World.of(100, 0, [accountConfig({ hosts: false, limits })]);
+      const world = World.create(100, 0, [accountConfig({ hosts: false, limits })]);
       world.reader.latency = () => 3_000;
       await world.scrapeFor(900);
       expect(world.group('application_metrics').effectiveIntervalSeconds).toBeGreaterThan(120);
@@ -70,7 +70,7 @@ describe('an upstream too slow for the calls at once', () => {
 describe('a failed read', () => {
   it('uses at most half of the calls at once for its retry', async () => {
     const limits = { requests_per_minute: 3_000, max_concurrent_requests: 8 };
-    const world = World.of(30, 0, [accountConfig({ limits, hosts: false, key_transactions: false })]);
+    const world = World.create(30, 0, [accountConfig({ limits, hosts: false, key_transactions: false })]);
     await world.scrapeFor(60);
     world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'other', latency: 4_000 } : undefined);
     await world.scrapeFor(60);
@@ -80,7 +80,7 @@ describe('a failed read', () => {
   });
 
   it('uses all calls at once when upstream answers again after it hung', async () => {
-    const world = World.of(60, 3, [
+    const world = World.create(60, 3, [
       accountConfig({ limits: { requests_per_minute: 3_000, max_concurrent_requests: 8 } }),
     ]);
     world.reader.latency = () => 1_000;
@@ -110,7 +110,7 @@ function hangingWorld(shape: { applications: number; hanging: number; listLatenc
 
 describe('a hanging application', () => {
   it('does not hide values of its hosts that do not depend on it', async () => {
-    const world = World.of(2, 2);
+    const world = World.create(2, 2);
     world.reader.latency = ({ kind, applicationId, hostKey }) =>
       kind === 'metric_data' && applicationId === 1 && hostKey === undefined ? 60_000 : 100;
     const response = await world.scrape();
@@ -153,7 +153,7 @@ describe('a hanging application', () => {
   );
 
   it('with an unreadable response leaves the database kind of its hosts unknown', async () => {
-    const world = World.of(1, 1);
+    const world = World.create(1, 1);
     const { values } = world.reader;
     world.reader.values = (query) =>
       query.hostKey === undefined

@@ -57,7 +57,7 @@ export interface Call {
   readonly applicationId: number | undefined;
   readonly hostKey: string | undefined;
   /** Wall clock and monotonic clock, milliseconds. */
-  readonly at: number;
+  readonly startedAt: number;
   readonly monotonicAt: number;
   endedAt: number | undefined;
   /** The query of a list call, or the first subject of another call, with its range. */
@@ -215,7 +215,7 @@ export class FakeReader implements UpstreamReader {
   }
 
   /** The calls of one kind, perhaps of one application. */
-  of(kind: CallKind, applicationId?: number): Call[] {
+  callsOfKind(kind: CallKind, applicationId?: number): Call[] {
     return this.calls.filter(
       (call) => call.kind === kind && (applicationId === undefined || call.applicationId === applicationId),
     );
@@ -338,7 +338,7 @@ export class FakeReader implements UpstreamReader {
     { signal, isRepeat }: CallOptions,
   ): Promise<void> {
     const release = await this.limiter.acquire(signal, isRepeat);
-    const times = { at: this.#clock.now(), monotonicAt: this.#clock.monotonic(), endedAt: undefined };
+    const times = { startedAt: this.#clock.now(), monotonicAt: this.#clock.monotonic(), endedAt: undefined };
     const call: Call = { ...about, ...times, query, subjects, outcome: undefined };
     if (this.recording) this.calls.push(call);
     this.seen(call);

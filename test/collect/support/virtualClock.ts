@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/eventLoop/clock.ts';
 
 interface Timer {
-  readonly at: number;
+  readonly fireAt: number;
   readonly order: number;
   readonly callback: () => void;
 }
@@ -32,7 +32,7 @@ export class VirtualClock implements Clock {
 
   after(ms: number, callback: () => void): () => void {
     this.#order += 1;
-    const timer = { at: this.#now + Math.max(0, ms), order: this.#order, callback };
+    const timer = { fireAt: this.#now + Math.max(0, ms), order: this.#order, callback };
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
   }
@@ -80,7 +80,7 @@ export class VirtualClock implements Clock {
     await settled();
     for (let next = this.#next(limit); next !== undefined && !isOver(); next = this.#next(limit)) {
       this.#timers.delete(next);
-      this.#now = Math.max(this.#now, next.at);
+      this.#now = Math.max(this.#now, next.fireAt);
       next.callback();
       await settled();
     }
@@ -89,8 +89,12 @@ export class VirtualClock implements Clock {
   #next(limit: number): Timer | undefined {
     let first: Timer | undefined;
     for (const timer of this.#timers) {
-      if (timer.at > limit) continue;
-      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) {
+      if (timer.fireAt > limit) continue;
+      if (
+        first === undefined ||
+        timer.fireAt < first.fireAt ||
+        (timer.fireAt === first.fireAt && timer.order < first.order)
+      ) {
         first = timer;
       }
     }

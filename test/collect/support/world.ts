@@ -61,7 +61,7 @@ export class World {
   }
 
   /** Returns a world whose first account has these numbers of applications and of hosts each. */
-  static of(applications: number, hosts = 0, ...arrangement: ConstructorParameters<typeof World>): World {
+  static create(applications: number, hosts = 0, ...arrangement: ConstructorParameters<typeof World>): World {
     const world = new World(...arrangement);
     world.populate(applications, hosts);
     return world;
