@@ -29,7 +29,7 @@ function read(ledger: CounterLedger, { to, minutes = {}, batchFrom, answeredTo =
   const requested = ledger.nextRange(timeOf(to));
   const from = batchFrom === undefined ? requested.from : timeOf(batchFrom);
   const byStart = new Map(Object.entries(minutes).map(([minute, values]) => [timeOf(Number(minute)), values]));
-  return ledger.take(requested, { from, to: timeOf(answeredTo) }, byStart, moment(to, running));
+  return ledger.add(requested, { from, to: timeOf(answeredTo) }, byStart, moment(to, running));
 }
 
 /** A ledger whose first reading ended at minute 0. */
@@ -81,9 +81,9 @@ describe('a read', () => {
 describe('a pause between reads', () => {
   it('loses nothing while the application does not report', () => {
     const ledger = started();
-    ledger.reports(false, timeOf(1));
-    ledger.reports(false, timeOf(2));
-    ledger.reports(true, timeOf(200));
+    ledger.recordReporting(false, timeOf(1));
+    ledger.recordReporting(false, timeOf(2));
+    ledger.recordReporting(true, timeOf(200));
     expect(read(ledger, { to: 201, minutes: { 200: web(3) } })).toEqual(NOTHING);
     expect(webTotal(ledger)).toBe(3);
   });
@@ -91,22 +91,22 @@ describe('a pause between reads', () => {
   it('loses nothing of the failed read before it either while the application does not report', () => {
     const ledger = started();
     expect(read(ledger, { to: 2, minutes: { 1: 'broken' } })).toEqual({ ...NOTHING, broken: timeOf(1) });
-    ledger.reports(false, timeOf(10));
-    ledger.reports(true, timeOf(200));
+    ledger.recordReporting(false, timeOf(10));
+    ledger.recordReporting(true, timeOf(200));
     expect(read(ledger, { to: 201 })).toEqual(NOTHING);
   });
 
   it('loses the time before the application stopped reporting, except the 10 minutes until New Relic notices', () => {
     const ledger = started();
-    ledger.reports(false, timeOf(30));
-    ledger.reports(true, timeOf(300));
+    ledger.recordReporting(false, timeOf(30));
+    ledger.recordReporting(true, timeOf(300));
     expect(read(ledger, { to: 301 }).lost).toBe(60 * 20);
   });
 
   it('loses what came after the application reported again, if no read covers it', () => {
     const ledger = started();
-    ledger.reports(false, timeOf(0));
-    ledger.reports(true, timeOf(30));
+    ledger.recordReporting(false, timeOf(0));
+    ledger.recordReporting(true, timeOf(30));
     expect(read(ledger, { to: 100 }).lost).toBe(60 * (50 - 30));
   });
 
@@ -253,7 +253,7 @@ describe('for any order of reads, gaps, late growth, falls and broken minutes', 
             Object.entries(minutes).map(([ago, values]) => [timeOf(now - Number(ago)), values]),
           );
           const time = moment(now, running);
-          oracle.take(requested, received, readMinutes, ledger.take(requested, received, readMinutes, time), time);
+          oracle.take(requested, received, readMinutes, ledger.add(requested, received, readMinutes, time), time);
           const after = [...ledger.totals];
           for (const [index, total] of after.entries()) expect(total).toBeGreaterThanOrEqual(before[index] ?? 0);
           before = after;

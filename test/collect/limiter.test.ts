@@ -187,7 +187,7 @@ describe('a limiter', () => {
     const release = await limiter.acquire(forEver());
     expect([limiter.startRead(), limiter.startRead()]).toEqual([true, false]);
     // The read ended without a call.
-    limiter.readEnded();
+    limiter.endRead();
     expect(limiter.startRead()).toBe(true);
     await limiter.acquire(forEver());
     expect(limiter.startRead()).toBe(false);

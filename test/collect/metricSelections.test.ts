@@ -12,7 +12,7 @@ const application = (datastores: readonly string[], customNames: readonly string
 describe('the requests for metric data', () => {
   const selections = new MetricSelections(customMetrics([DEPTH]));
   const select = (...input: Parameters<typeof application>) =>
-    selections.of(application(...input), 'application').metrics;
+    selections.select(application(...input), 'application').metrics;
 
   it('are one object for applications with the same request', () => {
     const named = [['Datastore/MySQL/allWeb'], ['Custom/Depth/a', 'Custom/Depth/b']] as const;

@@ -40,7 +40,7 @@ describe('the files generated from the schema', () => {
   });
 
   it('name every key in the reference page and in the example', () => {
-    const keys = new Set(allKeys(inputSchemaOf(fileSchema)));
+    const keys = new Set(allKeys(toInputSchema(fileSchema)));
     expect(keys.size).toBeGreaterThan(40);
     for (const key of keys) {
       expect(page).toMatch(new RegExp(`(^\\| |\`)\`?${key}\`?`, 'm'));
@@ -66,7 +66,7 @@ describe('the example file', () => {
 
 describe('the JSON Schema for editors', () => {
   // Strict mode refuses keywords that JSON Schema does not have.
-  const validate = new Ajv({ strict: true, allErrors: true }).compile(editorSchema(inputSchemaOf(fileSchema)));
+  const validate = new Ajv({ strict: true, allErrors: true }).compile(editorSchema(toInputSchema(fileSchema)));
   const violations = (text: string): string[] => {
     validate(parse(text));
     return (validate.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);

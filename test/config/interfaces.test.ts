@@ -12,11 +12,11 @@ describe('an account read through the other interface', () => {
     ['api: rest, base_url: "https://x.example/v2/"', 'nerdgraph', 'https://x.example/graphql'],
     ['api: nerdgraph, base_url: "https://x.example/a/graphql"', 'rest', 'https://x.example/a/v2'],
   ] as const)('with %s through %s has the base address %s', (keys, api, base_url) => {
-    expect(accountThrough(api, account(keys))).toMatchObject({ api, base_url });
+    expect(switchInterface(api, account(keys))).toMatchObject({ api, base_url });
   });
 
   it('has the key header of that interface, the lower limits, and no instances', () => {
-    expect(accountThrough('nerdgraph', account('api: rest, instances: true, account_id: 5'))).toMatchObject({
+    expect(switchInterface('nerdgraph', account('api: rest, instances: true, account_id: 5'))).toMatchObject({
       account_id: 5,
       api_key: 'abcd',
       api_key_header: 'Api-Key',

@@ -26,7 +26,7 @@ describe('findHttpsUpgrade', () => {
     ['HTTPS on its host, although http is written', 'http://127.0.0.1:8080/v2/x.json', 'https://127.0.0.1:8080'],
     ['another path', 'https://127.0.0.1:8080/elsewhere', 'https://127.0.0.1:8080'],
   ])('accepts a 301 to %s', (_, location, origin) => {
-    expect(httpsUpgrade(PLAIN, 301, location)).toBe(origin);
+    expect(findHttpsUpgrade(PLAIN, 301, location)).toBe(origin);
   });
 
   it.each<[string, Address, number, string | undefined]>([

@@ -41,9 +41,12 @@ const hostile = fc.oneof(
 
 describe('a NRQL query', () => {
   it('reads as New Relic expects it', () => {
-    const where = all([
-      isIn('appId', [1, 2]),
-      any([isIn('metricTimesliceName', ['HttpDispatcher']), isLike('metricTimesliceName', 'Datastore/%/allWeb')]),
+    const where = joinWithAnd([
+      whereIn('appId', [1, 2]),
+      joinWithOr([
+        whereIn('metricTimesliceName', ['HttpDispatcher']),
+        whereLike('metricTimesliceName', 'Datastore/%/allWeb'),
+      ]),
     ]);
     const query = { select: COUNT, where, facet: ['appId', 'metricTimesliceName'], range: RANGE } as const;
     expect(writeNrql(query)).toBe(
@@ -54,18 +57,27 @@ describe('a NRQL query', () => {
   });
 
   it.each([
-    ['an equality', isIn('host', ["it's"]), "host = 'it\\'s'"],
-    ['a backslash', isIn('host', ['C:\\x']), "host = 'C:\\\\x'"],
-    ['conditions in conditions', all(['a', any(['b', all(['c', '', any(['d'])])])]), 'a AND (b OR (c AND d))'],
-    ['no condition as nothing', all([any([]), any(['']), all([])]), ''],
+    ['an equality', whereIn('host', ["it's"]), "host = 'it\\'s'"],
+    ['a backslash', whereIn('host', ['C:\\x']), "host = 'C:\\\\x'"],
+    [
+      'conditions in conditions',
+      joinWithAnd(['a', joinWithOr(['b', joinWithAnd(['c', '', joinWithOr(['d'])])])]),
+      'a AND (b OR (c AND d))',
+    ],
+    ['no condition as nothing', joinWithAnd([joinWithOr([]), joinWithOr(['']), joinWithAnd([])]), ''],
   ])('writes %s', (_, condition, text) => {
     expect(condition).toBe(text);
   });
 
   it('asks for buckets of a minute', () => {
-    const query = { select: COUNT, where: isIn('appId', [1]), facet: ['metricTimesliceName'], range: RANGE } as const;
-    expect(nrql({ ...query, bucketMinutes: 1 })).toMatch(/ LIMIT MAX TIMESERIES 1 minute$/);
-    expect(nrql({ ...query, bucketMinutes: 60 })).toMatch(/ LIMIT MAX TIMESERIES 60 minutes$/);
+    const query = {
+      select: COUNT,
+      where: whereIn('appId', [1]),
+      facet: ['metricTimesliceName'],
+      range: RANGE,
+    } as const;
+    expect(writeNrql({ ...query, bucketMinutes: 1 })).toMatch(/ LIMIT MAX TIMESERIES 1 minute$/);
+    expect(writeNrql({ ...query, bucketMinutes: 60 })).toMatch(/ LIMIT MAX TIMESERIES 60 minutes$/);
   });
 
   it('asks for names without a row limit, because they come in one row', () => {

@@ -159,7 +159,7 @@ describe('the result for an application or a host', () => {
   });
 
   it('is empty for an application that does not report', () => {
-    expect(metricDataOf({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
+    expect(buildMetricData({ names: ['HttpDispatcher'] }, new Map(), RANGE)).toEqual({
       window: RANGE,
       metrics: new Map(),
       datastores: [],
@@ -247,7 +247,7 @@ describe('rolling values', () => {
   });
 
   it('of a silent key transaction are 0 requests while its application reports, and nothing else', () => {
-    expect(keyTransactionOf(undefined, row(), true, 600).summary).toMatchObject({
+    expect(calculateKeyTransaction(undefined, row(), true, 600).summary).toMatchObject({
       requestRate: 0,
       responseTime: undefined,
       errorRate: undefined,

@@ -8,10 +8,10 @@ const names = (count: number, length = 4): string[] =>
 describe('the batches of metric names', () => {
   it('are split before the encoded query exceeds 4,000 characters', () => {
     const long = names(20, 300);
-    for (const batch of batches(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
-    expect(batches(long, 30)).toHaveLength(2);
+    for (const batch of splitNames(long, 30)) expect(queryOf(batch).length).toBeLessThanOrEqual(MAX_CHARACTERS);
+    expect(splitNames(long, 30)).toHaveLength(2);
     // Each of these characters is encoded as nine.
-    expect(batches(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
+    expect(splitNames(['語'.repeat(200), '語'.repeat(200), '語'.repeat(200)], 30)).toHaveLength(2);
   });
 
   it('are the list itself where everything fits, so that a cache by list can be used', () => {
@@ -21,7 +21,7 @@ describe('the batches of metric names', () => {
   });
 
   it('send a name that is too long for any call alone', () => {
-    expect(batches(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
+    expect(splitNames(['a', 'b'.repeat(5_000), 'c'], 30)).toEqual([['a'], ['b'.repeat(5_000)], ['c']]);
   });
 
   it('hold every name once and in order, within the limit', () => {

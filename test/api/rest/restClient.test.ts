@@ -10,8 +10,8 @@ import {
 
 describe('a target', () => {
   it('has its path template and its address', () => {
-    expect(target('/applications.json')).toEqual({ endpoint: '/applications.json', path: '/applications.json' });
-    expect(metricTarget('metrics.json', { applicationId: 7, hostKey: '8/9' }, 'name=x')).toEqual({
+    expect(createTarget('/applications.json')).toEqual({ endpoint: '/applications.json', path: '/applications.json' });
+    expect(createMetricTarget('metrics.json', { applicationId: 7, hostKey: '8/9' }, 'name=x')).toEqual({
       endpoint: '/applications/{id}/hosts/{host_id}/metrics.json',
       path: '/applications/7/hosts/8%2F9/metrics.json?name=x',
     });
@@ -25,7 +25,7 @@ describe('a target', () => {
   });
 
   it('encodes a lone surrogate as the replacement character', () => {
-    expect(queryOf([['name', 'a\ud800b']])).toBe('name=a%EF%BF%BDb');
+    expect(encodeQuery([['name', 'a\ud800b']])).toBe('name=a%EF%BF%BDb');
   });
 });
 
