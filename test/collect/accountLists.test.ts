@@ -102,7 +102,7 @@ describe('an entry with account_ids', () => {
     expect(entryOf(world)?.problem).toBeDefined();
     // At once, and after 5, 10 and 20 seconds at the earliest.
     expect(world.reader.callsOfKind('accounts')).toHaveLength(1 + 3);
-    expect(world.lines.filter(({ msg }) => msg.includes('list of accounts could not be read'))).toHaveLength(1);
+    expect(world.lines.filter(({ msg }) => msg.includes('Cannot read the list of accounts'))).toHaveLength(1);
     world.reader.fault = () => undefined;
     world.reader.accounts = named('Shop');
     await world.scrapeFor(130, 15);

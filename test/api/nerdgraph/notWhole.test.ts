@@ -63,7 +63,7 @@ describe('a message that makes every result of a batch incomplete', () => {
       const cut = `Results may be incomplete ${'x '.repeat(40)}${DEMO_API_KEY}`;
       for (const message of [BUDGET, `Results may be incomplete for ${DEMO_API_KEY} ${'x'.repeat(300)}`, cut]) {
         for (const failure of await failuresWith(read, message)) {
-          expect(failure).toContain(`says New Relic: ${message.slice(0, 25)}`);
+          expect(failure).toContain(`New Relic reports an incomplete result: ${message.slice(0, 25)}`);
           expect(failure).toContain('(reason too_large)');
           expect(failure).not.toMatch(
             /too large for one query|exclude|leave it out|fewer|hosts: false|the most of New Relic/,

@@ -226,6 +226,8 @@ describe('metric names', () => {
     expect(names).toHaveLength(20);
     expect(cut).toHaveLength(reported.length);
     expect(server.asked).toHaveLength(20);
-    expect(notes.failures.map(({ message }) => message.replace(/: the rest is left out; .*/, ''))).toEqual(reported);
+    expect(notes.failures.map(({ message }) => message.replace(/: the exporter leaves out the rest; .*/, ''))).toEqual(
+      reported,
+    );
   });
 });
