@@ -48,7 +48,7 @@ describe('methods and paths', () => {
     },
   );
 
-  test('a fault of our own is answered with a sentence and told, never shown', async () => {
+  test('answers 500 with a sentence to an internal error, logs the error and never shows it', async () => {
     const configText = (): string => {
       throw new Error('secret inside');
     };
@@ -60,7 +60,7 @@ describe('methods and paths', () => {
 });
 
 describe('pages', () => {
-  test('wait for nobody whose lists are being read, nor do scrapes and probes of health', async () => {
+  test('answer while requests for /sd wait for lists, as health and the exporter’s metrics do', async () => {
     const { app, origin } = await served();
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
@@ -73,7 +73,7 @@ describe('pages', () => {
     expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  test.each(['/', '/api/status', '/sd', '/config'])('%s is compressed for a client that takes gzip', async (path) => {
+  test.each(['/', '/api/status', '/sd', '/config'])('%s is compressed for a client that accepts gzip', async (path) => {
     const { origin } = await served();
     const plain = await get(`${origin}${path}`);
     const got = await get(`${origin}${path}`, { headers: { 'accept-encoding': 'gzip' } });
@@ -83,9 +83,9 @@ describe('pages', () => {
   });
 });
 
-describe('the same page for many at once', () => {
+describe('one page requested by many clients at once', () => {
   test.each(['/', '/?q=check', '/api/status'])(
-    '%s is made for the first, and once for all who ask meanwhile',
+    '%s is rendered for the first client, and once for all clients that ask meanwhile',
     async (path) => {
       const app = testApp();
       let asked = 0;
@@ -107,14 +107,14 @@ describe('the same page for many at once', () => {
 });
 
 describe('--web.telemetry-path', () => {
-  test.each(['/', '/a(b)*c:d+e!', '/a/b'])('%s is taken as it is written', async (telemetryPath) => {
+  test.each(['/', '/a(b)*c:d+e!', '/a/b'])('serves the metrics at exactly the path %s', async (telemetryPath) => {
     const { origin } = await served({ settings: { telemetryPath } });
     expect((await get(`${origin}${telemetryPath}`)).text).toContain('newrelic_up 1');
     expect((await get(`${origin}/metrics`)).status).toBe(404);
   });
 
   test.each(['/probe', '/sd', '/config', '/api/status', '/-/healthy', '/-/ready', '/-/reload'])(
-    'cannot be that of another endpoint: %s',
+    'cannot be the path of another endpoint: %s',
     (path) => expect(isTaken(path)).toBe(true),
   );
 
@@ -123,18 +123,23 @@ describe('--web.telemetry-path', () => {
 
 describe('health and readiness', () => {
   test.each<[what: string, path: string, status: number, prepare: (collector: MemoryCollector) => unknown]>([
-    ['progress is made, whatever upstream does', '/-/healthy', 200, (of) => (of.accounts = [REFUSED])],
-    ['no progress is made', '/-/healthy', 503, (of) => (of.healthy = false)],
+    [
+      'the exporter makes progress, whatever New Relic does',
+      '/-/healthy',
+      200,
+      (collector) => (collector.accounts = [REFUSED]),
+    ],
+    ['the exporter makes no progress', '/-/healthy', 503, (collector) => (collector.healthy = false)],
     ['nobody has scraped', '/-/ready', 200, () => undefined],
-    ['not everything was tried once in background mode', '/-/ready', 503, (of) => (of.isReady = false)],
-  ])('while %s: %s is %d', async (_, path, status, prepare) => {
+    ['background mode has not tried everything once', '/-/ready', 503, (collector) => (collector.isReady = false)],
+  ])('while %s: %s answers %d', async (_, path, status, prepare) => {
     const { app, origin } = await served({ background: status === 503 });
     prepare(app.collector);
     expect((await get(`${origin}${path}`)).status).toBe(status);
     expect(app.collector.refreshes).toEqual([]);
   });
 
-  test('once shutdown has begun it is not ready', async () => {
+  test('/-/ready answers 503 once shutdown has begun', async () => {
     const { origin } = await served({ stopping: () => true });
     expect((await get(`${origin}/-/ready`)).status).toBe(503);
   });
@@ -153,7 +158,7 @@ describe('/-/reload', () => {
     [{ origin: 'own' }, 200],
     [{}, 200],
     [{}, 200, 'PUT'],
-  ])('is not for a page of another site: %j gets %d', async (headers, status, method = 'POST') => {
+  ])('refuses a page of another site: a request with %j gets %d', async (headers, status, method = 'POST') => {
     let reloads = 0;
     const reload = () => {
       reloads += 1;
@@ -166,7 +171,7 @@ describe('/-/reload', () => {
     expect(reloads).toBe(status === 200 ? 1 : 0);
   });
 
-  test('is forbidden unless enabled, and has no GET', async () => {
+  test('answers 403 unless enabled, and 405 to GET', async () => {
     const { origin } = await served();
     for (const method of ['POST', 'PUT']) {
       const got = await get(`${origin}/-/reload`, { method });
@@ -180,7 +185,7 @@ describe('/-/reload', () => {
     ]);
   });
 
-  test('gets 500 with the faults', async () => {
+  test('answers 500 with the faults of the configuration', async () => {
     const diagnostics = ['config.yaml:3:5: accounts[0].region: must be us', 'config.yaml:9:1: nonsense: unknown key'];
     const { origin } = await served({ reload: () => Promise.resolve(diagnostics) });
     const got = await get(`${origin}/-/reload`, { method: 'POST' });
@@ -189,7 +194,7 @@ describe('/-/reload', () => {
 });
 
 describe('/config', () => {
-  test('shows the running configuration as it is given, as plain text', async () => {
+  test('shows the running configuration as plain text, with the key hidden', async () => {
     const { origin } = await served();
     const got = await get(`${origin}/config`);
     expect(got.text).toContain('api_key: <secret>');
@@ -208,7 +213,7 @@ describe('--web.route-prefix', () => {
     expect((await get(`${origin}/apm/`)).text).toContain('href="/apm/metrics"');
   });
 
-  test('links go through the external address', async () => {
+  test('the links of the page begin with the external address', async () => {
     const externalUrl = new URL('https://ops.example/newrelic/');
     const { origin } = await served({ settings: { routePrefix: '/apm', externalUrl } });
     const page = (await get(`${origin}/apm/`)).text;

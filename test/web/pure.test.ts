@@ -5,7 +5,7 @@ import { isHostHeader } from '../../src/web/routes/discovery.ts';
 import { computeWaitMs } from '../../src/web/routes/scrape.ts';
 import { throttle } from '../../src/web/server/servers.ts';
 
-describe('the time to answer', () => {
+describe('the time allowed for a response', () => {
   const COLLECTION = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500 };
   const timeTo = (header: string, lastWrite = 0) =>
     computeWaitMs({ headers: { 'x-prometheus-scrape-timeout-seconds': header } }, COLLECTION, lastWrite);
@@ -25,13 +25,13 @@ describe('the time to answer', () => {
     expect(timeTo(header)).toBe(milliseconds);
   });
 
-  test('keeps free what the last response took to write, but never under half the timeout', () => {
+  test('leaves out the time that the last response took to write, but stays at half the timeout', () => {
     expect(timeTo('10', 2_000)).toBe(7_500);
     expect(timeTo('10', 60_000)).toBe(5_000);
   });
 });
 
-test('no Host header is taken that could be more than an address', () => {
+test('rejects a Host header that could be more than an address', () => {
   // Of signs that stand in addresses, and of signs that end them: of random ones hardly a text would be taken.
   const unit = fc.constantFrom(...Array.from('aZ09._-[]:aZ09._-[]:/@?#%\\<>"\' \t\r\n\0é'));
   let taken = 0;
@@ -46,7 +46,7 @@ test('no Host header is taken that could be more than an address', () => {
   expect(taken).toBeGreaterThan(50);
 });
 
-describe('names of a client certificate', () => {
+describe('reading the names of a client certificate', () => {
   test.each([
     ['DNS:a.example, DNS:b.example', ['a.example', 'b.example']],
     ['IP Address:10.0.0.1, IP Address:0:0:0:0:0:0:0:1', ['10.0.0.1', '::1']],
@@ -60,7 +60,7 @@ describe('names of a client certificate', () => {
   });
 });
 
-test('logs a message at once, then at most one a minute with the number of suppressed messages', () => {
+test('logs a message at once, then at most one a minute, with the number of suppressed messages', () => {
   let now = 0;
   const lines: string[] = [];
   const tell = throttle(

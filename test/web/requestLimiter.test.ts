@@ -19,7 +19,7 @@ async function waitingFor(maxRequests: number) {
 }
 
 describe('--web.max-requests', () => {
-  test.each(PATHS)('answers one more than that from what is held, without waiting: %s', async (path) => {
+  test.each(PATHS)('answers further requests at once from held data: %s', async (path) => {
     const { app, ask, waits, resolve } = await waitingFor(2);
     const waiting = PATHS.map(ask);
     await eventually(() => expect(waits()).toEqual([9_500, 9_500]));
@@ -35,8 +35,8 @@ describe('--web.max-requests', () => {
 
   test.each([
     ['256', 2, 256],
-    ['itself, where it is above 256', 300, 300],
-  ])('answers 503 beyond %s, and pages go on', async (_, maxRequests, most) => {
+    ['its own number of', 300, 300],
+  ])('answers 503 to scrapes beyond %s requests, and still answers pages', async (_, maxRequests, most) => {
     const { ask, waits, resolve } = await waitingFor(maxRequests);
     const waiting = Array.from({ length: most }, (_each, index) => ask(PATHS[index % 2] ?? ''));
     await eventually(() => expect(waits()).toHaveLength(most));
@@ -48,7 +48,7 @@ describe('--web.max-requests', () => {
     await eventually(async () => expect((await ask('/metrics')).status).toBe(200));
   });
 
-  test('0 means no limit', async () => {
+  test('sets no limit with 0', async () => {
     const { ask, waits, resolve } = await waitingFor(0);
     const waiting = Array.from({ length: 300 }, () => ask('/metrics'));
     await eventually(() => expect(waits()).toHaveLength(300));
@@ -57,7 +57,7 @@ describe('--web.max-requests', () => {
     expect(new Set((await Promise.all(waiting)).map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  test('counts no client that has left', async () => {
+  test('does not count clients that have disconnected', async () => {
     const { port, ask, waits, resolve } = await waitingFor(30);
     for (let round = 1; round <= 2; round += 1) {
       const clients = await hostileClients(30, port);
@@ -75,7 +75,7 @@ describe('--web.max-requests', () => {
     expect(waits().slice(0, 60)).toEqual(Array(60).fill(9_500));
   });
 
-  test('answers all requests that a client sends ahead over one connection, in their order', async () => {
+  test('answers pipelined requests of one connection in their order', async () => {
     const { port } = await served({ settings: { maxRequests: 1 } });
     const ahead = requestText('/metrics').repeat(9) + requestText('/-/healthy', ['Connection: close']);
     const { text } = await sendRaw(port, ahead);

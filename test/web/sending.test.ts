@@ -30,9 +30,9 @@ async function askedByDeafClient(): Promise<ServerResponse> {
 }
 
 test.each<[what: string, limitMs: number, leaves: 'before' | 'meanwhile' | 'never']>([
-  ['does not read is cut off while pieces are written', 50, 'never'],
-  ['has gone before anything is written gets nothing', 60_000, 'before'],
-  ['goes away ends the writing', 60_000, 'meanwhile'],
+  ['does not read is cut off while the pieces are written', 50, 'never'],
+  ['disconnects before the first piece gets nothing', 60_000, 'before'],
+  ['disconnects between two pieces ends the writing', 60_000, 'meanwhile'],
 ])('a client that %s', async (_, limitMs, leaves) => {
   const response = await askedByDeafClient();
   if (leaves === 'before') {

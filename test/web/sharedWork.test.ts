@@ -22,7 +22,7 @@ function noted() {
 }
 
 describe('shared work', () => {
-  test('is done once for all who ask for the same before it begins', async () => {
+  test('runs once for all clients that ask for one key before it begins', async () => {
     const { ask, begun } = noted();
     const { promise: gate, resolve } = deferred();
     const asked = [ask('other', { gate }), ask('page'), ask('page'), ask('page')];
@@ -34,7 +34,7 @@ describe('shared work', () => {
     expect(begun).toEqual(['other', 'page', 'page']);
   });
 
-  test('is not joined once it has begun, because its result may then be too old', async () => {
+  test('runs again for clients that ask after it has begun, because its result may be too old', async () => {
     const { ask, begun } = noted();
     const { promise: gate, resolve } = deferred();
     const first = ask('page', { gate });
@@ -45,7 +45,7 @@ describe('shared work', () => {
     expect(begun).toEqual(['page', 'page']);
   });
 
-  test('is done one after the other, also after one that failed', async () => {
+  test('runs one key at a time, also after a failure', async () => {
     const { ask, begun } = noted();
     const { promise: gate, resolve } = deferred();
     const failing = expect(ask('a', { gate: gate.then(() => Promise.reject(new Error('broken'))) })).rejects.toThrow(
@@ -59,18 +59,18 @@ describe('shared work', () => {
     expect(await next).toBe('result of b');
   });
 
-  test('is done first for the client that came last', async () => {
+  test('runs first for the client that asked last', async () => {
     const { ask, begun } = noted();
     await Promise.all(['running', 'a', 'b', 'c', 'a'].map((key) => ask(key)));
     expect(begun).toEqual(['running', 'a', 'c', 'b']);
   });
 
-  test('goes on while one of its clients is there, and ends when the last has left; the next one begins anew', async () => {
+  test('runs while one of its clients is connected, and ends with the last; the next client begins anew', async () => {
     const { ask, begun, abandoned } = noted();
     const { promise: gate } = deferred();
     const [first, second] = [new AbortController(), new AbortController()];
     const before = ask('before');
-    const left = [first, second].map(({ signal: gone }) =>
+    const aborted = [first, second].map(({ signal: gone }) =>
       expect(ask('page', { gate, gone })).rejects.toThrow('aborted'),
     );
     await before;
@@ -81,20 +81,20 @@ describe('shared work', () => {
     second.abort();
     await settle();
     expect(await ask('page')).toBe('result of page');
-    await Promise.all(left);
+    await Promise.all(aborted);
     expect([begun, abandoned]).toEqual([['before', 'page', 'page'], ['page']]);
   });
 
-  test('is never begun for clients that have left before its turn', async () => {
+  test('never begins for clients that disconnect before its turn', async () => {
     const { ask, begun } = noted();
     const { promise: gate, resolve } = deferred();
     const first = ask('a', { gate });
     const leaving = new AbortController();
-    const left = expect(ask('b', { gone: leaving.signal })).rejects.toThrow('aborted');
+    const aborted = expect(ask('b', { gone: leaving.signal })).rejects.toThrow('aborted');
     const last = ask('c');
     leaving.abort();
     resolve();
-    await Promise.all([first, left, last]);
+    await Promise.all([first, aborted, last]);
     expect(begun).toEqual(['a', 'c']);
   });
 });

@@ -125,7 +125,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     ['hostile-names', fleet(16), /^\(3\) failing/],
     ['faults', faulty(), /^\(201\) failing/, { reloadFailure }],
   ])(
-    '%s: no overflow, enough contrast and no complaint at three widths and in both colours',
+    '%s has no overflow, enough contrast and no error at three widths and in both colours',
     async (name, shown, verdict, over) => {
       // On a busy machine the looks take longer than the page stays.
       const { page, complaints } = await open({}, '/?refresh=0&open=1', shown, over);
@@ -162,7 +162,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     await page.close();
   });
 
-  test.each([1_100, 900, 1_280, 1_300])('no word of a table is broken at %d pixels', async (width) => {
+  test.each([1_100, 900, 1_280, 1_300])('no word of a table breaks at %d pixels', async (width) => {
     const { page, complaints } = await open({ viewport: { width, height: 900 } }, '/', faulty());
     // A cell of one word is as high as a line.
     const broken = await page.evaluate<

@@ -56,7 +56,7 @@ async function serveAnswers(deafClients: number, target: (index: number) => stri
 }
 
 describe('large answers', () => {
-  test('are written to eight clients at once; the ninth waits, and small answers need no place', async () => {
+  test('are written to eight clients at once; a ninth client waits, and small answers need no place', async () => {
     const { origin, deaf, places } = await serveAnswers(9);
     expect(places.taken).toEqual({ writing: 8, waiting: 1 });
     expect((await get(`${origin}/small`)).bytes).toHaveLength(64 * 1024);
@@ -68,9 +68,9 @@ describe('large answers', () => {
   });
 
   test.each([
-    ['of one address', () => '/large'],
-    ['of an address of its own each, which says nothing of its size', (index: number) => `/large?${index}`],
-  ])('are rendered when their turn comes, so that those that wait hold no memory: %s', async (_, target) => {
+    ['of one URL', () => '/large'],
+    ['of a URL for each client, which does not show the size', (index: number) => `/large?${index}`],
+  ])('are rendered at their turn, so that waiting answers take no memory: %s', async (_, target) => {
     const { deaf, places, state } = await serveAnswers(20, target);
     expect([places.taken, state.renders]).toEqual([{ writing: 8, waiting: 12 }, 8]);
     deaf.at(-1)?.socket.destroy();
@@ -80,7 +80,7 @@ describe('large answers', () => {
     for (const { socket } of deaf) socket.destroy();
   });
 
-  test('keep their place until the socket has taken the last byte', async () => {
+  test('keep their place until the socket has sent the last byte', async () => {
     const { deaf, places, sockets, stuck } = await serveAnswers(1);
     await stuck();
     expect(sockets[0]?.bytesWritten).toBeLessThan(LARGE.length);
@@ -91,8 +91,8 @@ describe('large answers', () => {
   });
 });
 
-describe('a client that takes nothing for two seconds', () => {
-  test('is cut off while another answer waits, which is then written', async () => {
+describe('a client that reads nothing for two seconds', () => {
+  test('is cut off while another answer waits, and that answer is written', async () => {
     const { origin, deaf, state, places, sockets, stuck } = await serveAnswers(8);
     await stuck();
     const asked = get(`${origin}/large`);
@@ -107,7 +107,7 @@ describe('a client that takes nothing for two seconds', () => {
     for (const { socket } of deaf) socket.destroy();
   });
 
-  test('keeps its place while nobody waits', async () => {
+  test('keeps its place while no answer waits', async () => {
     const { origin, deaf, state, stuck } = await serveAnswers(7);
     await stuck();
     state.clock += 20_000;
@@ -118,7 +118,7 @@ describe('a client that takes nothing for two seconds', () => {
     for (const { socket } of deaf) socket.destroy();
   });
 
-  test('is told from one that takes a little now and then', async () => {
+  test('is cut off, but a client that reads a little now and then is not', async () => {
     const { origin, deaf, state, places, sockets, stuck } = await serveAnswers(8);
     await stuck();
     const asked = get(`${origin}/large`);
@@ -138,43 +138,43 @@ describe('a client that takes nothing for two seconds', () => {
   });
 });
 
-describe('room for an answer', () => {
+describe('room to write an answer', () => {
   const MB = 1_000_000;
   const stays = new AbortController().signal;
   setMaxListeners(0, stays);
   const response = {} as never;
 
   test.each<[what: string, written: readonly number[], bytes: number, hasRoom: boolean]>([
-    ['is there for the first one of any size', [], 900 * MB, true],
-    ['is 128 MB beside the first one', [900 * MB], 128 * MB, true],
-    ['is no more than that', [900 * MB], 128 * MB + 1, false],
-    ['is shared by all but the first one', [900 * MB, 100 * MB], 28 * MB, true],
-    ['is full', [900 * MB, 100 * MB], 28 * MB + 1, false],
-    ['is for seven more', Array<number>(7).fill(1), 1, true],
-    ['is for no eighth beside the first one', Array<number>(8).fill(1), 1, false],
+    ['exists for a first answer of any size', [], 900 * MB, true],
+    ['is 128 MB beside the first answer', [900 * MB], 128 * MB, true],
+    ['is no more than 128 MB beside the first answer', [900 * MB], 128 * MB + 1, false],
+    ['is shared by all answers but the first', [900 * MB, 100 * MB], 28 * MB, true],
+    ['is full when the other answers take 128 MB', [900 * MB, 100 * MB], 28 * MB + 1, false],
+    ['exists for an eighth answer', Array<number>(7).fill(1), 1, true],
+    ['does not exist for a ninth answer', Array<number>(8).fill(1), 1, false],
   ])('%s', async (_, written, bytes, hasRoom) => {
     const places = new WritePlaces(() => 0);
     for (const each of written) await places.enter(response, each, stays);
     expect(places.hasRoom(bytes)).toBe(hasRoom);
   });
 
-  test('is lost by an answer that turned out too large beside others, but for the oldest', async () => {
+  test('ends for an answer that proves too large beside others, except the oldest answer', async () => {
     const places = new WritePlaces(() => 0);
     const [oldest, second] = [await places.enter(response, 1, stays), await places.enter(response, 1, stays)];
     expect(places.resize(oldest, 900 * MB)).toBe(true);
     expect([places.resize(second, 128 * MB), places.resize(second, 128 * MB + 1)]).toEqual([true, false]);
   });
 
-  test('is given to the request that came last, and to none that has left', async () => {
+  test('goes to the request that came last, and to no client that has disconnected', async () => {
     const places = new WritePlaces(() => 0);
     const writing = await Promise.all(Array.from({ length: 8 }, () => places.enter(response, 1, stays)));
     const leaving = new AbortController();
     const entered: string[] = [];
     const ask = (name: string, gone = stays) => places.enter(response, 1, gone).then(() => entered.push(name));
-    const left = expect(ask('gone', leaving.signal)).rejects.toThrow('aborted');
+    const aborted = expect(ask('gone', leaving.signal)).rejects.toThrow('aborted');
     const waiting = ['first', 'second', 'third'].map((name) => ask(name));
     leaving.abort();
-    await left;
+    await aborted;
     for (const place of writing.slice(0, 3)) {
       places.leave(place);
     }

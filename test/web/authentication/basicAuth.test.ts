@@ -27,20 +27,20 @@ function counting(gate: Promise<void> = Promise.resolve()) {
 
 describe('basic authentication', () => {
   test.each([
-    ['alice with her password', basic('alice:wonderland'), 'right'],
-    ['another password', basic('alice:Wonderland'), 'wrong'],
-    ['no password', basic('alice:'), 'wrong'],
-    ['an unknown user', basic('bob:wonderland'), 'wrong'],
-    ['no header', undefined, 'none'],
-    ['another scheme', 'Bearer abc', 'wrong'],
-    ['no base64', 'Basic ???', 'wrong'],
-    ['no colon', basic('alice'), 'wrong'],
-    ['the scheme in another case', basic('alice:wonderland').replace('Basic', 'bAsIc'), 'right'],
+    ['a user with the right password is right', basic('alice:wonderland'), 'right'],
+    ['another password is wrong', basic('alice:Wonderland'), 'wrong'],
+    ['an empty password is wrong', basic('alice:'), 'wrong'],
+    ['an unknown user is wrong', basic('bob:wonderland'), 'wrong'],
+    ['no header means no login', undefined, 'none'],
+    ['another scheme is wrong', 'Bearer abc', 'wrong'],
+    ['text that is not base64 is wrong', 'Basic ???', 'wrong'],
+    ['a login without a colon is wrong', basic('alice'), 'wrong'],
+    ['the case of the scheme does not count', basic('alice:wonderland').replace('Basic', 'bAsIc'), 'right'],
   ])('%s', async (_, header, verdict) => {
     expect(await counting().authenticator.judge(HASHES, header, ADDRESS)).toBe(verdict);
   });
 
-  test.each(['$2a$', '$2b$', '$2y$'])('takes hashes that begin with %s', async (start) => {
+  test.each(['$2a$', '$2b$', '$2y$'])('accepts hashes that begin with %s', async (start) => {
     const users = new Map([['alice', (HASHES.get('alice') ?? '').replace(/^\$2.\$/, start)]]);
     expect(await counting().authenticator.judge(users, basic('alice:wonderland'), ADDRESS)).toBe('right');
   });
@@ -49,7 +49,7 @@ describe('basic authentication', () => {
     expect(readBasicCredentials(basic('alice:a:b:ü'))).toEqual({ user: 'alice', password: 'a:b:ü' });
   });
 
-  test('compares the password of an unknown user too, and lets nobody in by it', async () => {
+  test('compares a password for an unknown user too, and still refuses the user', async () => {
     const asked: string[] = [];
     const authenticator = new BasicAuthenticator((_password, hash) => {
       asked.push(hash);
@@ -59,7 +59,7 @@ describe('basic authentication', () => {
     expect(asked).toEqual([expect.stringMatching(/^\$2b\$10\$.{53}$/)]);
   });
 
-  test('remembers a right password until the hash changes, and no wrong one', async () => {
+  test('remembers a right password until the hash changes, and remembers no wrong password', async () => {
     const { authenticator, judge, compared } = counting();
     for (let round = 0; round < 3; round += 1) {
       expect(await judge('alice:wonderland')).toBe('right');
@@ -70,7 +70,7 @@ describe('basic authentication', () => {
     expect(await authenticator.judge(changed, basic('alice:wonderland'), ADDRESS)).toBe('wrong');
   });
 
-  test('remembers the hundred right passwords that were used last', async () => {
+  test('remembers the hundred right passwords used most recently', async () => {
     const compared: string[] = [];
     const authenticator = new BasicAuthenticator((password) => {
       compared.push(password);
@@ -83,8 +83,8 @@ describe('basic authentication', () => {
   });
 });
 
-describe('passwords that wait to be compared', () => {
-  test('are compared one at a time, and equal ones once, from whichever address they come', async () => {
+describe('passwords that wait for their comparison', () => {
+  test('are compared one at a time, and equal passwords once, whatever their addresses', async () => {
     const { judge, compared, most } = counting();
     const sent = ['alice:1', 'alice:wonderland', 'alice:1', 'alice:wonderland', 'bob:1', 'alice:wonderland'];
     const verdicts = await Promise.all(sent.map((text, index) => judge(text, `192.0.2.${index}`)));
@@ -93,7 +93,7 @@ describe('passwords that wait to be compared', () => {
     expect(most()).toBe(1);
   });
 
-  test('are one for an address and user; another is not compared, whatever the names of unknown users', async () => {
+  test('are limited to one for each address and user; all unknown users count as one', async () => {
     const { promise: gate, resolve: open } = deferred();
     const { judge, compared } = counting(gate);
     const sent = ['alice:0', 'alice:1', 'alice:2', 'bob:1', 'carol:1', 'alice:1'];
@@ -106,7 +106,7 @@ describe('passwords that wait to be compared', () => {
     expect(await judge('alice:2')).toBe('wrong');
   });
 
-  test('are at most sixteen, and a password that is remembered waits for none of them', async () => {
+  test('are at most sixteen, and a remembered password does not wait', async () => {
     const { promise: gate, resolve: open } = deferred();
     const authenticator = new BasicAuthenticator(async (password) => {
       if (password !== 'wonderland') await gate;
@@ -121,7 +121,7 @@ describe('passwords that wait to be compared', () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(['right']));
   });
 
-  test('are compared though the one before failed', async () => {
+  test('are compared although the comparison before failed', async () => {
     let calls = 0;
     const authenticator = new BasicAuthenticator(() => {
       calls += 1;

@@ -13,7 +13,7 @@ function threadThat(text: string): URL {
 }
 
 describe('the thread that compares passwords', () => {
-  test('is used again for the next password', async () => {
+  test('serves several passwords', async () => {
     const compare = compareInWorker(threadThat('port.postMessage(asked === Number(password));'));
     for (const asked of ['1', '2', '3']) expect(await compare(asked, '')).toBe(true);
   });
@@ -21,16 +21,19 @@ describe('the thread that compares passwords', () => {
   test.each([
     ['ends', 'process.exit(0)', 'the thread that compares passwords has ended'],
     ['throws', `throw new Error('no memory for this')`, 'no memory for this'],
-  ])('fails what it compares when it %s, and another compares the next password', async (_, does, message) => {
-    const compare = compareInWorker(
-      threadThat(`if (password === 'fail') ${does}; port.postMessage(asked === Number(password));`),
-    );
-    expect(await compare('1', '')).toBe(true);
-    await expect(compare('fail', '')).rejects.toThrow(message);
-    expect(await compare('1', '')).toBe(true);
-  });
+  ])(
+    'fails the password in work when it %s, and another thread compares the next password',
+    async (_, does, message) => {
+      const compare = compareInWorker(
+        threadThat(`if (password === 'fail') ${does}; port.postMessage(asked === Number(password));`),
+      );
+      expect(await compare('1', '')).toBe(true);
+      await expect(compare('fail', '')).rejects.toThrow(message);
+      expect(await compare('1', '')).toBe(true);
+    },
+  );
 
-  test('compares as bcrypt does', async () => {
+  test('gives the verdict of bcrypt', async () => {
     const port = Object.assign(new EventEmitter(), { postMessage: vi.fn() });
     vi.doMock('node:worker_threads', () => ({ parentPort: port }));
     await import('../../../src/web/authentication/passwordWorker.ts');

@@ -50,7 +50,7 @@ describe('/sd', () => {
     expect(app.collector.refreshes.map(({ groups: asked }) => asked)).toEqual([['applications']]);
   });
 
-  test('lets other work have a turn between two pieces of a long list', async () => {
+  test('lets other work run between two pieces of a long list', async () => {
     const { app, origin } = await served();
     const [one] = TWO.applications ?? [];
     app.collector.accounts = [accountStatus({ applications: Array.from({ length: 5_000 }, () => one!) })];
@@ -71,20 +71,20 @@ describe('/sd', () => {
   const list = (state: 'stale' | 'missing') => ({ tasks: accountStatus().tasks.map((each) => ({ ...each, state })) });
   const none = (applications: number) => ({ applications: [], visible: { applications, keyTransactions: 0 } });
 
-  test.each<[status: number, what: string, of: Partial<AccountStatus>, text: string]>([
+  test.each<[status: number, what: string, account: Partial<AccountStatus>, text: string]>([
     [503, 'the list of one account has not been read', { applications: undefined, tasks: [] }, UNREAD],
-    [503, 'the list that is held is too old to be served', list('missing'), UNREAD],
+    [503, 'the held list is too old to be served', list('missing'), UNREAD],
     [503, 'an account lists no application', none(0), EMPTY],
-    [200, 'the list that is held may be served', { up: false, ...list('stale') }, '[{"targets":'],
-    [200, 'the configuration leaves none of an account', none(3), '[]'],
-  ])('answers %d, never an empty or shortened list, when %s', async (status, _, of, text) => {
+    [200, 'the held list may be served', { up: false, ...list('stale') }, '[{"targets":'],
+    [200, 'the configuration leaves out all applications of an account', none(3), '[]'],
+  ])('answers %d, never an empty or shortened list, when %s', async (status, _, account, text) => {
     const { app, origin } = await served();
-    app.collector.accounts = [accountStatus({ name: 'eu', ...of })];
+    app.collector.accounts = [accountStatus({ name: 'eu', ...account })];
     const got = await get(`${origin}/sd`);
     expect([got.status, got.text.startsWith(text)]).toEqual([status, true]);
   });
 
-  test('?account= narrows it, so that one unreadable account does not hide the others', async () => {
+  test('?account= selects accounts, so that one unreadable account does not hide the others', async () => {
     const { app, origin } = await served();
     app.collector.accounts = [accountStatus(), accountStatus({ name: 'eu', applications: undefined }), TWO];
     app.collector.accounts[2] = { ...TWO, name: 'apac' };
@@ -105,7 +105,7 @@ describe('/sd', () => {
     ]);
   });
 
-  test('carries every tag as a label; of two that become one the first by name, told once', async () => {
+  test('carries every tag as a label; of two tags with one label name the first by name wins, with one warning', async () => {
     const { app, origin } = await served();
     const tags = [
       { key: 'team', values: ['payments', 'checkout'] },
@@ -129,7 +129,7 @@ describe('/sd', () => {
     ]);
   });
 
-  test('asks for the lists alone, not for the state of everything', async () => {
+  test('reads the lists alone and renders no exposition', async () => {
     const { app, origin } = await served();
     app.collector.snapshot = () => {
       throw new Error('a response was put together');
@@ -138,7 +138,7 @@ describe('/sd', () => {
   });
 
   test.each(['exporter.example', 'exporter.example:9126', '[2001:db8::1]:9126', 'EXPORTER_1:80'])(
-    'targets the address that the request came to: %s',
+    'gives the Host of the request as the target: %s',
     async (host) => {
       const { origin } = await served();
       expect(JSON.parse((await get(`${origin}/sd`, { headers: { host } })).text)).toMatchObject([{ targets: [host] }]);
@@ -146,7 +146,7 @@ describe('/sd', () => {
   );
 
   test.each(['a b', 'a/b', 'user@host', 'x:99999', '[::1', '-', 'a:b', 'ünïcode'])(
-    'refuses a Host that is no address: %s',
+    'refuses a Host that is not an address: %s',
     async (host) => {
       const { port } = await served();
       const { text } = await sendRaw(
@@ -157,13 +157,13 @@ describe('/sd', () => {
     },
   );
 
-  test('targets the socket’s address for a client without a Host', async () => {
+  test('gives the socket’s address as the target where the client sends no Host', async () => {
     const { port } = await served();
     const { text } = await sendRaw(port, 'GET /sd HTTP/1.0\r\n\r\n');
     expect(text).toContain(`"targets":["127.0.0.1:${port}"]`);
   });
 
-  test('names the path behind a route prefix, and that of the external address when reached through it', async () => {
+  test('gives the path with the route prefix, or the path of the external address to a client that uses it', async () => {
     const externalUrl = new URL('https://ops.example/newrelic/');
     const { origin } = await served({ settings: { routePrefix: '/apm', externalUrl } });
     const labels = async (host: string) =>

@@ -20,7 +20,7 @@ function asking(port: number, headers: readonly string[] = [], times = 1): Socke
 const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5';
 
 describe('the telemetry path', () => {
-  test('answers text 0.0.4 with the collected data and the exporter’s own', async () => {
+  test('answers text 0.0.4 with the collected data and the exporter’s own metrics', async () => {
     const { app, origin } = await served();
     const got = await get(`${origin}/metrics`);
     expect(got.status).toBe(200);
@@ -36,7 +36,7 @@ describe('the telemetry path', () => {
     expect(app.scraped).toEqual(['complete']);
   });
 
-  test('is OpenMetrics where Accept asks for it, and compressed where gzip is accepted', async () => {
+  test('answers OpenMetrics where Accept asks for it, and compresses where gzip is accepted', async () => {
     const { origin } = await served();
     const plain = await get(`${origin}/metrics`, { headers: { accept: OPEN_METRICS } });
     expect(plain.headers['content-type']).toBe('application/openmetrics-text; version=1.0.0; charset=utf-8');
@@ -47,7 +47,7 @@ describe('the telemetry path', () => {
     expect(gunzipSync(got.bytes).toString()).toBe(plain.text);
   });
 
-  test('counts a scrape as partial when something due is not fresh', async () => {
+  test('counts a scrape as partial when a due read is not fresh', async () => {
     const { app, origin } = await served();
     app.collector.complete = false;
     await get(`${origin}/metrics`);
@@ -66,7 +66,7 @@ describe('the telemetry path', () => {
     expect(app.collector.asOf).toEqual([TEST_NOW * 1000]);
   });
 
-  test('tells what a response had to do without', async () => {
+  test('counts the series that a response drops', async () => {
     const timeouts = { default_scrape_timeout: 10_000, scrape_timeout_offset: 500, max_age: 300_000 };
     const collection = () => ({ ...timeouts, background: false, max_series: 2 });
     const { app, origin } = await served({ dependencies: { collection } });
@@ -82,7 +82,7 @@ describe('the telemetry path', () => {
     expect(app.dropped).toContainEqual(cut);
   });
 
-  test('is never answered with 304 or a part, whatever the request says', async () => {
+  test('never answers 304 or a partial response, whatever the request says', async () => {
     const { origin } = await served();
     for (const path of ['/metrics', '/sd', '/config', '/api/status', '/']) {
       const headers = { 'if-none-match': '*', 'if-modified-since': new Date().toUTCString(), range: 'bytes=0-0' };
@@ -99,7 +99,7 @@ describe('the telemetry path', () => {
     expect(app.collector.refreshes).toEqual([]);
   });
 
-  test('writes a response of many megabytes whole, to a client that reads slowly', async () => {
+  test('writes a response of many megabytes completely to a client that reads slowly', async () => {
     const { app, port, origin } = await served();
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
     const whole = await get(`${origin}/metrics`);
@@ -113,7 +113,7 @@ describe('the telemetry path', () => {
     expect(received).toBeGreaterThan(whole.bytes.length);
   });
 
-  test('is made once for all who ask before it begins, and anew for who asks later, because the data may be newer', async () => {
+  test('renders once for all clients that ask before the rendering begins, and anew for later clients', async () => {
     const { app, origin } = await served();
     const { promise, resolve } = deferred();
     app.collector.answered = promise;
@@ -133,7 +133,7 @@ describe('the telemetry path', () => {
 
 describe('the scraper’s deadline', () => {
   test.each<[milliseconds: number, header?: string]>([[9_500], [4_500, '5']])(
-    'is the timeout less the offset: %d ms',
+    'is the timeout minus the offset: %d ms',
     async (milliseconds, header) => {
       const { app, origin } = await served();
       const headers = header === undefined ? {} : { 'X-Prometheus-Scrape-Timeout-Seconds': header };
@@ -142,7 +142,7 @@ describe('the scraper’s deadline', () => {
     },
   );
 
-  test('leaves the time free that the last response of the same groups took to write', async () => {
+  test('leaves out the time that the last response of the same groups took to write', async () => {
     const ownMetrics = () => {
       app.clock += 1_500;
       return Promise.resolve([]);
@@ -157,8 +157,8 @@ describe('the scraper’s deadline', () => {
   });
 });
 
-describe('a scraper that gives up while its response is being made', () => {
-  test('has the next response begun earlier, by the time that was too short', async () => {
+describe('a scraper that disconnects while its response is rendered', () => {
+  test('makes the next response begin earlier, by the time that the scraper waited', async () => {
     const { app, port } = await served();
     app.collector.answered = deferred().promise;
     const giveUpAfter = async (milliseconds: number): Promise<void> => {
@@ -173,7 +173,7 @@ describe('a scraper that gives up while its response is being made', () => {
     for (const [milliseconds, wait] of [
       [500, 9_500 - 500],
       [1_000, 9_500 - 1_000],
-      // One that leaves at once, for another reason, says nothing about the time that is needed.
+      // A scraper that disconnects at once has another reason, so the time does not change.
       [10, 9_500 - 1_000],
     ] as const) {
       await giveUpAfter(milliseconds);
@@ -186,8 +186,8 @@ describe('a scraper that gives up while its response is being made', () => {
   });
 });
 
-describe('a scraper that leaves while it takes its response', () => {
-  test('has the next response begun earlier, and frees its slot; a HEAD tells nothing', async () => {
+describe('a scraper that disconnects while it receives its response', () => {
+  test('makes the next response begin earlier and frees its slot; a HEAD changes no time', async () => {
     const { app, port, origin } = await served({ settings: { maxRequests: 1 } });
     app.collector.blocks = Array.from({ length: 20_000 }, (_, index) => breakdownBlock('production', index, 'shop'));
     const socket = asking(port);
@@ -212,7 +212,7 @@ describe('collect[]', () => {
     expect((await get(`${origin}/metrics?collect[]=hosts`)).text).not.toContain('newrelic_application_');
   });
 
-  test('exporter alone calls nothing upstream', async () => {
+  test('exporter alone makes no calls to New Relic', async () => {
     const { app, origin } = await served();
     const got = await get(`${origin}/metrics?collect[]=exporter`);
     expect(got.text).toContain('newrelic_up 1');
@@ -220,7 +220,7 @@ describe('collect[]', () => {
     expect(app.collector.refreshes).toEqual([]);
   });
 
-  test('refuses an unknown name and says which are known', async () => {
+  test('refuses an unknown name and lists the known names', async () => {
     const { app, origin } = await served();
     const got = await get(`${origin}/metrics?collect[]=applications&collect[]=nonsense`);
     expect(got.status).toBe(400);

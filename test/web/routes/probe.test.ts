@@ -42,13 +42,13 @@ describe('/probe', () => {
     expect(got.text).toMatch(/# EOF\n$/);
   });
 
-  test('honours the scraper’s timeout', async () => {
+  test('waits no longer than the scraper’s timeout', async () => {
     const { app, origin } = await served();
     await get(`${origin}${PROBE}`, { headers: { 'X-Prometheus-Scrape-Timeout-Seconds': '3' } });
     expect(app.collector.probes[0]?.waitMs).toBe(2_500);
   });
 
-  test('leaves the time free that the last probe took to write; a HEAD tells nothing', async () => {
+  test('leaves out the time that the last probe took to write; a HEAD changes no time', async () => {
     let took = 1_500;
     const { app, origin } = await served({ dependencies: { dropped: () => void (app.clock += took) } });
     await get(`${origin}${PROBE}`);
@@ -59,7 +59,7 @@ describe('/probe', () => {
   });
 
   test.each<[what: string, result: ProbeResult, status: number, text: string]>([
-    ['something failed', { ...RESULT, success: false }, 200, '\nprobe_success 0\n'],
+    ['a read failed', { ...RESULT, success: false }, 200, '\nprobe_success 0\n'],
     ['no list can be read', { kind: 'unreadable', notes: ['503'] }, 200, '\nprobe_success 0\n'],
     ['there is no account', { kind: 'unknown_account', known: [] }, 404, `${NO_ACCOUNT}.\n`],
     [
@@ -75,7 +75,7 @@ describe('/probe', () => {
       `${NO_ACCOUNT}; its accounts are "shop 0", "shop 1", "shop 2", "shop 3", "shop 4", "shop 5", "shop 6", "shop 7", "shop 8", "shop 9" and 2 more.\n`,
     ],
     ['there is no such application', { kind: 'unknown_application' }, 404, NO_APPLICATION],
-  ])('when %s, tells so with the right status', async (_, result, status, text) => {
+  ])('when %s, says so with the right status', async (_, result, status, text) => {
     const got = await probed(result);
     expect([got.status, got.text]).toEqual([status, expect.stringContaining(text)]);
     expect(got.headers['content-type']).toMatch(/^text\/plain; .*charset=utf-8$/);
@@ -100,7 +100,7 @@ describe('/probe', () => {
     expect(app.collector.probes).toEqual([]);
   });
 
-  test('debug=true answers in words, one line a note, with the metrics after', async () => {
+  test('debug=true answers with one line for each note, followed by the metrics', async () => {
     const blocks = [breakdownBlock('production', 7, 'checkout')];
     const notes = ['GET /applications.json: 200, 12 applications', 'newrelic_host_info is absent:\nhosts are off'];
     const got = await probed({ ...RESULT, success: false, blocks, notes }, '&debug=true');
@@ -127,7 +127,7 @@ describe('/probe', () => {
     expect((await get(`${origin}${PROBE}&debug=false`, { headers })).headers['content-encoding']).toBe('gzip');
   });
 
-  test('debug=true puts each note on one line, however much white space upstream sent', async () => {
+  test('debug=true puts each note on one line, however much white space New Relic sends', async () => {
     const notes = [`status 500: ${'\t'.repeat(60_000)}x\n \n  y`];
     const got = await probed({ kind: 'unreadable', notes }, '&debug=true');
     expect(got.text).toMatch(/\n- status 500: \t+x {2}y\n/);

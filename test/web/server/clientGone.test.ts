@@ -24,8 +24,8 @@ async function asked(): Promise<{ readonly response: ServerResponse; readonly le
 
 const never = new Promise<string>(() => undefined);
 
-describe('a client that leaves', () => {
-  test('ends the waiting for work, at once where it has left before', async () => {
+describe('a client that disconnects', () => {
+  test('ends the wait for work, at once where it disconnected before the wait', async () => {
     const { response, leave } = await asked();
     const gone = watchClient(response);
     const waiting = expect(awaitUnlessGone(never, gone)).rejects.toThrow('aborted');
@@ -35,7 +35,7 @@ describe('a client that leaves', () => {
     await expect(awaitUnlessGone(never, gone)).rejects.toThrow('aborted');
   });
 
-  test('is told apart from one that has its response, and a connection that is kept gathers no listeners', async () => {
+  test('differs from a client that has its response, and a kept-alive connection collects no listeners', async () => {
     const { response, leave } = await asked();
     const listeners = response.req.socket.listenerCount('close');
     const gone = watchClient(response);
@@ -47,7 +47,7 @@ describe('a client that leaves', () => {
     expect(gone.aborted).toBe(false);
   });
 
-  test('is known to be gone where nobody looked while it was there', async () => {
+  test('counts as gone also when the first look comes after the disconnect', async () => {
     const { response, leave } = await asked();
     await leave();
     expect(watchClient(response).aborted).toBe(true);

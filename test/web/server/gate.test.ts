@@ -26,7 +26,7 @@ async function start(config: string) {
 }
 
 describe('basic_auth_users', () => {
-  test('asks for a password on every path but those of health, and serves plain HTTP where there is no TLS', async () => {
+  test('asks for a password on every path but health and readiness, over plain HTTP where there is no TLS', async () => {
     const { origin, scheme, app } = await start(users('wonderland'));
     expect(scheme).toBe('http');
     const spoilt = ['/-/Healthy', '/-/healthy/', '/-/healthy/..', '/%2d/ready'];
@@ -40,7 +40,7 @@ describe('basic_auth_users', () => {
     expect((await get(`${origin}/metrics`, { headers: basic('bob:wonderland') })).status).toBe(401);
   });
 
-  test('health and readiness are told without a password, by GET and HEAD, at exactly their paths', async () => {
+  test('answers health and readiness without a password, to GET and HEAD, at exactly their paths', async () => {
     writeFileSync(file, `${users('wonderland')}rate_limit: {interval: 1h, burst: 1}\n`);
     const app = testApp({ settings: { routePrefix: '/exporter' } });
     const { origin, port } = await serve(app.app, { webConfigFile: file, routePrefix: '/exporter/' });
@@ -54,14 +54,14 @@ describe('basic_auth_users', () => {
     expect([await ask('/-/healthy'), await ask('/exporter/-/ready', 'POST')]).toEqual([429, 429]);
   });
 
-  test('health is told while the web configuration is invalid, and nothing else', async () => {
+  test('answers only health and readiness while the web configuration is invalid', async () => {
     const { origin } = await start(users('old'));
     writeFileSync(file, 'basic_auth_users: [');
     const statuses = ['/-/healthy', '/-/ready', '/metrics'].map(async (path) => (await get(`${origin}${path}`)).status);
     expect(await Promise.all(statuses)).toEqual([200, 200, 500]);
   });
 
-  test('refused logins are counted and logged, few of them, without what was given; no password is none', async () => {
+  test('counts refused logins and logs one line without the password; a request without a password is no login', async () => {
     writeFileSync(file, users('wonderland'));
     let refused = 0;
     const refusedLogin = () => void (refused += 1);
@@ -74,7 +74,7 @@ describe('basic_auth_users', () => {
     expect(warnings).toEqual(['Refused a login from 127.0.0.1: wrong user name or password.']);
   });
 
-  test('a file without users that opens the door says so in the log, at the start and later', async () => {
+  test('logs that everybody is let in where the file lists no users, at the start and later', async () => {
     const started = await start('basic_auth_users: {}\n');
     expect(started.warnings).toEqual([expect.stringContaining('accepts all requests without a password')]);
     const { origin, warnings } = await start(users('old'));
@@ -83,7 +83,7 @@ describe('basic_auth_users', () => {
     expect(warnings).toEqual([expect.stringContaining('accepts all requests without a password')]);
   });
 
-  test('a changed file counts from the next request on', async () => {
+  test('applies a changed file from the next request on', async () => {
     const { origin } = await start(users('old'));
     expect((await get(`${origin}/config`, { headers: basic('alice:old') })).status).toBe(200);
     writeFileSync(file, users('new'));
@@ -94,7 +94,7 @@ describe('basic_auth_users', () => {
   });
 
   test.each(['', '# nothing\n', 'basic_auth_users:\n', 'http_server_config: {}\n'])(
-    'users that disappear from the file stay in force, with one line in the log: %j',
+    'keeps users that disappear from the file in force, and logs one line: %j',
     async (text) => {
       const { origin, warnings } = await start(users('old'));
       writeFileSync(file, text);
@@ -106,7 +106,7 @@ describe('basic_auth_users', () => {
     },
   );
 
-  test('users that disappear while the file was invalid stay in force, too', async () => {
+  test('keeps users in force that disappear while the file is invalid', async () => {
     const { origin } = await start(users('old'));
     writeFileSync(file, 'basic_auth_users: [');
     expect((await get(`${origin}/config`)).status).toBe(500);
@@ -114,7 +114,7 @@ describe('basic_auth_users', () => {
     expect((await get(`${origin}/config`)).status).toBe(401);
   });
 
-  test('a file that became invalid, or is gone, refuses every request until it is corrected', async () => {
+  test('refuses every request while the file is invalid or missing', async () => {
     const { origin, warnings } = await start(users('old'));
     for (const spoil of [() => writeFileSync(file, 'basic_auth_users: {alice: plain}\n'), () => rmSync(file)]) {
       spoil();
@@ -130,7 +130,7 @@ describe('basic_auth_users', () => {
 });
 
 describe('a password', () => {
-  test('that cannot be compared is answered 500, told, and lets nobody in', async () => {
+  test('that cannot be compared gets 500 and a line in the log, and lets nobody in', async () => {
     writeFileSync(file, users('wonderland'));
     const app = testApp();
     const fault = new Error('the thread that compares passwords has ended');
@@ -142,8 +142,8 @@ describe('a password', () => {
   });
 });
 
-describe('more passwords than can be compared', () => {
-  test('are answered 503 with Retry-After, not 401, and count as no refused login', async () => {
+describe('more passwords than can wait for their comparison', () => {
+  test('get 503 with Retry-After, not 401, and do not count as refused logins', async () => {
     writeFileSync(file, users('wonderland'));
     const { promise, resolve } = deferred();
     let refused = 0;
@@ -171,8 +171,8 @@ describe('more passwords than can be compared', () => {
   });
 });
 
-describe('a fault of our own', () => {
-  test('before a response has begun is answered 500; after that it closes the connection', async () => {
+describe('an internal error', () => {
+  test('gets 500 before a response has begun; after that it closes the connection', async () => {
     const fault = new Error('nobody foresaw this');
     const servers = await serve((request, response) => {
       if (request.url === '/begun') response.writeHead(200, { 'Content-Length': 100 }).write('half');
@@ -186,7 +186,7 @@ describe('a fault of our own', () => {
 });
 
 describe('http_server_config', () => {
-  test('puts its headers on every response, refusals too, and follows the file', async () => {
+  test('puts its headers on every response, also on refusals, and follows changes of the file', async () => {
     const headers = (value: string) => `http_server_config:\n  headers:\n    X-Frame-Options: ${value}\n`;
     const { origin } = await start(`${headers('deny')}${users('x')}`);
     expect((await get(`${origin}/metrics`)).headers['x-frame-options']).toBe('deny');
@@ -194,7 +194,7 @@ describe('http_server_config', () => {
     expect((await get(`${origin}/nothing`)).headers['x-frame-options']).toBe('sameorigin');
   });
 
-  test('a Content-Security-Policy of its own stands beside the strict one of the status page', async () => {
+  test('adds its Content-Security-Policy to the strict policy of the status page', async () => {
     const { origin } = await start(
       'http_server_config:\n  headers:\n    Content-Security-Policy: upgrade-insecure-requests\n',
     );
@@ -206,7 +206,7 @@ describe('http_server_config', () => {
 });
 
 describe('rate_limit', () => {
-  test('answers 429 beyond the burst and lets one more through per interval', async () => {
+  test('answers 429 beyond the burst and accepts one more request per interval', async () => {
     writeFileSync(file, 'rate_limit:\n  interval: 10s\n  burst: 3\n');
     let clock = 0;
     const { origin } = await serve(testApp().app, { webConfigFile: file, monotonic: () => clock });
@@ -229,10 +229,10 @@ describe('request bodies', () => {
   const reloading = () => testApp({ reload: () => Promise.resolve([]) });
 
   test.each([
-    ['a length, and nothing of it', 'Content-Length: 70000\r\n\r\n'],
-    ['a length, and a part of it', 'Content-Length: 70\r\nExpect: 100-continue\r\n\r\nhalf of it'],
-    ['chunks that do not end', 'Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n'],
-  ])('%s is not waited for: the request is answered and its connection closed', async (_, rest) => {
+    ['a length but no bytes', 'Content-Length: 70000\r\n\r\n'],
+    ['a length but only some of the bytes', 'Content-Length: 70\r\nExpect: 100-continue\r\n\r\nhalf of it'],
+    ['chunks without an end', 'Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n'],
+  ])('with %s get an answer at once and a closed connection', async (_, rest) => {
     const { port } = await serve(reloading().app);
     for (const request of ['POST /-/reload', 'GET /metrics', 'GET /sd', 'GET /-/healthy']) {
       const { text, timedOut } = await sendRaw(port, `${request} HTTP/1.1\r\nHost: x\r\n${rest}`);
@@ -245,13 +245,13 @@ describe('request bodies', () => {
 
 describe('request targets', () => {
   test.each<[what: string, target: string, host: string, response: RegExp]>([
-    ['the absolute form', 'HTTP://x:81/sd?x=1', 'other', /^HTTP\/1\.1 200 [^]*"targets":\["other"\]/],
-    ['the absolute form without a path, which is the root', 'http://x?q=checkout', 'x', /<!doctype html>/],
-    ['no request with several Host headers', '/sd', 'a\r\nHost: b', /^HTTP\/1\.1 400 [^]*more than one Host header/],
+    ['are accepted in the absolute form', 'HTTP://x:81/sd?x=1', 'other', /^HTTP\/1\.1 200 [^]*"targets":\["other"\]/],
+    ['mean the root in the absolute form without a path', 'http://x?q=checkout', 'x', /<!doctype html>/],
+    ['are refused with several Host headers', '/sd', 'a\r\nHost: b', /^HTTP\/1\.1 400 [^]*more than one Host header/],
     ...['ftp://x/metrics', 'http://[/metrics', 'http://x%/metrics', '*', 'metrics', '?x'].map(
-      (target): [string, string, string, RegExp] => ['no other form', target, 'x', /^HTTP\/1\.1 400 /],
+      (target): [string, string, string, RegExp] => ['are refused in any other form', target, 'x', /^HTTP\/1\.1 400 /],
     ),
-  ])('are served in %s: %s', async (_, target, host, response) => {
+  ])('%s: %s', async (_, target, host, response) => {
     const { port } = await served();
     const { text } = await sendRaw(port, `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(response);

@@ -27,18 +27,18 @@ describe('--web.listen-address', () => {
     ['[::1]:9126', '::1', 9126],
     ['[::]:9126', '::', 9126],
     ['[fe80::1%eth0]:9126', 'fe80::1%eth0', 9126],
-  ])('%s', (text, host, port) => {
+  ])('accepts %s', (text, host, port) => {
     expect(parseListenAddress(text)).toEqual({ host, port });
   });
 
   test.each(['', '9126', ':', ':65536', '::1:9126', '[localhost]:1', 'a b:1', 'http://x:1', 'x:1/'])(
-    'refuses %j with a sentence',
+    'refuses %j and says why',
     (text) => {
       expect(() => parseListenAddress(text)).toThrow(`"${text}"`);
     },
   );
 
-  test('listens on several addresses, IPv4 and IPv6, and tells the ports that were chosen', async () => {
+  test('listens on several addresses, IPv4 and IPv6, and reports the chosen ports', async () => {
     const { addresses } = await serve(testApp().app, {
       listen: [parseListenAddress('127.0.0.1:0'), parseListenAddress('[::1]:0')],
     });
@@ -49,13 +49,13 @@ describe('--web.listen-address', () => {
     for (const address of addresses) expect((await get(`http://${address}/-/healthy`)).status).toBe(200);
   });
 
-  test(':port means all interfaces, IPv4 and IPv6 alike', async () => {
+  test('accepts :port for all interfaces, IPv4 and IPv6 alike', async () => {
     const { port } = await serve(testApp().app, { listen: [parseListenAddress(':0')] });
     expect((await get(`http://127.0.0.1:${port}/-/healthy`)).status).toBe(200);
     expect((await get(`http://[::1]:${port}/-/healthy`)).status).toBe(200);
   });
 
-  test('an address in use is told in one sentence, and nothing stays open', async () => {
+  test('reports an address in use in one sentence, and leaves nothing open', async () => {
     const { port } = await served();
     const taken = { host: '127.0.0.1', port };
     const started = serve(testApp().app, { listen: [{ host: '127.0.0.1', port: 0 }, taken] });
@@ -67,7 +67,7 @@ describe('--web.listen-address', () => {
     await expect.poll(listeners).toBe(1);
   });
 
-  test('a port that only the system may open is told in one sentence', async (context) => {
+  test('reports a port that needs more rights in one sentence', async (context) => {
     context.skip(process.platform !== 'linux', 'only Linux says which ports are free for everybody');
     const firstFree = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'));
     context.skip(firstFree < 2, 'this system lets everybody open every port');
@@ -83,7 +83,7 @@ describe('--web.listen-address', () => {
     }
   });
 
-  test('a web configuration that became invalid since it was checked opens nothing', async () => {
+  test('opens nothing where the web configuration has become invalid since its check', async () => {
     const webConfigFile = join(newFolder(), 'web.yaml');
     writeFileSync(webConfigFile, 'basic_auth_users: {alice: plain}\n');
     const started = serve(testApp().app, { webConfigFile, listen: [{ host: '127.0.0.1', port: 0 }] });
@@ -93,14 +93,14 @@ describe('--web.listen-address', () => {
 
   test.each([
     ['a host name that nobody knows', { host: 'exporter.invalid' }, 'the host name is not known; correct'],
-    ['an address that is not of this machine', { host: '192.0.2.1' }, 'this machine has no such address'],
-  ])('%s is told in one sentence', async (_, { host }, why) => {
+    ['an address that this machine does not have', { host: '192.0.2.1' }, 'this machine has no such address'],
+  ])('reports %s in one sentence', async (_, { host }, why) => {
     await expect(serve(testApp().app, { listen: [{ host, port: 0 }] })).rejects.toThrow(
       `Cannot listen on ${host}:0: ${why}`,
     );
   });
 
-  test('a file descriptor that is no socket is told in one sentence', async () => {
+  test('reports a file descriptor that is not a socket in one sentence', async () => {
     await expect(serve(testApp().app, { sockets: [9_999] })).rejects.toThrow(
       /^Cannot listen on the socket of file descriptor 9999: .*EBADF|EINVAL/,
     );
@@ -108,16 +108,16 @@ describe('--web.listen-address', () => {
 });
 
 describe('--web.systemd-socket', () => {
-  test('gives the file descriptors from 3 on', () => {
-    expect(findSystemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
+  test('uses the file descriptors from 3 on', () => {
+    expect(systemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
   });
 
   test.each([{}, { LISTEN_FDS: '1' }, { LISTEN_FDS: '1', LISTEN_PID: '78' }, { LISTEN_FDS: '0', LISTEN_PID: '77' }])(
-    'without a socket of ours it says so: %j',
-    (environment) => expect(() => findSystemdSockets(environment, 77)).toThrow(ListenError),
+    'says so where systemd passes no socket: %j',
+    (environment) => expect(() => systemdSockets(environment, 77)).toThrow(ListenError),
   );
 
-  test('serves on the sockets that a parent process hands over', async () => {
+  test('serves on the sockets that a parent process passes', async () => {
     const listening = createServer().listen(0, '127.0.0.1');
     await once(listening, 'listening');
     const { port } = listening.address() as AddressInfo;
@@ -139,7 +139,7 @@ describe('--web.systemd-socket', () => {
 });
 
 describe('shutdown', () => {
-  test('lets the scrape in flight end, closes kept-alive connections and accepts no more', async () => {
+  test('finishes the scrape in flight, closes kept-alive connections and accepts no new ones', async () => {
     const app = testApp();
     const servers = await serve(app.app);
     const idle = new Agent({ connections: 1 });
@@ -158,7 +158,7 @@ describe('shutdown', () => {
     await idle.close();
   });
 
-  test('closes a connection with the end of a response that had begun, although its header promised to keep it', async () => {
+  test('closes a connection at the end of a response, although its header promised keep-alive', async () => {
     const { promise, resolve } = deferred();
     let begun = 0;
     const servers = await serve((_request, response) => {
@@ -175,7 +175,7 @@ describe('shutdown', () => {
     await closed;
   });
 
-  test('lets a response that has begun end, and those asked for ahead over its connection, and then closes it', async () => {
+  test('finishes a response that has begun and the pipelined responses behind it, then closes the connection', async () => {
     const { promise, resolve } = deferred();
     let begun = 0;
     const servers = await serve((request, response) => {
@@ -191,12 +191,12 @@ describe('shutdown', () => {
     expect(timedOut).toBe(false);
     const [, first = '', second = ''] = text.split('HTTP/1.1 200 OK');
     expect([first, second].map((response) => /\/(?:first|second)/.exec(response)?.[0])).toEqual(['/first', '/second']);
-    const kept = [first, second].map((response) => /^Connection: (.*)\r$/im.exec(response)?.[1]);
-    expect(kept).toEqual(['keep-alive', 'close']);
+    const modes = [first, second].map((response) => /^Connection: (.*)\r$/im.exec(response)?.[1]);
+    expect(modes).toEqual(['keep-alive', 'close']);
     await closed;
   });
 
-  test('cuts off what has not ended in time', async () => {
+  test('cuts off requests that do not end in time', async () => {
     const app = testApp();
     const servers = await serve(app.app);
     app.collector.gate = deferred().promise;
@@ -208,7 +208,7 @@ describe('shutdown', () => {
 });
 
 describe('limits against clients', () => {
-  test('a request line or header that is too large is refused with 431', async () => {
+  test('a request line or header that is too large gets 431', async () => {
     const { port } = await served();
     const long = 'x'.repeat(20_000);
     for (const text of [requestText(`/${long}`), requestText('/', [`X-Long: ${long}`])]) {
@@ -224,7 +224,7 @@ describe('limits against clients', () => {
     expect(slow?.text).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('a client may send 32 requests ahead; with one more its connection is closed and nothing is answered', async () => {
+  test('a client may pipeline 32 requests; with one more its connection is closed without an answer', async () => {
     const { app, port } = await served();
     const { promise, resolve } = deferred();
     app.collector.gate = promise;
@@ -236,7 +236,7 @@ describe('limits against clients', () => {
     expect(text.match(/^HTTP\/1\.1 200 /gm)).toHaveLength(33);
   });
 
-  test('beyond the limit the connection goes whose last response is the longest ago, not the one that was opened first', async () => {
+  test('beyond the limit the connection with the oldest last response is closed, not the oldest connection', async () => {
     const { port } = await served();
     const ask = async ({ socket }: HostileClient): Promise<void> => {
       const responded = once(socket, 'data');
@@ -259,7 +259,7 @@ describe('limits against clients', () => {
     for (const { socket } of clients) socket.destroy();
   });
 
-  test('1,100 connections with a body that does not come keep nobody else out', async () => {
+  test('1,100 connections whose bodies never arrive keep no other client out', async () => {
     const { port, origin } = await served();
     const unfinished = requestText('/-/healthy', ['Content-Length: 70'], 'POST');
     for (let round = 0; round < 11; round += 1) {

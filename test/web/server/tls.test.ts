@@ -74,14 +74,14 @@ async function handshake(
 }
 
 describe('tls_server_config', () => {
-  test('serves with certificate files relative to the configuration’s folder', async () => {
+  test('finds certificate files relative to the configuration’s folder', async () => {
     const servers = await start(SERVER);
     expect(servers.scheme).toBe('https');
     expect(await ask(servers)).toBe(200);
     expect(await handshake(servers)).toMatchObject({ protocol: 'TLSv1.3', name: 'server' });
   });
 
-  test('serves with certificate, key and authority of clients written in the file', async () => {
+  test('accepts certificate, key and authority of clients written in the file', async () => {
     const pems = `  cert: ${block(server.cert)}  key: ${block(server.key)}  client_ca: ${block(ca.cert)}`;
     const servers = await start(`tls_server_config:\n${pems}  client_auth_type: RequireAndVerifyClientCert\n`);
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
@@ -95,23 +95,28 @@ describe('tls_server_config', () => {
   const WISH = { ...TLS12, ciphers: `${AES128}:${AES256}` };
 
   test.each<[rule: string, lines: string, options: object, result: object | 'refused']>([
-    ['TLS 1.2 is offered', '', TLS12, { protocol: 'TLSv1.2' }],
-    ['nothing older is offered', '', OLD, 'refused'],
-    ['min_version bounds the protocol', 'min_version: TLS13', TLS12, 'refused'],
-    ['max_version bounds the protocol', 'max_version: TLS12', {}, { protocol: 'TLSv1.2' }],
-    ['cipher_suites chooses those of TLS 1.2', ONE, TLS12, { cipher: AES256 }],
-    ['cipher_suites leaves no other one', ONE, { ...TLS12, ciphers: AES128 }, 'refused'],
-    ['cipher_suites leaves TLS 1.3 on', ONE, {}, { protocol: 'TLSv1.3' }],
-    ['curve_preferences takes a curve that it names', 'curve_preferences: [CurveP384]', { ecdhCurve: 'P-384' }, {}],
-    ['curve_preferences takes no other one', 'curve_preferences: [CurveP384]', { ecdhCurve: 'P-256' }, 'refused'],
-    ['the order of the file counts', TWO, WISH, { cipher: AES256 }],
-    ['unless the client shall choose', `${TWO}\n  prefer_server_cipher_suites: false`, WISH, { cipher: AES128 }],
+    ['offers TLS 1.2', '', TLS12, { protocol: 'TLSv1.2' }],
+    ['offers nothing older than TLS 1.2', '', OLD, 'refused'],
+    ['refuses protocols below min_version', 'min_version: TLS13', TLS12, 'refused'],
+    ['refuses protocols above max_version', 'max_version: TLS12', {}, { protocol: 'TLSv1.2' }],
+    ['uses the cipher_suites of the file for TLS 1.2', ONE, TLS12, { cipher: AES256 }],
+    ['refuses ciphers of TLS 1.2 outside cipher_suites', ONE, { ...TLS12, ciphers: AES128 }, 'refused'],
+    ['offers TLS 1.3 also with cipher_suites', ONE, {}, { protocol: 'TLSv1.3' }],
+    ['accepts a curve of curve_preferences', 'curve_preferences: [CurveP384]', { ecdhCurve: 'P-384' }, {}],
+    ['refuses a curve outside curve_preferences', 'curve_preferences: [CurveP384]', { ecdhCurve: 'P-256' }, 'refused'],
+    ['prefers the order of cipher_suites', TWO, WISH, { cipher: AES256 }],
+    [
+      'prefers the order of the client without prefer_server_cipher_suites',
+      `${TWO}\n  prefer_server_cipher_suites: false`,
+      WISH,
+      { cipher: AES128 },
+    ],
   ])('%s', async (_, lines, options, result) => {
     const ended = await handshake(await start(`${SERVER}  ${lines}\n`), options);
     expect(ended).toEqual(result === 'refused' ? result : expect.objectContaining(result));
   });
 
-  test('service discovery says https to a scraper that came over TLS', async () => {
+  test('makes service discovery name https to a scraper over TLS', async () => {
     const servers = await start(SERVER);
     const agent = new Agent({ connect: { ca: ca.cert } });
     const got = await get(`${servers.origin}/sd`, { agent });
@@ -138,7 +143,7 @@ describe('client_auth_type', () => {
     ]);
   });
 
-  test('a refused client is named in the log, once for many', async () => {
+  test('logs one line for many refusals of a client', async () => {
     const servers = await start(MUTUAL);
     for (let round = 0; round < 5; round += 1) expect(await ask(servers, stranger)).toBe('refused');
     expect(servers.warnings).toEqual([
@@ -146,7 +151,7 @@ describe('client_auth_type', () => {
     ]);
   });
 
-  test('verifying without an authority of its own is warned about', async () => {
+  test('warns of verification without a client_ca_file', async () => {
     const servers = await start(`${SERVER}  client_auth_type: RequireAndVerifyClientCert\n`);
     expect(servers.warnings).toEqual([expect.stringContaining('client_ca_file is missing')]);
   });
@@ -156,14 +161,14 @@ describe('client_auth_type', () => {
     ['RequireAndVerifyClientCert', '[example, PROMETHEUS.example]', 'refused'],
     ['RequireAnyClientCert', '[prometheus.example]', 200],
     ['RequireClientCert', '[prometheus.example]', 200],
-  ])('%s lets only names in that client_allowed_sans lists: of %s ours is %s', async (type, sans, ours) => {
+  ])('%s accepts only names in client_allowed_sans: with %s ours gets %s', async (type, sans, ours) => {
     const servers = await start(withCa(type, `  client_allowed_sans: ${sans}\n`));
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', ours]);
   });
 });
 
 describe('without a restart', () => {
-  test('a new certificate is served to the next connection', async () => {
+  test('the next connection gets a new certificate', async () => {
     const servers = await start(SERVER);
     expect(await handshake(servers)).toMatchObject({ name: 'server' });
     writeFileSync(join(folder, 'server.crt'), newServer.cert);
@@ -171,14 +176,14 @@ describe('without a restart', () => {
     expect(await handshake(servers)).toMatchObject({ name: 'renewed' });
   });
 
-  test('a new client authority is asked of the next connection', async () => {
+  test('the next connection is verified by a new client authority', async () => {
     const servers = await start(MUTUAL);
     expect([await ask(servers, client), await ask(servers, stranger)]).toEqual([200, 'refused']);
     writeFileSync(join(folder, 'ca.crt'), otherCa.cert);
     expect([await ask(servers, client), await ask(servers, stranger)]).toEqual(['refused', 200]);
   });
 
-  test('while the file is invalid new connections are told their health, and nothing else', async () => {
+  test('new connections get only health and readiness while the file is invalid', async () => {
     const servers = await start(SERVER);
     writeFileSync(file, `${SERVER}nonsense: true\n`);
     const agent = new Agent({ connect: { ca: ca.cert } });
@@ -190,13 +195,13 @@ describe('without a restart', () => {
     await agent.close();
   });
 
-  test('while the file is invalid a client certificate that was required still is', async () => {
+  test('a required client certificate stays required while the file is invalid', async () => {
     const servers = await start(MUTUAL);
     writeFileSync(file, `${MUTUAL}nonsense: true\n`);
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
   });
 
-  test('plain HTTP is answered with a sentence, and closed', async () => {
+  test('plain HTTP gets a sentence and a closed connection', async () => {
     const servers = await start(SERVER);
     const { text, timedOut } = await sendRaw(servers.port, 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(timedOut).toBe(false);
@@ -204,14 +209,14 @@ describe('without a restart', () => {
     expect((await sendRaw(servers.port, Buffer.from('16030100ff010000fb0303', 'hex'), 200)).text).toBe('');
   });
 
-  test.each(['', 'basic_auth_users:\n'])('TLS that disappears from the file stays: %j', async (text) => {
+  test.each(['', 'basic_auth_users:\n'])('TLS that disappears from the file stays in force: %j', async (text) => {
     const servers = await start(SERVER);
     writeFileSync(file, text);
     expect(await ask(servers)).toBe(200);
     expect(servers.warnings).toEqual([expect.stringContaining('tls_server_config is missing')]);
   });
 
-  test('a client authority that disappears from the file stays, unless the file says so openly', async () => {
+  test('a client authority that disappears from the file stays in force, unless the file switches it off', async () => {
     const servers = await start(MUTUAL);
     writeFileSync(file, SERVER);
     expect([await ask(servers), await ask(servers, client)]).toEqual(['refused', 200]);
@@ -220,7 +225,7 @@ describe('without a restart', () => {
     expect(await ask(servers)).toBe(200);
   });
 
-  test('TLS that is added later is told to need a restart', async () => {
+  test('TLS that is added later needs a restart, with a line in the log', async () => {
     const servers = await start('basic_auth_users: {}\n');
     writeFileSync(file, SERVER);
     expect((await get(`${servers.origin}/-/healthy`)).status).toBe(200);

@@ -157,9 +157,9 @@ const SERVICES =
 /** An account with the services of a shop, which serves the values of each; `burning` puts two of them in trouble. */
 export function shop(name = 'production', burning = false, services = SERVICES, firstId = 10_000) {
   const applications = services.map((service, index) => {
-    const of = name === 'production' ? service : `${service}-${name}`;
+    const appName = name === 'production' ? service : `${service}-${name}`;
     const language = ['java', 'ruby', 'go', 'nodejs'][index % 4];
-    return { id: firstId + index, name: of, language, reporting: index !== 11 };
+    return { id: firstId + index, name: appName, language, reporting: index !== 11 };
   });
   const blocks = applications.flatMap(({ id, name: app, reporting }, index): Block[] => {
     const isBad = burning && (index === 1 || index === 4);

@@ -49,7 +49,7 @@ const names = (page: string) =>
 const large = (app: TestApp) => Object.assign(app.collector, fleet());
 
 describe('the status page', () => {
-  test('has a strict policy and nothing in it that the policy forbids', async () => {
+  test('has a strict Content-Security-Policy and nothing that the policy forbids', async () => {
     const { origin } = await served();
     const got = await get(`${origin}/`);
     expect(got.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -83,7 +83,7 @@ describe('the status page', () => {
     expect(text).toContain('stage = <prod>');
   });
 
-  test('begins with the verdict, says it in title and icon, and refreshes itself unless it shall not', async () => {
+  test('begins with the verdict, shows it in title and icon, and refreshes itself unless refresh=0', async () => {
     const { app, origin } = await served();
     const page = async (path = '/') => (await get(`${origin}${path}`)).text;
     const unread = await page();
@@ -105,7 +105,7 @@ describe('the status page', () => {
     expect(words(await page())).toMatch(/^ not scraped – newrelic-apm-exporter ✗ Last scrape 7 min 1 s ago/);
   });
 
-  test('of sixty accounts says which fail and why, shows these first, and finds the others by name', async () => {
+  test('shows of sixty accounts the failing accounts first, with the reasons, and finds the others by name', async () => {
     const many = (app: TestApp) => {
       app.collector.accounts = Array.from({ length: 60 }, (_, index) =>
         accountStatus({
@@ -129,7 +129,7 @@ describe('the status page', () => {
     expect(whole(await pageOf(many, '?q=team-1'))).toEqual(['team-1']);
   });
 
-  test('is folded where all is well, open where something fails, and all open where the reader wants it', async () => {
+  test('folds tables without failures, opens tables with failures, and opens all with open=1', async () => {
     const open = (page: string) =>
       [...page.matchAll(/<details open>\s*<summary>\s*([^<]*)/g)].map(([, summary]) => summary?.trim());
     const queries = Array.from({ length: 25 }, () => queryStatus());
@@ -164,7 +164,7 @@ describe('the status page', () => {
     expect(text).toContain('For web-01.<b>example</b> · shop-1');
   });
 
-  test('a stale read is due with the next scrape, until a scrape has passed it by', async () => {
+  test('calls a stale read due with the next scrape, until a scrape has skipped it', async () => {
     const groups = [groupStatus({ group: 'application_metrics', tasks: { fresh: 0, stale: 101, missing: 0 } })];
     const stale = (late: number) =>
       Array.from({ length: 101 }, (_, index) => task({ state: 'stale', isLate: index < late }));
@@ -176,7 +176,7 @@ describe('the status page', () => {
     expect(passed).toContain('30 s ago 98 due with the next scrape, 3 stale every 1 min');
   });
 
-  test('what fails alike is one problem with its count and the first ten names, the longest failing first', async () => {
+  test('shows reads that fail alike as one problem, with the count and the first ten names, the longest first', async () => {
     const alike = Array.from({ length: 200 }, (_, index) =>
       task({
         applicationId: index,
@@ -209,7 +209,7 @@ describe('the status page', () => {
     expect(text).toContain('201 of 202 reads failing');
   });
 
-  test('an account that cannot be read has a box: what to do, what is served, since when and why', async () => {
+  test('shows for an unreadable account what to do, which values are served, since when and why', async () => {
     const outage = {
       since: TEST_NOW - 400,
       reason: 'network' as const,
@@ -234,7 +234,7 @@ describe('the status page', () => {
     expect(later).toContain('Newest window served none');
   });
 
-  test('a reload that failed has a box with the faults', async () => {
+  test('shows the faults of a failed reload', async () => {
     const diagnostics = Array.from({ length: 7 }, (_, index) => `c.yaml:${index}:1: a<b`);
     const text = words(await pageOf((app) => (app.reloadFailure = { failedAt: TEST_NOW - 60, diagnostics })));
     expect(text).toContain(
@@ -243,7 +243,7 @@ describe('the status page', () => {
     expect(text).toContain('c.yaml:4:1: a<b and 2 more faults');
   });
 
-  test('a group names its slowest read, and a failure has a link to what to do', async () => {
+  test('names the slowest read of a group, and links from a failure to the page of reasons', async () => {
     const failed = task({ reason: 'timeout', problem: 'no response', failures: 2, seconds: 9 });
     const slow = [0.2, 4.25].map((seconds) => task({ group: 'hosts', application: `shop-${seconds}`, seconds }));
     const groups = [groupStatus({ group: 'application_metrics' }), groupStatus({ group: 'hosts' })];
@@ -255,7 +255,7 @@ describe('the status page', () => {
   });
 
   test.each([[[]], [['queries']], [['entities', 'golden_metrics', 'queries']]] as const)(
-    'an account with the groups %j has no applications to wait for',
+    'has no section of applications for an account with only the groups %j',
     async (groups) => {
       const page = await pageOfAccount({
         groups: groups.map((group) => groupStatus({ group })),
@@ -271,7 +271,7 @@ describe('the status page', () => {
     [1, `REST, which New Relic ends on 2026-01-02, in 1 day${THEN}`, 'warn'],
     [-1, `REST, which New Relic ended on 2025-12-31${THEN}`, 'bad'],
     [undefined, 'Interface REST API (v2)', ''],
-  ])('an interface that ends in %s days is named with the days left', async (days, sentence, notice) => {
+  ])('names an interface that ends in %s days, with the number of days', async (days, sentence, notice) => {
     const endOfLife = days === undefined ? undefined : TEST_NOW + days * 86_400;
     const page = await pageOfAccount({ api: 'rest', endOfLife });
     expect(words(page)).toContain(sentence);
@@ -279,7 +279,7 @@ describe('the status page', () => {
     expect([...page.matchAll(/<p class="notice (\w+)"/g)].map(([, style]) => style).join()).toBe(notice);
   });
 
-  test('escapes every name, and what is searched for', async () => {
+  test('escapes every name and the text of the search', async () => {
     const page = await pageOf((app) => Object.assign(app.collector, fleet(30)));
     for (const name of HOSTILE_NAMES) expect(words(page)).toContain(name.trim());
     expect(page).not.toMatch(/<script|<img|<b>example|DROP TABLE applications; --'/);
@@ -294,21 +294,25 @@ describe('the status page', () => {
     tasks: [],
     windowEnd: undefined,
   };
-  const ofEntry = { api: 'nerdgraph', accountId: 1_234_567, entry: 'company' } as const;
+  const entryAccount = { api: 'nerdgraph', accountId: 1_234_567, entry: 'company' } as const;
 
   test.each<[what: string, account: Partial<AccountStatus>, sentence: string]>([
-    ['with a warning is not simply up', { warnings: ['a'] }, 'production ! 1 warning'],
+    ['has a warning shows the warning in place of its state', { warnings: ['a'] }, 'production ! 1 warning'],
     [
-      'tells how many applications it has',
+      'has applications shows how many',
       { applicationCounts: { listed: 14, exported: 12, reporting: 10 } },
       '12 exported of 14 listed, 10 of them report',
     ],
-    ['says where nothing is served', { tasks: [task({ state: 'missing' })] }, 'production ? nothing served now'],
-    ['names its interface and its entry', ofEntry, 'Interface NerdGraph, account 1234567 of company'],
-    ['says that nothing was read', { ...untried, up: false }, 'production ? not read yet'],
-    ['says that no window was read', untried, 'Newest window served none'],
-    ['says that no list was read', { ...untried, applications: undefined }, 'None has been read. What'],
-  ])('an account %s', async (_, account, sentence) => {
+    ['serves no value says so', { tasks: [task({ state: 'missing' })] }, 'production ? nothing served now'],
+    [
+      'belongs to an entry names its interface and its entry',
+      entryAccount,
+      'Interface NerdGraph, account 1234567 of company',
+    ],
+    ['was not read yet says so', { ...untried, up: false }, 'production ? not read yet'],
+    ['has no window says so', untried, 'Newest window served none'],
+    ['has no list says so', { ...untried, applications: undefined }, 'None has been read. What'],
+  ])('an account that %s', async (_, account, sentence) => {
     expect(words(await pageOfAccount(account))).toContain(sentence);
   });
 });
@@ -317,7 +321,7 @@ describe('the response-time breakdown', () => {
   const one = (times: Parameters<typeof breakdownBlock>[3]) => (app: TestApp) =>
     (app.collector.blocks = [breakdownBlock('production', 7, 'checkout', times)]);
 
-  test('is a bar as long as the time, on one scale, with its parts in words, queueing first, application code last', async () => {
+  test('draws bars on one scale and names their parts, queueing first, application code last', async () => {
     const page = await pageOf((app) => {
       const applications = [7, 8].map((id) => ({ id, name: `app ${id}`, language: 'go', reporting: true }));
       app.collector.accounts = [accountStatus({ applications })];
@@ -346,12 +350,12 @@ describe('the response-time breakdown', () => {
     );
   });
 
-  test('has the figures of an application beside it, what is wrong marked, and what is in trouble first', async () => {
+  test('shows the figures of each application, marks the bad ones, and lists applications in trouble first', async () => {
     const rates = { response: 0.1, requests: 2, background: 0.5 };
     const figures = { ...rates, errorRatio: 0.123, apdexScore: 0.271, apdexThreshold: 0.5, apdexRequests: 100 };
     const page = await pageOf((app) => {
-      const of = { language: 'go', reporting: true };
-      const list = ['slow', 'errors', 'apdex', 'orange', 'red'].map((name, id) => ({ id, name, ...of }));
+      const common = { language: 'go', reporting: true };
+      const list = ['slow', 'errors', 'apdex', 'orange', 'red'].map((name, id) => ({ id, name, ...common }));
       app.collector.accounts = [accountStatus({ applications: list })];
       const values = [
         { response: 9 },
@@ -366,7 +370,9 @@ describe('the response-time breakdown', () => {
       ]);
     });
     expect(names(page)).toEqual(['red', 'orange', 'errors', 'apdex', 'slow']);
-    const healths = [...page.matchAll(/<span class="(name|health) (\w*)"/g)].map(([, of, style]) => `${of} ${style}`);
+    const healths = [...page.matchAll(/<span class="(name|health) (\w*)"/g)].map(
+      ([, element, style]) => `${element} ${style}`,
+    );
     expect(healths).toEqual([
       ...['name bad', 'health red', 'name warn', 'health orange', 'name bad', 'health green', 'name bad'],
       ...['health green', 'name ', 'health green'],
@@ -375,7 +381,7 @@ describe('the response-time breakdown', () => {
     expect(words(page)).toContain('slow production · go · 0 ✓ green – – – 9 s');
   });
 
-  test('of an application that several accounts list is shown once', async () => {
+  test('shows an application once that several accounts list', async () => {
     const page = await pageOf((app) => {
       app.collector.accounts = [accountStatus({ name: 'a' }), accountStatus({ name: 'b' })];
       app.collector.blocks = [breakdownBlock('b', 7, 'checkout')];
@@ -384,7 +390,7 @@ describe('the response-time breakdown', () => {
     expect(words(page)).toContain('checkout a, b · java · 7 ? unknown – – – 250 ms');
   });
 
-  test('application code below zero is named and not drawn, and what ran in parallel is pale', async () => {
+  test('names application code below zero but does not draw it, and draws parallel time pale', async () => {
     const page = await pageOf(one({ response: 0.4, components: { External: 0.55 }, total: -0.15 }));
     expect(words(page)).toContain('External 550 ms Application code -150 ms');
     expect(words(page)).toContain('and application code may be below zero');
@@ -394,7 +400,7 @@ describe('the response-time breakdown', () => {
     expect(page).toMatch(/<span title="newrelic_application_total_time_seconds"\s*>.*?<bdi>Application code<\/bdi>/s);
   });
 
-  test('a component has one colour, whatever else the page has', async () => {
+  test('gives a component the same colour on every page', async () => {
     const colours = async (components: Record<string, number>) => {
       const page = await pageOf(one({ response: 1, components }));
       return new Map(
@@ -417,7 +423,7 @@ describe('the response-time breakdown', () => {
     [{}, { state: 'missing', problem: 'no response within 10 s' } as const, '– no response within 10 s'],
     [{}, { state: 'missing', windowEnd: undefined } as const, 'No value is fresh enough to be served.'],
     [{}, {}, 'No web transactions in the window.'],
-  ])('where there is none the reason stands there: %j %j', async (application, work, reason) => {
+  ])('shows the reason where an application has no breakdown: %j %j', async (application, work, reason) => {
     const text = words(
       await pageOf((app) => {
         app.collector.blocks = [];
@@ -432,7 +438,7 @@ describe('the response-time breakdown', () => {
     expect(text).toContain(reason);
   });
 
-  test('is searched by name, account and id, in pages of 50', async () => {
+  test('searches by name, account and id, and shows pages of 50', async () => {
     const first = await pageOf(large);
     expect(names(first)).toHaveLength(50);
     expect(first).toMatch(/<form class="search" method="get" action="\/" role="search">[^]*<input id="q" name="q"/);
@@ -463,7 +469,7 @@ async function statusOf(prepare: (app: TestApp) => unknown): Promise<{ accounts:
 }
 
 describe('/api/status', () => {
-  test('tells a failed reload, interfaces and when they end, outages, failures by reason, and every figure of entities', async () => {
+  test('has a failed reload, interfaces with their ends, outages, failures by reason and the figures of entities', async () => {
     const problem = { since: TEST_NOW - 60, reason: 'auth' as const, problem: '401', remedy: REMEDIES.auth };
     const outage = { ...problem, servedUntil: undefined };
     const failing = [1, 2].map((failures) => task({ failures, reason: 'timeout', problem: 'no response' }));
@@ -509,7 +515,7 @@ describe('/api/status', () => {
     });
   });
 
-  test('has the verdict, and the ten addresses that scraped last, each with its last scrape', async () => {
+  test('has the verdict, and the ten most recent scrapers, each with its last scrape', async () => {
     const { app, origin } = await served();
     const status = async (): Promise<unknown> => JSON.parse((await get(`${origin}/api/status`)).text);
     await get(`${origin}/metrics?collect[]=exporter`);
@@ -530,7 +536,7 @@ describe('/api/status', () => {
     );
   });
 
-  test('is written in small parts, whatever the number of applications and tasks', async () => {
+  test('writes small pieces, whatever the number of applications and tasks', async () => {
     const [application] = accountStatus().applications ?? [];
     const many = { tasks: Array.from({ length: 500 }, () => task()), applications: Array(500).fill(application) };
     const accounts = [accountStatus(many), accountStatus({ name: 'b', tasks: [], applications: undefined })];
@@ -557,7 +563,7 @@ describe('/api/status', () => {
     ]);
   });
 
-  test('has every key, and null for what is not known', async () => {
+  test('has every key, with null for unknown values', async () => {
     const document = await statusOf(() => undefined);
     expect(document).toMatchObject({
       ...{ version: '1.2.3', now: TEST_NOW, reload_failure: null },
@@ -605,7 +611,7 @@ describe('/api/status', () => {
 });
 
 describe('the entities of an account', () => {
-  test('are shown by type: what is listed, left out and why, the golden metrics, their age and failures', async () => {
+  test('are shown by type: listed and left-out entities with the reason, golden metrics, their age and failures', async () => {
     const text = words(await pageOfAccount({ entities: monitoredTypes() }));
     expect(text).toContain(
       'EXT-SERVICE OK in 400 ms 3 min 20 s ago all fresh 12 exported of 12 listed, 12 of them report; oldest window ended ',
@@ -621,7 +627,7 @@ describe('the entities of an account', () => {
     );
   });
 
-  test('stand beside the applications with their health and golden metrics, a few of each type, what is in trouble first', async () => {
+  test('are listed beside the applications with health and golden metrics, a few of each type, those in trouble first', async () => {
     const many = (app: TestApp) => {
       app.collector.accounts = [accountStatus({ entities: [typeStatus()] })];
       app.collector.blocks = Array.from({ length: 120 }, (_, index) =>
@@ -648,7 +654,7 @@ describe('the entities of an account', () => {
     });
   });
 
-  test('are named where they fail, as their lists are', async () => {
+  test('are named where their reads or their lists fail', async () => {
     const ofEntity = { entityType: 'EXT-SERVICE', entityGuid: 'MTIz', entity: 'cart-<b>api</b>' };
     const none = { applicationId: undefined, application: undefined, problem: 'timed out', reason: 'timeout' as const };
     const tasks = [
@@ -665,7 +671,7 @@ describe('the entities of an account', () => {
   });
 });
 
-test('the queries of an account are shown without secrets, with rows, series, the age of their window, and why one failed', async () => {
+test('the queries of an account are shown without secrets, with rows, series, the age of the window and the reason of a failure', async () => {
   const query = queryStatus({ nrql: "SELECT count(*) FROM Order WHERE a < '<b>' AND k = 'NRAK-0'" });
   const late = { ...query, name: 'late', windowEnd: TEST_NOW - 14_400 };
   const failed = { ...query, name: 'broken', success: false, problem: 'graphql:queries: too many rows' };

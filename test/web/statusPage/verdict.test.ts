@@ -55,63 +55,105 @@ const never = { groups: [groupStatus({ success: false, lastSuccess: undefined })
 const longAgo = { groups: [groupStatus({ lastSuccess: TEST_NOW - 86_400 })] };
 
 test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situation>, verdict: string, text: string]>([
-  ['before the first scrape', {}, { silence: undefined }, 'nothing_read', SCRAPE],
-  ['before a first read has ended', { groups: [untried] }, {}, 'nothing_read', FIRST],
-  ['so in background mode', { groups: [untried] }, { background: true, silence: undefined }, 'nothing_read', FIRST],
-  ['seven minutes after the last scrape', {}, { silence: 420 }, 'well', WELL],
-  ['one second later', { tasks: unused }, { silence: 421 }, 'not_scraped', 'scrape 7 min 1 s ago: nothing is served'],
-  ['while values are still served', {}, { silence: 421 }, 'not_scraped', ': values are going stale'],
-  ['the same of a slower account', { groups: [slower] }, { silence: 421 }, 'well', WELL],
-  ['in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', WELL],
+  ['is "nothing_read" before the first scrape', {}, { silence: undefined }, 'nothing_read', SCRAPE],
+  ['is "nothing_read" until the first read has ended', { groups: [untried] }, {}, 'nothing_read', FIRST],
   [
-    'no scrape and a read fails',
+    'is "nothing_read" until the first read has ended in background mode',
+    { groups: [untried] },
+    { background: true, silence: undefined },
+    'nothing_read',
+    FIRST,
+  ],
+  ['is "well" seven minutes after the last scrape', {}, { silence: 420 }, 'well', WELL],
+  [
+    'is "not_scraped" one second later',
+    { tasks: unused },
+    { silence: 421 },
+    'not_scraped',
+    'scrape 7 min 1 s ago: nothing is served',
+  ],
+  [
+    'says that values are going stale while values are still served',
+    {},
+    { silence: 421 },
+    'not_scraped',
+    ': values are going stale',
+  ],
+  ['is still "well" then for an account with longer intervals', { groups: [slower] }, { silence: 421 }, 'well', WELL],
+  ['is "well" in background mode without a scrape', {}, { background: true, silence: undefined }, 'well', WELL],
+  [
+    'is "not_scraped" where also a read fails',
     { tasks: [task(failed)] },
     { silence: 86_400 },
     'not_scraped',
     'nothing is served now',
   ],
-  ['a read fails', { tasks: [task(failed), task()] }, {}, 'failing', `1 of 2 reads fails: ${NO_ANSWER} (production)`],
   [
-    'two fail',
+    'counts one failing read',
+    { tasks: [task(failed), task()] },
+    {},
+    'failing',
+    `1 of 2 reads fails: ${NO_ANSWER} (production)`,
+  ],
+  [
+    'counts two failing reads',
     { tasks: [task(failed), task(failed), task()] },
     {},
     'failing',
     `2 of 3 reads fail: ${NO_ANSWER} and 1 more`,
   ],
   [
-    'two fail in two ways',
+    'counts the problems of two reads that fail in two ways',
     { tasks: [task(failed), task({ ...failed, problem: 'b' })] },
     {},
     'failing',
     '; 1 more problem',
   ],
   [
-    'a refused key',
+    'is "failing" with a refused key',
     { up: false, refused: 'no', tasks: [] },
     {},
     'failing',
     `${REFUSED}: nothing new since 2025-12-31 23:59:30 UTC`,
   ],
-  ['one refused for a day', { up: false, refused: 'no', ...longAgo }, {}, 'failing', `since 2025-12-31 00:00:00 UTC`],
-  ['one refused from the start', { up: false, outage, ...never }, {}, 'failing', `${REFUSED}: nothing was read yet`],
   [
-    'an outage',
+    'says since when a key is refused',
+    { up: false, refused: 'no', ...longAgo },
+    {},
+    'failing',
+    `since 2025-12-31 00:00:00 UTC`,
+  ],
+  [
+    'says that nothing was read with a key refused from the start',
+    { up: false, outage, ...never },
+    {},
+    'failing',
+    `${REFUSED}: nothing was read yet`,
+  ],
+  [
+    'is "failing" in an outage',
     { up: false, outage, tasks: [task(failed)] },
     {},
     'failing',
     `${REFUSED}: nothing new since 2025-12-31 23:59:30 UTC`,
   ],
-  ['a failed reload', {}, { reloadFailure }, 'failing', 'The last reload failed: the previous configuration'],
   [
-    'reads without a value',
+    'is "failing" after a failed reload',
+    {},
+    { reloadFailure },
+    'failing',
+    'The last reload failed: the configuration from before it',
+  ],
+  [
+    'is "incomplete" with reads that have no value',
     { groups: [partly] },
     {},
     'incomplete',
     'but 157 of 254 reads have no value that may be served',
   ],
-  ['what nobody requests', { tasks: [task(), missing] }, {}, 'well', WELL],
-  ['warnings', { warnings: ['a', 'b'] }, {}, 'well', `${WELL}, 2 warnings`],
-])('%s', async (_name, account, over, verdict, text) => {
+  ['is "well" with reads that no scrape requests', { tasks: [task(), missing] }, {}, 'well', WELL],
+  ['counts warnings', { warnings: ['a', 'b'] }, {}, 'well', `${WELL}, 2 warnings`],
+])('the verdict %s', async (_name, account, over, verdict, text) => {
   expect(await judged([accountStatus(account)], [], over)).toMatchObject({
     verdict,
     text: expect.stringContaining(text) as unknown,
@@ -120,7 +162,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
 });
 
 describe('an application in trouble', () => {
-  const of = (values: Times, health = 'green', rollingErrors?: number) =>
+  const judge = (values: Times, health = 'green', rollingErrors?: number) =>
     judged(
       [accountStatus()],
       [
@@ -130,7 +172,7 @@ describe('an application in trouble', () => {
     );
 
   const busy = { requests: 1, apdexRequests: 100 };
-  test.each<[Parameters<typeof of>, text: string | undefined]>([
+  test.each<[Parameters<typeof judge>, text: string | undefined]>([
     [[{}, 'red'], 'health red'],
     [[{}, 'orange'], 'health orange'],
     [[{}, 'gray'], undefined],
@@ -152,7 +194,7 @@ describe('an application in trouble', () => {
   ])('has red or orange health, many errors or a low Apdex over enough requests: %j', async (values, text) => {
     const style = text === 'health orange' ? 'warn' : 'bad';
     const trouble = { verdict: 'trouble', count: 1, text: `1 application in trouble: checkout (${text})`, style };
-    expect(await of(...values)).toMatchObject(text === undefined ? { verdict: 'well', count: 0 } : trouble);
+    expect(await judge(...values)).toMatchObject(text === undefined ? { verdict: 'well', count: 0 } : trouble);
   });
 
   test('is counted once for several accounts, and the first five are named, the worst first', async () => {

@@ -16,9 +16,9 @@ export interface Ask {
 
 /** One request over a connection of its own, following nothing and decoding nothing. */
 export async function get(url: string, { method = 'GET', headers = {}, body, agent }: Ask = {}): Promise<Got> {
-  const own = agent ?? new Agent({ keepAliveTimeout: 1, pipelining: 0 });
-  const response = await request(url, { method: method as 'GET', headers, body: body ?? null, dispatcher: own });
+  const dispatcher = agent ?? new Agent({ keepAliveTimeout: 1, pipelining: 0 });
+  const response = await request(url, { method: method as 'GET', headers, body: body ?? null, dispatcher });
   const bytes = Buffer.from(await response.body.arrayBuffer());
-  if (agent === undefined) await own.close();
+  if (agent === undefined) await dispatcher.close();
   return { status: response.statusCode, headers: response.headers, text: bytes.toString('utf8'), bytes };
 }

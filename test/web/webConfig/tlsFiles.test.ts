@@ -56,21 +56,24 @@ async function ask(files: Partial<Files>, identity: KeyPair = client): Promise<n
 
 describe('cert_file and key_file', () => {
   it.each<[string, Partial<Files>]>([
-    ['alone', {}],
-    ['with the chain behind', { 'server.crt': cert + caCert }],
-    ['with text around', { 'server.crt': `subject=x\n${cert}end\n`, 'server.key': `Bag\n${key}end` }],
+    ['the certificate alone', {}],
+    ['the certificate, then its chain', { 'server.crt': cert + caCert }],
+    ['text around certificate and key', { 'server.crt': `subject=x\n${cert}end\n`, 'server.key': `Bag\n${key}end` }],
     [
-      'with line ends of Windows',
+      'line ends of Windows',
       { 'server.crt': cert.replaceAll('\n', '\r\n'), 'server.key': key.replaceAll('\n', '\r\n') },
     ],
-    ['behind byte order marks', { 'server.crt': `\u{feff}${cert}`, 'server.key': `\u{feff}${key}` }],
-    ['in one file', { 'server.crt': key + cert, 'server.key': cert + key }],
-    ['with a key of PKCS#1', { 'server.key': privateKey.export({ type: 'pkcs1', format: 'pem' }) }],
-    ['with a key of PKCS#8', { 'server.key': privateKey.export({ type: 'pkcs8', format: 'pem' }) }],
-    ['with an EC key', { 'server.crt': ec.cert, 'server.key': ecKey }],
-    ['with an EC key behind its curve', { 'server.crt': ec.cert, 'server.key': EC_PARAMETERS + String(ecKey) }],
-    ['with another key behind', { 'server.key': key + ca.key }],
-  ])('are valid, and serve, %s', async (_, files) => {
+    [
+      'byte order marks before certificate and key',
+      { 'server.crt': `\u{feff}${cert}`, 'server.key': `\u{feff}${key}` },
+    ],
+    ['certificate and key in one file', { 'server.crt': key + cert, 'server.key': cert + key }],
+    ['a key of PKCS#1', { 'server.key': privateKey.export({ type: 'pkcs1', format: 'pem' }) }],
+    ['a key of PKCS#8', { 'server.key': privateKey.export({ type: 'pkcs8', format: 'pem' }) }],
+    ['an EC key', { 'server.crt': ec.cert, 'server.key': ecKey }],
+    ['an EC key after its curve', { 'server.crt': ec.cert, 'server.key': EC_PARAMETERS + String(ecKey) }],
+    ['the key, then another key', { 'server.key': key + ca.key }],
+  ])('pass check and serve requests: %s', async (_, files) => {
     expect(check(files)).toEqual([]);
     expect(await ask(files)).toBe(200);
   });
@@ -82,15 +85,23 @@ describe('cert_file and key_file', () => {
   const ENCRYPTED = `${KEY}: is encrypted: store it without a password (openssl pkey)`;
   it.each<[string, Partial<Files>, string]>([
     [
-      'the chain first',
+      'the chain before the certificate',
       { 'server.crt': caCert + cert },
       `${CERT}: begins with another certificate than that of the key: put the one of the key first`,
     ],
-    ['joined without a line break', { 'server.crt': cert.trim() + caCert }, `${CERT}: ${JOINED}`],
+    [
+      'two certificates without a line break between them',
+      { 'server.crt': cert.trim() + caCert },
+      `${CERT}: ${JOINED}`,
+    ],
     ['a certificate in DER form', { 'server.crt': toDer(pair) }, `${CERT}: is no PEM text in UTF-8: convert it`],
-    ['in UTF-16', { 'server.crt': Buffer.from(cert, 'utf16le') }, `${CERT}: is no PEM text in UTF-8: convert it`],
+    [
+      'a certificate in UTF-16',
+      { 'server.crt': Buffer.from(cert, 'utf16le') },
+      `${CERT}: is no PEM text in UTF-8: convert it`,
+    ],
     ['an empty certificate', { 'server.crt': '' }, `${CERT}: is empty`],
-    ['a key in place of it', { 'server.crt': key }, `${CERT}: holds no certificate in PEM form`],
+    ['a key in place of the certificate', { 'server.crt': key }, `${CERT}: holds no certificate in PEM form`],
     [
       'a broken certificate',
       { 'server.crt': cert.replace(/\n.{20}/, '\n!!!!') },
@@ -109,7 +120,7 @@ describe('cert_file and key_file', () => {
       `${KEY}: is no PEM text in UTF-8: convert it`,
     ],
     ['an empty key', { 'server.key': '\n' }, `${KEY}: is empty`],
-    ['a certificate in place of it', { 'server.key': cert }, `${KEY}: holds no private key in PEM form`],
+    ['a certificate in place of the key', { 'server.key': cert }, `${KEY}: holds no private key in PEM form`],
     [
       'a broken key',
       { 'server.key': key.replace(/\n.{20}/, '\n!!!!') },
@@ -118,7 +129,7 @@ describe('cert_file and key_file', () => {
     ['a key cut off', { 'server.key': key.slice(0, -60) }, `${KEY}: holds a private key that cannot be read`],
     ["another certificate's key", { 'server.key': ca.key }, `${KEY}: is not the key of the certificate`],
     ['a key of another kind', { 'server.key': ecKey }, `${KEY}: is not the key of the certificate`],
-  ])('are refused by check and serve, with the reason: %s', async (_, files, fault) => {
+  ])('are refused by check and serve with the reason: %s', async (_, files, fault) => {
     expect(check(files)).toEqual([fault]);
     await expect(ask(files)).rejects.toThrow('The web configuration is invalid.');
   });
@@ -127,7 +138,7 @@ describe('cert_file and key_file', () => {
 describe('a client_ca_file', async () => {
   const forms = await authorityForms(ca);
   it.each(forms.filter(([, , problem]) => problem === undefined))(
-    'is valid, and lets its clients in, %s',
+    'passes check and lets its clients in: %s',
     async (_, bytes) => {
       expect(check({ 'ca.crt': bytes })).toEqual([]);
       expect(await ask({ 'ca.crt': bytes })).toBe(200);
@@ -135,7 +146,7 @@ describe('a client_ca_file', async () => {
   );
 
   it.each(forms.filter(([, , problem]) => problem !== undefined))(
-    'is refused by check and serve, with the reason: %s',
+    'is refused by check and serve with the reason: %s',
     async (_, bytes, problem) => {
       expect(check({ 'ca.crt': bytes })).toEqual([`4:19: tls_server_config.client_ca_file: ${problem}`]);
       await expect(ask({ 'ca.crt': bytes })).rejects.toThrow('The web configuration is invalid.');

@@ -40,7 +40,7 @@ function faults(text: string): string[] {
 
 const TLS = 'tls_server_config:\n  cert_file: one.crt\n  key_file: one.key\n';
 
-test('all faults of a web configuration are told in one round, those of its files too', () => {
+test('reports all faults of a web configuration and of its files at once', () => {
   const text = `tls_server_config:
   cert_file: nowhere.crt
   key_file: one.key
@@ -64,7 +64,7 @@ describe('a valid web configuration', () => {
     ...['', '\n', '# nothing yet\n\n  # at all\n', 'tls_server_config:', 'http_server_config:', 'rate_limit:'],
     ...['http_server_config: {headers: }', 'basic_auth_users:', 'rate_limit: {interval: 0}'],
     'rate_limit: {interval: 0s, burst: 5}',
-  ])('may be empty, or have empty sections: %j', (text) => {
+  ])('is empty or has empty sections: %j', (text) => {
     expect(load(text)).toEqual({ config: { tls: undefined, headers: {}, users: undefined, rateLimit: undefined } });
   });
 
@@ -120,14 +120,14 @@ rate_limit: {interval: 1m30s, burst: 20}
     ['"${HOST}"', '${HOST}'],
     ['"a\\r\\nSet-Cookie: x"', 'a  Set-Cookie: x'],
     ['"a\\n"', 'a'],
-  ])('sends the header %s as Go does', (text, value) => {
+  ])('reads the header value %s as Go does', (text, value) => {
     expect(load(`http_server_config: {headers: {X-XSS-Protection: ${text}}}`)).toMatchObject({
       config: { headers: { 'X-XSS-Protection': value } },
     });
   });
 
   test.each(['$2$', '$2x$', '$2z$', '$2y$'])(
-    'gives a hash of the revision %s in a form that can be compared',
+    'gives a hash of the revision %s in a form that bcrypt can compare',
     (start) => {
       const known = start === '$2y$' ? start : '$2b$';
       const result = load(`basic_auth_users:\n  alice: |\n    ${start}${HASH.slice(4)}\n`);
@@ -136,11 +136,11 @@ rate_limit: {interval: 1m30s, burst: 20}
   );
 
   test.each(['{}', '~', '{cert_file: "", key_file: ""}', '{min_version: TLS13, client_auth_type: ""}'])(
-    'is plain HTTP with the TLS section %s',
+    'means plain HTTP with the TLS section %s',
     (section) => expect(load(`tls_server_config: ${section}`)).toMatchObject({ config: { tls: undefined } }),
   );
 
-  test('takes users and certificates from merge keys', () => {
+  test('reads users and certificates from merge keys', () => {
     const text = `tls_server_config:\n  <<: [{cert_file: one.crt}, {key_file: one.key}]\nbasic_auth_users:\n  <<: {alice: ${HASH}}\n  bob: ${HASH}\n`;
     expect(load(text)).toMatchObject({
       config: {
@@ -153,7 +153,7 @@ rate_limit: {interval: 1m30s, burst: 20}
     });
   });
 
-  test('reads certificate and key, and every cipher suite and curve is known to this system', () => {
+  test('reads certificate and key, and names only cipher suites and curves that this system knows', () => {
     const suites = [
       'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
       'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
@@ -168,7 +168,7 @@ rate_limit: {interval: 1m30s, burst: 20}
   });
 });
 
-describe('faults', () => {
+describe('a fault of the web configuration', () => {
   test.each([
     ['basic_auth_user:\n  a: b', '1:1: basic_auth_user: unknown key; did you mean "basic_auth_users"?'],
     [
@@ -216,23 +216,23 @@ describe('faults', () => {
     ],
     [`${TLS}  min_version: TLS14\n`, '4:16: tls_server_config.min_version: must be TLS10, TLS11, TLS12 or TLS13'],
     [`${TLS}  cert: abc\n`, '4:9: tls_server_config.cert: give cert or cert_file, not both'],
-  ])('%j', (text, expected) => {
+  ])('is reported with its place: %j', (text, expected) => {
     expect(faults(text)).toEqual(expected.split('\n').map((fault) => `web.yaml:${fault}`));
   });
 
   test.each([
     ['cipher_suites: [TLS_RSA_WITH_RC4_128_SHA]', 'cipher_suites[0]'],
     ['curve_preferences: [P256]', 'curve_preferences[0]'],
-  ])('a value that is not known: %s', (line, path) => {
+  ])('names an unknown value: %s', (line, path) => {
     expect(faults(`${TLS}  ${line}\n`)).toEqual([expect.stringContaining(`tls_server_config.${path}: `)]);
   });
 
-  test('a key that does not belong to the certificate, told without a word of either', () => {
+  test('names a key that does not belong to the certificate, and quotes neither', () => {
     const [fault = ''] = faults('tls_server_config:\n  cert_file: one.crt\n  key_file: two.key\n');
     expect(fault).toMatch(/^web\.yaml:3:13: tls_server_config\.key_file: is not the key of the certificate$/);
   });
 
-  test('a key of another kind than the certificate, with which every handshake would fail', () => {
+  test('names a key of another kind than the certificate', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     writeFileSync(join(folder, 'ec.key'), privateKey.export({ type: 'sec1', format: 'pem' }));
     expect(faults('tls_server_config:\n  cert_file: one.crt\n  key_file: ec.key\n')).toEqual([
@@ -240,7 +240,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('never quote a secret', () => {
+  test('never quotes a secret', () => {
     const text = `basic_auth_users:\n  alice: hunter2\ntls_server_config:\n  key: hunter2\n  cert: hunter2\n`;
     expect(faults(text).join()).not.toContain('hunter2');
     const slip = `tls_server_config:\n  cert_file: one.crt\n  key_file: ${JSON.stringify(one.key)}\n`;
@@ -251,14 +251,14 @@ describe('faults', () => {
     ]);
   });
 
-  test('a file that is not there, or is a folder', () => {
+  test('names a file that is missing, or is a folder', () => {
     expect(loadWebConfig(join(folder, 'none.yaml'))).toMatchObject({ diagnostics: [{ line: undefined }] });
     expect(loadWebConfig(folder)).toMatchObject({
       diagnostics: [{ message: 'the web configuration is a directory, not a file' }],
     });
   });
 
-  test('a pipe that nobody writes to, in its place and in that of a certificate, which never waits', () => {
+  test('names a pipe in place of the file or of a certificate, without waiting for it', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     expect(loadWebConfig(pipe)).toMatchObject({
@@ -269,7 +269,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('of YAML itself', () => {
+  test('names the faults of YAML itself', () => {
     expect(faults('a: [')).toHaveLength(1);
     expect(faults('rate_limit: {}\nrate_limit: {}\n')).toHaveLength(1);
   });
