@@ -45,7 +45,7 @@ async function expectProgram(folder: string): Promise<void> {
   expect([status, output]).toEqual([0, expect.stringContaining('newrelic-apm-exporter')]);
 }
 
-test('a build that is killed leaves the last program, and the next build removes its remains', () =>
+test('a killed build keeps the last program, and the next build removes the remains', () =>
   inCopy(async (folder) => {
     // The build waits for the rest of a pipe.
     const source = join(folder, SOURCE);
@@ -77,7 +77,7 @@ test('a build that is killed leaves the last program, and the next build removes
     expect(temporary(folder)).toEqual([]);
   }));
 
-test('a build that fails leaves the last program, and nothing else', () =>
+test('a failed build keeps the last program and leaves no other files', () =>
   inCopy(async (folder) => {
     writeFileSync(join(folder, SOURCE), 'const = 1;');
     expect(await build(folder)).toMatchObject({
@@ -89,7 +89,7 @@ test('a build that fails leaves the last program, and nothing else', () =>
     expect(temporary(folder)).toEqual([]);
   }));
 
-test('builds at the same time all succeed, and one of their programs is there', () =>
+test('builds at the same time all succeed and leave one of their programs', () =>
   inCopy(async (folder) => {
     const builds = await Promise.all([build(folder), build(folder)]);
     expect(builds.map(({ status, stderr }) => [status, stderr])).toEqual(builds.map(() => [0, '']));

@@ -18,19 +18,19 @@ const BILL = z.object({
 describe('the files of dist', () => {
   const files = readdirSync(DIST);
 
-  it('are plain ASCII: any other source takes two bytes of memory for each of its characters', () => {
+  it('are plain ASCII, because other source takes two bytes of memory for each character', () => {
     const scripts = files.filter((file) => file.endsWith('.js'));
     expect(scripts).toContain('main.js');
     expect(scripts.filter((file) => readFileSync(join(DIST, file)).some((byte) => byte > 0x7f))).toEqual([]);
   });
 
-  it('carry the licence of every library that is built in', () => {
+  it('contain the licence of every bundled library', () => {
     const licences = readFileSync(join(DIST, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
     for (const { name, release } of builtIn()) expect(licences).toContain(`${name} ${release} (`);
     expect(licences).not.toContain('(see below)');
   });
 
-  it('carry a bill of materials that names the libraries which are built in, and no tool of the build', () => {
+  it('contain a bill of materials that names the bundled libraries and no build tool', () => {
     const libraries = builtIn();
     for (const name of ['commander', 'express', 'pino', 'prom-client', 'undici', 'yaml', 'zod']) {
       expect(libraries).toContainEqual({ name, release: devDependencies[name] });

@@ -109,15 +109,15 @@ test('40 clients that read nothing of 100,000 series cost little memory, and scr
   expect((await cost(3, () => readNothing(40, SELECTIONS))).memory).toBeLessThan(MEMORY);
 });
 
-test('40 clients that read nothing, each of another selection, cost as little: the scraper comes before what they wait for', async () => {
+test('40 clients that read nothing of 40 selections cost as little, and the scraper goes first', async () => {
   expect((await cost(3, () => readNothing(40, differentSelections(40)))).memory).toBeLessThan(MEMORY);
 });
 
-test('600 connections without a whole request keep neither a scraper nor a probe of health out', async () => {
+test('600 connections without a complete request keep out neither a scraper nor a probe of health', async () => {
   expect((await cost(3, () => keepConnected(600))).memory).toBeLessThan(MEMORY);
 });
 
-test('a flood of wrong passwords keeps out neither a scraper that was let in before nor a new one', async () => {
+test('a flood of wrong passwords keeps out neither a known scraper nor a new scraper', async () => {
   let isOver = false;
   let sent = 0;
   const guess = async (client: number): Promise<void> => {

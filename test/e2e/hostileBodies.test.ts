@@ -101,12 +101,12 @@ afterAll(async () => {
 
 const failuresOf = (families: readonly ParsedFamily[], account: string): ReadonlySet<string> => {
   const samples = families.find(({ name }) => name.startsWith('newrelic_exporter_api_failures'))?.samples ?? [];
-  const own = samples.filter(({ labels, value: count }) => labels['account'] === account && count > 0);
-  return new Set(own.map(({ labels }) => labels['reason'] ?? ''));
+  const counted = samples.filter(({ labels, value: count }) => labels['account'] === account && count > 0);
+  return new Set(counted.map(({ labels }) => labels['reason'] ?? ''));
 };
 
 describe('a heap of 256 MB', () => {
-  it('outlives responses that are broad, deep or long, each of which fails its call with a reason', async () => {
+  it('survives responses that are broad, deep or long, and each fails its call with a reason', async () => {
     let families: ParsedFamily[] = [];
     const silent = (): string[] =>
       ALL.flatMap((target) => NAMES.map((_, index) => nameOf(target, index))).filter(

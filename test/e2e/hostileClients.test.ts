@@ -28,7 +28,7 @@ let plain: Exporter;
 let secured: Exporter;
 let trusting: Agent;
 let survived = 0;
-const left: HostileClient[] = [];
+const attackers: HostileClient[] = [];
 
 beforeAll(async () => {
   simulator = await startSimulator({ applications: 150 });
@@ -54,7 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   process.stderr.write(`Hostile clients: ${survived} behaviours survived\n`);
-  left.forEach(({ socket }) => socket.destroy());
+  attackers.forEach(({ socket }) => socket.destroy());
   await trusting.close();
   await plain.stop();
   await secured.stop();
@@ -79,7 +79,7 @@ async function send(port: number, count: number, text: string, options: Paramete
 /** A sample of what test/web has, each against a whole program, its memory and its log. */
 const BEHAVIOURS: readonly Behaviour[] = [
   {
-    what: '300 status documents and 41 scrapes are asked for and never read, then the client leaves',
+    what: 'a client requests 300 status documents and 41 scrapes, reads nothing and disconnects',
     attack: async ({ port }) => {
       const [client] = await send(port, 1, requestText('/api/status').repeat(300) + SCRAPE.repeat(41), { deaf: true });
       await Promise.race([client?.closed, breathe()]);
@@ -88,11 +88,11 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    what: '12 clients ask for 30 large responses each and read nothing, for good',
+    what: '12 clients request 30 large responses each and never read',
     attack: ({ port }) => send(port, 12, LARGE.repeat(30), { deaf: true }),
   },
   {
-    what: 'a client leaves in the middle of a compressed response, 30 times',
+    what: 'a client disconnects in the middle of a compressed response, 30 times',
     attack: async ({ port }) => {
       const text = requestText('/metrics?collect[]=applications', ['Accept-Encoding: gzip']);
       const leaveTenTimes = async (): Promise<void> => {
@@ -107,7 +107,7 @@ const BEHAVIOURS: readonly Behaviour[] = [
     },
   },
   {
-    what: '180 wrong passwords wait over 60 connections that stay, and a right one that is new gets in',
+    what: '180 wrong passwords wait on 60 open connections; a new right password still gets in',
     secured: true,
     attack: async ({ port, url }) => {
       const clients = await hostileClients(60, port, { tls: true });
@@ -126,10 +126,10 @@ const wrong = (index: number) => requestText('/metrics', [passwordLine(`promethe
 // Each of the two has exporters of its own.
 describe.concurrent('an exporter survives', () => {
   describe('hostile clients', { concurrent: false }, () => {
-    test.each(BEHAVIOURS)('$what', async ({ attack, secured: locked }) => {
+    test.each(BEHAVIOURS)('when $what', async ({ attack, secured: locked }) => {
       const exporter = locked ? secured : plain;
       const before = residentBytes(exporter.pid);
-      left.push(...(await attack(exporter)));
+      attackers.push(...(await attack(exporter)));
       await until('four scrapes at once', () => fourScrapes(exporter));
       await until('memory to be back', () => residentBytes(exporter.pid) < before + MEMORY_ALLOWANCE);
       const output = exporter.output();
@@ -139,7 +139,7 @@ describe.concurrent('an exporter survives', () => {
     });
   });
 
-  describe('64 clients of a page of 10,000 applications', { concurrent: false }, () => {
+  describe('64 clients that request a page of 10,000 applications', { concurrent: false }, () => {
     const CLIENTS = 64;
     /**
      * Memory that they may cost together, in bytes. Alone on a machine it is 110 to 170 MB; beside other programs V8 collects later, so
@@ -208,8 +208,8 @@ describe.concurrent('an exporter survives', () => {
     test.each([
       ['/sd', () => '/sd'],
       ['/api/status', () => '/api/status'],
-      ['/?q=, each with a search of its own', search],
-    ])('cost little memory and hold up no probe of health, staying or leaving: %s', async (_, target) => {
+      ['/?q=, each with another search', search],
+    ])('cost little memory and delay no probe of health, connected or disconnecting: %s', async (_, target) => {
       const staying = await during(async () => {
         const statuses = await Promise.all(Array.from({ length: CLIENTS }, () => statusOf(target())));
         expect(new Set(statuses)).toEqual(new Set(['200']));

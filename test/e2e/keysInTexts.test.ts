@@ -52,7 +52,7 @@ const METRICS = [{ name: 'shop_rows', value: 'n', help: 'Rows.' }];
 const QUERIES = [{ name: 'q', nrql: 'SELECT count(*) AS n FROM Transaction FACET appName', metrics: METRICS }];
 const entities = [{ type: 'EXT-SERVICE', tags: ['team'] }];
 
-test('a key that the service echoes leaves by no endpoint and not by the log; one that a reload brings is hidden from then on', async () => {
+test('no endpoint and no log line shows a key that the service echoes, also after a reload brings a new key', async () => {
   const service = await echoingService();
   const accounts = [
     account(service, 'rest', { instances: true }),
@@ -112,7 +112,7 @@ test.each([
   'query --name=q --format=json',
   'query --name=q --format=metrics',
   'plan',
-])('a key that the service echoes is not in what a command prints: %s', async (command) => {
+])('a command does not print a key that the service echoes: %s', async (command) => {
   const service = await echoingService();
   const settings = { queries: QUERIES, entities, api_key: DEMO_API_KEY };
   const { stdout, stderr } = await commandsOn(nerdGraphAccount(service, 'one', settings))(...command.split(' '));

@@ -74,7 +74,7 @@ function memory(pid: number | undefined): number {
 }
 
 test.concurrent(
-  'a reader that stalls holds up neither answers nor SIGTERM, and what is lost is said once when it reads again',
+  'a stalled log reader delays neither answers nor SIGTERM, and the log counts the lost lines once it reads again',
   async () => {
     const { child, ended, fill, dropped } = await overflowingExporter('pipe');
     await fill();
@@ -90,7 +90,7 @@ test.concurrent(
   },
 );
 
-test.concurrent('SIGTERM ends it with status 0 within 5 seconds while nobody reads', async () => {
+test.concurrent('SIGTERM ends the exporter with status 0 within 5 seconds while nobody reads the log', async () => {
   const { child, ended, fill } = await overflowingExporter('pipe');
   await fill();
   const before = performance.now();
@@ -99,7 +99,7 @@ test.concurrent('SIGTERM ends it with status 0 within 5 seconds while nobody rea
   expect(performance.now() - before).toBeLessThan(5_000);
 });
 
-test.concurrent('a full disk holds up nothing', async () => {
+test.concurrent('a full disk under the log delays no answer', async () => {
   const full = openSync('/dev/full', 'w');
   const { child, ended, fill } = await overflowingExporter(full);
   closeSync(full);
@@ -109,7 +109,7 @@ test.concurrent('a full disk holds up nothing', async () => {
   expect(await ended).toEqual([0, null]);
 });
 
-test.concurrent('a closed pipe holds up nothing', async () => {
+test.concurrent('a closed pipe of the log delays no answer', async () => {
   const { child, ended, fill } = await overflowingExporter('pipe');
   child.stderr?.destroy();
   await fill();

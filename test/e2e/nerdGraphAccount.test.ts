@@ -8,7 +8,7 @@ import { scrapeUntil, scrapeUntilFresh } from './support/states.ts';
 
 const LISTED = 'newrelic_exporter_applications';
 
-test('a reload to the other interface and back drops what was held, and each has its own budget', async () => {
+test('a reload to the other interface and back drops the held values, and each interface has its own budget', async () => {
   const simulator = await simulatorForTest({ applications: 3 });
   const rest = { accounts: [account(simulator, 'one')] };
   const nerdGraph = { accounts: [nerdGraphAccount(simulator, 'one')] };
@@ -49,7 +49,7 @@ test('a reload to the other interface and back drops what was held, and each has
   expect(await spent()).toMatchObject({ requests_in_last_minute: simulator.requests.count() });
 });
 
-test('an application that dies does not report, and its figures fade and end', async () => {
+test('an application without data stops reporting, and its values decrease and end', async () => {
   const clock = clockForTest({ speed: 0.05 });
   const simulator = await simulatorForTest({ applications: 3, now: clock.now });
   const exporter = await exporterForTest({
@@ -59,11 +59,11 @@ test('an application that dies does not report, and its figures fade and end', a
   const dead = { app_id: '1000001' };
   const seen = async (): Promise<Record<string, number | undefined>> => {
     const families = await scrapeUntilFresh(exporter);
-    const of = (name: string): number | undefined => samplesOf(families, name, dead)[0]?.value;
+    const valueOf = (name: string): number | undefined => samplesOf(families, name, dead)[0]?.value;
     return {
-      reporting: of('newrelic_application_reporting'),
-      rate: of('newrelic_application_web_requests_per_second'),
-      rolling: of('newrelic_application_rolling_requests_per_second'),
+      reporting: valueOf('newrelic_application_reporting'),
+      rate: valueOf('newrelic_application_web_requests_per_second'),
+      rolling: valueOf('newrelic_application_rolling_requests_per_second'),
       hosts: samplesOf(families, 'newrelic_host_web_requests_per_second', dead).length,
     };
   };

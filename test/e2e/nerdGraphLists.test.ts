@@ -5,7 +5,7 @@ import { nerdGraphAccount } from './support/config.ts';
 import { clockForTest, exporterForTest } from './support/forTest.ts';
 import { scrapeUntil } from './support/states.ts';
 
-test('the counters of an application that falls between two pages of the list go on', async () => {
+test('counters continue for an application that shifts between two pages of the list', async () => {
   const clock = clockForTest({ standsStill: true });
   const simulator = await simulatorForTest({ applications: 205, hostsPerApplication: 1, now: clock.now });
   const settings = { hosts: false, key_transactions: false, counters: true };

@@ -36,7 +36,7 @@ async function control(simulator: Simulator, path: string, method: string, body?
   expect((await fetch(`${simulator.url}/control/accounts${path}`, { method, ...sent })).ok).toBe(true);
 }
 
-test('the program follows the list of accounts: one is added, one renamed, one removed, and a list that fails', async () => {
+test('the program follows the list of accounts through an added, a renamed and a removed account and a failing list', async () => {
   const simulator = await simulatorForTest({ applications: 2, accounts: accountsOf('One', 'Two', 'Two') });
   const exporter = await exporterForTest({ config: configOf(simulator) });
   const first = await exporter.text('/metrics');
@@ -64,7 +64,7 @@ test('the program follows the list of accounts: one is added, one renamed, one r
   expect(status['accounts']).toMatchObject([{ name: 'Uno', account_id: ID, entry: 'org' }, {}, {}]);
 });
 
-test('a list of which a member cannot be read has the others, and shows as one that fails', async () => {
+test('a list of accounts with an unreadable member keeps the other accounts and counts as failing', async () => {
   const simulator = await simulatorForTest({ applications: 2, accounts: accountsOf('One', 'Two') });
   simulator.faults.add({ effect: 'bad-record', on: 'graphql_accounts' });
   const exporter = await exporterForTest({ config: configOf(simulator) });
@@ -79,7 +79,7 @@ test('a list of which a member cannot be read has the others, and shows as one t
   expect(page).not.toContain('proxy');
 });
 
-test('service discovery and probes wait for the list, and leave out an account that never had an application', async () => {
+test('service discovery and probes wait for the list of accounts, and leave out an account without applications', async () => {
   const simulator = await simulatorForTest({
     applications: 2,
     accounts: [...accountsOf('One')!, { id: ID + 1, name: 'Empty', applications: 0 }],
@@ -113,7 +113,7 @@ test('service discovery and probes wait for the list, and leave out an account t
   expect(accounts.flatMap(({ warnings }) => warnings)).toEqual([]);
 });
 
-test('commands take the names and numbers of listed accounts, and the entry for all of them', async () => {
+test('commands accept names and numbers of listed accounts, and the entry for all of its accounts', async () => {
   const simulator = await simulatorForTest({ applications: 2, accounts: accountsOf('Shop', 'Billing', 'Sandbox') });
   const config = configOf(simulator, 'account_ids: all, exclude_accounts: [{name: Sand*}]');
   const run = (...args: readonly string[]) => runInProcess(args, { config });
@@ -151,7 +151,7 @@ test('commands take the names and numbers of listed accounts, and the entry for 
   expect(simulator.requests.count()).toBe(calls);
 });
 
-test('check --live says once for the entry what its list and its filters name and no account has', async () => {
+test('check --live reports once for the entry the names in its filters that match nothing in any account', async () => {
   const simulator = await simulatorForTest({ applications: 2, accounts: accountsOf('Shop', 'Billing', 'Sandbox') });
   const filters =
     'include: [{name: "*"}, {id: 5}], exclude: [{name: none}], settings: [{match: {name: gone}, hosts: false}]';

@@ -46,7 +46,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the package', () => {
-  it('has the program, its licences and bill of materials, documents, dashboards and rules, and nothing to make them from', () => {
+  it('contains program, licences, bill of materials, documents, dashboards and rules, and no source or test', () => {
     const wanted = [
       ...['README.md', 'LICENSE', 'CHANGELOG.md', 'config.example.yaml', 'config.minimal.yaml', 'dist/main.js'],
       ...['dist/THIRD-PARTY-LICENSES.txt', 'dist/sbom.cdx.json', 'docs/metrics.md', 'packs/transactions.yaml'],
@@ -60,13 +60,13 @@ describe('the package', () => {
     expect(files.filter((name) => /\.ts$|^monitoring\/tests|^(?:src|test|bench)\//.test(name))).toEqual([]);
   });
 
-  it('is built before it is packed, and says where it comes from', () => {
+  it('is built before it is packed, and names its repository', () => {
     expect(description.scripts['prepack']).toContain('build');
     expect(description.repository.url).toContain(description.homepage.replace(/#.*$/, ''));
   });
 
   it(
-    'installs without the network, brings no other package, and runs',
+    'installs without the network and without other packages, and runs',
     () => {
       const home = join(folder, 'installed');
       mkdirSync(home);
@@ -80,7 +80,7 @@ describe('the package', () => {
     LIMIT_MS,
   );
 
-  it('has an example that is valid as it is, and a demo that a newcomer can look at', async () => {
+  it('contains a valid example and a demo', async () => {
     const cwd = join(folder, 'installed/node_modules/newrelic-apm-exporter');
     const main = join(cwd, 'dist/main.js');
     const example = ['check', '--config.file=config.example.yaml'];

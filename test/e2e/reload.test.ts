@@ -13,7 +13,7 @@ import { scrapeUntil, scrapeUntilFresh, sumOf } from './support/states.ts';
 
 const RELOADED = 'newrelic_exporter_config_last_reload_successful';
 
-test('a reload swaps the whole configuration or nothing, and what is held survives it', async () => {
+test('a reload replaces the whole configuration or nothing, and held values survive', async () => {
   const simulator = await simulatorForTest({ applications: 3 });
   const config = { accounts: [account(simulator, 'one')] };
   const exporter = await exporterForTest({ ...SAME_WINDOW, config, flags: ['--web.enable-lifecycle'] });
@@ -51,7 +51,7 @@ test('a reload swaps the whole configuration or nothing, and what is held surviv
   expect(samplesOf(renamed, 'newrelic_up').map(({ labels }) => labels['account'])).toEqual(['two']);
 });
 
-test('a reload leaves no series of an account that is gone, and series that are left out are logged anew', async () => {
+test('a reload removes the series of a removed account, and dropped series are logged again', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const collection = { max_series: 20 };
   const accounts = [account(simulator, 'one'), account(simulator, 'two')];
@@ -86,7 +86,7 @@ test('a reload leaves no series of an account that is gone, and series that are 
   expect(sumOf(again, 'newrelic_exporter_api_requests_total', { account: 'two' })).toBe(0);
 });
 
-test('a refused account heals when its key file changes; a file that vanishes is told once, and the last key stays', async () => {
+test('a refused account recovers when its key file changes; a missing key file is logged once, and the last key stays', async () => {
   const clock = clockForTest();
   const simulator = await simulatorForTest({ applications: 1, now: clock.now });
   const exporter = await exporterForTest({
@@ -112,7 +112,7 @@ test('a refused account heals when its key file changes; a file that vanishes is
 });
 
 // What other files can be: test/config/files.test.ts and test/config/loadFaults.long.test.ts.
-test('SIGHUP reloads without --web.enable-lifecycle, a POST does not; lists in lists, 400,000 deep, neither hang nor kill it', async () => {
+test('SIGHUP reloads without --web.enable-lifecycle, a POST does not; 400,000 nested lists neither hang nor kill the exporter', async () => {
   const simulator = await simulatorForTest({ applications: 1 });
   const exporter = await exporterForTest({
     config: { accounts: [account(simulator)] },

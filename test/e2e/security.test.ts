@@ -9,7 +9,7 @@ import { Front } from './support/front.ts';
 const USERS = `basic_auth_users: {alice: ${JSON.stringify(bcrypt.hashSync('wonderland', 4))}}\n`;
 const HIDDEN = '<secret>';
 
-test('the key leaves the process in one header of each call, and in nothing else; refused logins are counted and logged', async () => {
+test('the key leaves the process only in one header of each call; refused logins are counted and logged', async () => {
   const simulator = await simulatorForTest({ applications: 4, hostsPerApplication: 2, keyTransactions: 2 });
   const front = await Front.open(simulator.port);
   onTestFinished(() => front.close());

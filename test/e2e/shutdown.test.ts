@@ -13,8 +13,8 @@ const HANGING = { request_timeout: '10m' };
 describe.each([
   ['http', 'SIGTERM'],
   ['https', 'SIGINT'],
-] as const)('with clients that never leave, over %s', (scheme, signal) => {
-  test(`${signal} answers the scrapes that wait and ends it with status 0, whatever is connected and upstream does`, async () => {
+] as const)('with clients that never disconnect, over %s', (scheme, signal) => {
+  test(`${signal} answers waiting scrapes and ends the exporter with status 0, whatever clients and New Relic do`, async () => {
     const simulator = await simulatorForTest({ applications: 150 });
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
     const { cert, key } = await certificate('localhost', LOCALHOST);
@@ -45,7 +45,7 @@ describe.each([
   });
 });
 
-test('a second signal ends it at once', async () => {
+test('a second signal ends the exporter at once', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   simulator.faults.add({ effect: 'hang' });
   const exporter = await exporterForTest({ config: { accounts: [account(simulator)] } });
@@ -58,7 +58,7 @@ test('a second signal ends it at once', async () => {
   expect(await scrape).toBe('cut off');
 });
 
-test('what nobody caught is logged with its place, keys hidden, and ends it with status 1', async () => {
+test('an uncaught error is logged with its place, keys hidden, and ends the exporter with status 1', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const script = `process.on('SIGUSR2', () => { throw new Error('nobody foresaw this of ${DEMO_API_KEY}'); });`;
   const exporter = await exporterForTest({

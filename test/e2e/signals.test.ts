@@ -121,7 +121,7 @@ async function tryRows(column: 'effect' | 'onFirst', asFirst: boolean): Promise<
 }
 
 describe('signals', () => {
-  test('the documentation has each signal of this system once', () => {
+  test('the documentation names each signal of this system once', () => {
     const names = Object.keys(constants.signals).filter((name) => !/^SIG(?:IOT|POLL|UNUSED)$/.test(name));
     expect(TABLE.flatMap(({ signals }) => signals).toSorted()).toEqual(
       [...names, ...Object.keys(REAL_TIME)].toSorted(),
@@ -164,7 +164,7 @@ describe('signals while the program loads', () => {
     expect(await command.ended).toMatchObject({ signal: name });
   });
 
-  test('the program listens before it loads anything large', () => {
+  test('the program handles signals before it loads large modules', () => {
     const dist = join(ROOT, 'dist');
     const text = readFileSync(join(dist, 'main.js'), 'utf8');
     const files = [...text.matchAll(/\bimport(?:\{[^}]*\}from)?"\.\/([^"]+)"/g)].map(([, file = '']) => file);
@@ -174,7 +174,7 @@ describe('signals while the program loads', () => {
   });
 });
 
-test('the program never opens the debugger at SIGUSR1, also in other commands', async () => {
+test('SIGUSR1 never opens the debugger, in any command', async () => {
   const script = `process.on('exit', () => {}); setImmediate(() => process.kill(process.pid, 'SIGUSR1'));`;
   const { status, output } = await runProgram(['completion', 'bash'], {
     nodeArgs: [`--import=data:text/javascript,${encodeURIComponent(script)}`],

@@ -15,7 +15,7 @@ const newFolder = temporaryFolders();
 
 const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE' }] });
 
-test('misspelt settings, all of them: status 2 and one line for each fault, whether it serves or checks', async () => {
+test('several misspelt settings give status 2 and one line for each, in serve and in check', async () => {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, 'accounts:\n  - name: one\n    api_keys: NRAK-ONE\ncolection: {}\n');
   const named = `--config.file=${file}`;
@@ -31,14 +31,14 @@ test('misspelt settings, all of them: status 2 and one line for each fault, whet
 test.each([
   { what: 'a file that does not exist', args: ['--config.file=nowhere.yaml'], says: /nowhere\.yaml/ },
   { what: 'no configuration at all', args: [], says: /NEW_RELIC_API_KEY/ },
-])('$what: status 2 and a sentence', async ({ args, says }) => {
+])('$what gives status 2 and a sentence', async ({ args, says }) => {
   const { status, stderr } = await runInProcess(args);
   expect(stderr).toMatch(says);
   expect(stderr).not.toMatch(/\n\s+at /);
   expect(status).toBe(2);
 });
 
-test('faults of both files are told in one round', async () => {
+test('faults of both files are reported at once', async () => {
   const files = { 'config.yaml': 'accounts: [{api_key: abcd, regoin: us}]\n', 'web.yaml': 'tls_server_confg: {}\n' };
   const folder = newFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -47,7 +47,7 @@ test('faults of both files are told in one round', async () => {
   expect(status).toBe(2);
 });
 
-test('SIGTERM while it starts ends it with status 0', async () => {
+test('SIGTERM during the start ends the exporter with status 0', async () => {
   const file = join(newFolder(), 'config.yaml');
   writeFileSync(file, VALID);
   const program = startProgram({ args: [`--config.file=${file}`, '--web.listen-address=127.0.0.1:0'] });
@@ -56,7 +56,7 @@ test('SIGTERM while it starts ends it with status 0', async () => {
   expect((await program.ended).status).toBe(0);
 });
 
-test('an address that is in use: status 1 and a sentence', async () => {
+test('an address in use gives status 1 and a sentence', async () => {
   const holder = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void holder.close());
   await once(holder, 'listening');
@@ -77,7 +77,7 @@ test('--web.disable-exporter-metrics leaves out process_* and nodejs_*, and noth
   expect(without).toEqual(all.filter((name) => !/^(?:process|nodejs)_/.test(name)));
 });
 
-test('the root leads to the route prefix, in HTML for a browser', async () => {
+test('the root redirects to the route prefix, with a text in HTML for a browser', async () => {
   const { url } = await exporterForTest({ config: VALID, flags: ['--web.route-prefix=/apm'] });
   for (const type of ['text/html', 'text/plain']) {
     const redirect = await fetch(url, { headers: { accept: `${type}, */*;q=0.1` }, redirect: 'manual' });
@@ -87,7 +87,7 @@ test('the root leads to the route prefix, in HTML for a browser', async () => {
   }
 });
 
-test('without a file it runs on the environment, and says so', async () => {
+test('without a file the exporter reads the environment, and says so', async () => {
   const exporter = await exporterForTest({
     env: { NEW_RELIC_API_KEY: 'NRAK-ENVIRONMENTSECRET', NEW_RELIC_REGION: 'eu' },
   });
@@ -105,23 +105,26 @@ const INTERFACES = [
   ['NerdGraph', nerdGraphAccount],
 ] as const;
 
-test.each(INTERFACES)('over %s the log and check --live name the region where a key is forbidden', async (_, of) => {
-  const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
-  const forbidden = of(forbidding, 'one');
-  const exporter = await exporterForTest({ config: { accounts: [forbidden] } });
-  await exporter.scrape();
-  const refusal = exporter
-    .output()
-    .split('\n')
-    .find((line) => line.includes('level=error'));
-  expect(refusal).toContain('New Relic refuses the account: ');
-  const { stdout } = await commandsOn(forbidden)('check', '--live');
-  for (const text of [refusal, stdout]) {
-    expect(text?.replaceAll('\\"', '"')).toContain('"region" that of its account: us, eu, gov or jp');
-  }
-});
+test.each(INTERFACES)(
+  'over %s the log and check --live name the region where a key is forbidden',
+  async (_, accountOf) => {
+    const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
+    const forbidden = accountOf(forbidding, 'one');
+    const exporter = await exporterForTest({ config: { accounts: [forbidden] } });
+    await exporter.scrape();
+    const refusal = exporter
+      .output()
+      .split('\n')
+      .find((line) => line.includes('level=error'));
+    expect(refusal).toContain('The account is refused: ');
+    const { stdout } = await commandsOn(forbidden)('check', '--live');
+    for (const text of [refusal, stdout]) {
+      expect(text?.replaceAll('\\"', '"')).toContain('"region" that of its account: us, eu, gov or jp');
+    }
+  },
+);
 
-test('with a wrong key it starts, newrelic_up is 0, and the log says what to change', async () => {
+test('with a wrong key the exporter starts, newrelic_up is 0, and the log says what to change', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const exporter = await exporterForTest({
     config: { accounts: [account(simulator, 'one', { api_key: 'NRAK-WRONGKEYSECRET' })] },
@@ -147,7 +150,7 @@ test('with a wrong key it starts, newrelic_up is 0, and the log says what to cha
   }
 });
 
-test('the daemon loads nothing of the commands and of the simulator', async () => {
+test('serve loads no module of the other commands or of the simulator', async () => {
   const simulator = await simulatorForTest({ applications: 2 });
   const config = { accounts: [account(simulator), nerdGraphAccount(simulator, 'other')] };
   const folder = newFolder();

@@ -47,7 +47,7 @@ async function startBefore({ url }: Simulator): Promise<{ url: string; change: (
 }
 
 describe.each(['rest', 'nerdgraph'] as const)('with api: %s', (api) => {
-  it('the counters of an application that cannot be read in the list go on, and the log says it once', async () => {
+  it('counters continue for an application that is unreadable in the list, and the log says so once', async () => {
     const clock = clockForTest({ standsStill: true });
     const simulator = await simulatorForTest({ applications: 3, hostsPerApplication: 1, now: clock.now });
     const before = await startBefore(simulator);

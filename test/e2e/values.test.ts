@@ -22,12 +22,12 @@ const WINDOW = new Set([...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host]
  * The series of one account, as if its name were `default`. It leaves out window families of which the world is not asked: their
  * values are judged in test/metrics.
  */
-function seriesOf(families: readonly ParsedFamily[], of: string, expected: SeriesMap): SeriesMap {
+function seriesOf(families: readonly ParsedFamily[], account: string, expected: SeriesMap): SeriesMap {
   const series = new SeriesMap();
   const asked = new Set(expected.keys().map((key) => key.replace(/\{.*/s, '')));
   const judged = families.filter(({ name }) => OURS.test(name) && (asked.has(name) || !WINDOW.has(name)));
   for (const { samples } of judged) {
-    for (const { name, labels, value: found } of samples.filter(({ labels }) => labels['account'] === of))
+    for (const { name, labels, value: found } of samples.filter(({ labels }) => labels['account'] === account))
       series.add(name, { ...labels, account: 'default' }, found);
   }
   return series;
@@ -46,7 +46,7 @@ function expectRest(simulator: Simulator, families: readonly ParsedFamily[], now
   expect(lint(families)).toEqual([]);
 }
 
-test('every series has the value that the world gives, and there is no other one: REST, with documented metrics of hosts', async () => {
+test('every series has the value of the simulated world, and there is no other series: REST, documented metrics of hosts', async () => {
   const now = Date.now();
   const simulator = await simulatorForTest({ ...WORLD, hostMetrics: 'documented', now: () => now });
   const config = { accounts: [account(simulator, 'rest', { instances: true })] };
@@ -54,7 +54,7 @@ test('every series has the value that the world gives, and there is no other one
   expectRest(simulator, await scrapeUntilFresh(exporter), now);
 });
 
-test('one process reads one world, with all metrics of hosts, through both interfaces, and publishes what the agents of that world reported', async () => {
+test('one process reads one simulated world through both interfaces and publishes the values that its agents reported', async () => {
   const now = Date.now();
   const simulator = await simulatorForTest({ ...WORLD, hostMetrics: 'all', now: () => now });
   const accounts = [account(simulator, 'rest', { instances: true }), nerdGraphAccount(simulator, 'nerdgraph')];
