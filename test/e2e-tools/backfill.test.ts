@@ -24,7 +24,7 @@ describe('backfill', () => {
   it.each([
     ['rest', 'hang,on=metric_data,skip=1,times=2'],
     ['nerdgraph', 'rate-limit=retry-after,seconds=1,on=graphql_nrql,skip=1,times=2'],
-  ] as const)('over %s survives "%s" in its middle, and writes the same document', async (api, fault) => {
+  ] as const)('over %s writes the same document although "%s" happens halfway', async (api, fault) => {
     const { stdout: undisturbed, ...ended } = await backfill(api);
     expect(ended).toEqual({ status: 0, stderr: expect.stringContaining('Applications: 3;') as string });
     expect(undisturbed.length).toBeGreaterThan(10_000);
@@ -36,7 +36,7 @@ describe('backfill', () => {
     expect(stdout).toBe(undisturbed);
   });
 
-  it('reads an application that is given by its id by that id, and no list', async () => {
+  it('reads an application with --app=<id> by its id, without a list', async () => {
     simulator.requests.clear();
     const { status, stdout } = await backfill('rest', '--app=1000002');
     expect(status).toBe(0);
@@ -47,7 +47,7 @@ describe('backfill', () => {
     expect(counts['application']).toBe(1);
   });
 
-  it('continues after a hangup, as of a terminal that is closed', async () => {
+  it('continues after SIGHUP, as from a closed terminal', async () => {
     let hungUp = false;
     const { status, stdout, stderr } = await runProgram(['backfill', ...RANGE], {
       config: { accounts: [account(simulator, 'shop')] },

@@ -17,10 +17,10 @@ const TWO_ACCOUNTS = [
 
 /** Runs the command with one account of a service of its own. */
 async function runOnService(service: SimulatorOptions, settings: Readonly<Record<string, unknown>> = {}) {
-  const own = await simulatorForTest(service);
-  const { url } = own;
+  const started = await simulatorForTest(service);
+  const { url } = started;
   const address = settings['api'] === 'nerdgraph' ? { base_url: `${url}/graphql` } : {};
-  return { ...(await commandsOn(account(own, 'shop', { ...settings, ...address }))(...CHECK_LIVE)), url };
+  return { ...(await commandsOn(account(started, 'shop', { ...settings, ...address }))(...CHECK_LIVE)), url };
 }
 
 /** Runs the command with one account of the service of all tests. */
@@ -30,7 +30,7 @@ const checkLive = (settings: Readonly<Record<string, unknown>>) =>
 const DEPTH = { name: 'custom_depth', match: 'Custom/Queue/{queue}/depth', value: 'average_value' };
 
 describe('check --live', () => {
-  it('says what each key can see and what matches nothing, and ends with 0 when there is no fault', async () => {
+  it('reports what each key can read and which entries match nothing, and ends with 0 without faults', async () => {
     const settings = {
       applications: {
         include: [{ name: 'S*' }, { name: 'nix-*' }, { id: 77 }],
@@ -58,7 +58,7 @@ describe('check --live', () => {
     expect(result.status).toBe(0);
   });
 
-  it('says how much data is read, and what reads more than half of it', async () => {
+  it('reports how much data is read, and which group reads more than half of it', async () => {
     const few = { applications: false, key_transactions: false, counters: false };
     const { status, stdout } = await runOnService(
       { applications: 1 },
@@ -78,7 +78,7 @@ describe('check --live', () => {
     expect(status).toBe(0);
   });
 
-  it('warns of a query without rows, and of one without numbers, whose event or attribute may be misspelt', async () => {
+  it('warns of a query without rows and of a query without numbers, which may have a misspelt event or attribute', async () => {
     const query = (name: string, nrql: string) => ({ name, nrql, metrics: [{ name: `test_${name}`, value: 'n' }] });
     const queries = [
       query('event', 'SELECT count(*) AS n FROM Transactoin FACET appName'),
@@ -116,13 +116,13 @@ describe('check --live', () => {
       },
       'queries: "q" has rows without a number in "m": the columns are "n"',
     ],
-  ])('gives one warning for one slip: %s', async (_, settings, warning) => {
+  ])('gives one warning for one mistake: %s', async (_, settings, warning) => {
     const { stdout } = await runOnService({ applications: 6 }, { ...OVER_NERDGRAPH, ...settings });
     const warnings = stdout.split('\n').filter((line) => line.includes('warning:'));
     expect(warnings).toEqual([expect.stringContaining(`  warning: ${warning}`)]);
   });
 
-  it('says which entries of key_transactions match nothing', async () => {
+  it('names the entries of key_transactions that match nothing', async () => {
     const include = [{ name: '*checkout*' }, { name: 'nix-*' }, { id: 77 }];
     const key_transactions = { include, exclude: [{ name: 'old-*' }] };
     const { status, stdout } = await checkLive({ key_transactions });
@@ -134,7 +134,7 @@ describe('check --live', () => {
     expect(status).toBe(0);
   });
 
-  it('reports every account, refused and unreachable ones too, each in one line, and ends with 1', async () => {
+  it('reports every account in one line, also refused and unreachable accounts, and ends with 1', async () => {
     const forbidding = await simulatorForTest({ applications: 1, faults: [{ effect: 'forbidden-page' }] });
     const run = commandsOn(
       account(simulator, 'refused', { api_key: 'NRAK-WRONG0000000000000000000000' }),
@@ -156,7 +156,7 @@ describe('check --live', () => {
     for (const key of [DEMO_API_KEY, 'NRAK-WRONG']) expect(stdout + stderr).not.toContain(key);
   });
 
-  it('says one reason once, of every application and of a list of entities', async () => {
+  it('reports one reason once for all applications and for a list of entities', async () => {
     const { status, stdout } = await runOnService(
       {
         applications: 3,
@@ -174,7 +174,7 @@ describe('check --live', () => {
     expect(stdout.match(/no list today/g)).toHaveLength(1);
   });
 
-  it('calls nothing upstream when the configuration is invalid, and ends with 2', async () => {
+  it('makes no call when the configuration is invalid, and ends with 2', async () => {
     const before = simulator.requests.count();
     const config = `accounts: [{base_url: "${simulator.url}/graphql", api_key: abc, hots: true}]`;
     const { status, stdout, stderr } = await runInProcess(CHECK_LIVE, { config });
@@ -182,7 +182,7 @@ describe('check --live', () => {
     expect(simulator.requests.count()).toBe(before);
   });
 
-  it('names the accounts of a key over NerdGraph, and finds nothing wrong where timeslices are answered', async () => {
+  it('names the accounts of a key over NerdGraph, and reports no problem where timeslices are available', async () => {
     const { status, stdout, stderr, url } = await runOnService(
       { applications: 2, hostsPerApplication: 1, accounts: TWO_ACCOUNTS },
       OVER_NERDGRAPH,
@@ -224,7 +224,7 @@ describe('check --live', () => {
       ],
     ],
     [
-      'says that a plan does not fit, and which setting to change',
+      'reports that a plan does not fit, and which setting to change',
       { applications: 1, hostsPerApplication: 40 },
       { limits: { requests_per_minute: 10 } },
       0,
@@ -234,7 +234,7 @@ describe('check --live', () => {
       ],
     ],
     [
-      'says that a plan does not fit because calls are slow, from how long they took',
+      'reports that a plan does not fit because the measured calls are slow',
       { applications: 2, hostsPerApplication: 40, latencyMs: 1000 },
       { limits: { max_concurrent_requests: 1 }, key_transactions: false },
       0,
@@ -244,7 +244,7 @@ describe('check --live', () => {
       ],
     ],
     [
-      'names an account that the key does not list, and calls no entry wrong that cannot match there',
+      'names an account that the key does not list, and blames no entry that cannot match there',
       { applications: 2, accounts: [{ id: 99, name: 'Another' }] },
       { api: 'nerdgraph', account_id: 7654321, key_transactions: { include: [{ name: '*checkout*' }] } },
       1,

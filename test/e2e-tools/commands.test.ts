@@ -21,13 +21,13 @@ describe.concurrent('a command', () => {
   it.each([
     [[], 'error: there are several accounts (alpha, beta): choose one with --account\n'],
     [['--account=alfa'], 'error: there is no account "alfa": the accounts are alpha, beta; did you mean "alpha"?\n'],
-  ])('query names the accounts where none is chosen, or one that there is not: %j', async (flags, sentence) => {
+  ])('query names the accounts where --account is missing or unknown: %j', async (flags, sentence) => {
     const run = commandsOn(...['alpha', 'beta'].map((name) => ({ name, account_id: 7, api_key: 'NRAK-ABC' })));
     const { status, stderr } = await run('query', 'SELECT count(*) FROM Transaction', ...flags);
     expect({ status, stderr }).toEqual({ status: 2, stderr: sentence });
   });
 
-  it('says its version, its revision and that of Node, also after a command', async () => {
+  it('prints its version, its revision and the version of Node.js, also after a command', async () => {
     const results = await Promise.all([runInProcess(['--version']), runInProcess(['serve', '--version'])]);
     for (const { status, stdout } of results) {
       expect(status).toBe(0);
@@ -45,7 +45,7 @@ describe.concurrent('a command', () => {
     expect(stdout + stderr).not.toContain('NRAK-FROM');
   });
 
-  it.each(['check', '--config.check'])('%s without calls says so in one log line, too', async (way) => {
+  it.each(['check', '--config.check'])('%s, which makes no calls, also says so in one log line', async (way) => {
     const { status, stdout, stderr } = await runProgram([way], {
       env: { NEW_RELIC_API_KEY: 'NRAK-FROMTHEENVIRONMENT' },
     });
@@ -57,7 +57,7 @@ describe.concurrent('a command', () => {
     ...SAMPLE.map((args): [NodeJS.Signals, ...string[]] => ['SIGINT', ...args]),
     ['SIGTERM', 'discover'],
   ])(
-    '%s stops %s: one word, the status that shells expect, no data, no stack',
+    '%s stops %s with one word, the status that shells expect, and no data or stack',
     async ([name, ...args], { onTestFinished }) => {
       const simulator = await simulatorForTest({ applications: 1, latencyMs: 60_000 }, onTestFinished);
       let interrupted = false;
@@ -83,7 +83,7 @@ describe.concurrent('a command', () => {
 
   // The others do not wait out a pause: they say what they could not read, and end.
   it.for(SAMPLE.filter(([name]) => name !== 'check'))(
-    '%s says that upstream has it pause, and stops at once on ctrl-C',
+    '%s reports the pause of a rate limit, and stops at once on ctrl-C',
     async (args, { onTestFinished }) => {
       const faults = [parseFault('rate-limit=retry-after,seconds=120')];
       const simulator = await simulatorForTest({ applications: 1, faults }, onTestFinished);
@@ -96,7 +96,7 @@ describe.concurrent('a command', () => {
     },
   );
 
-  it('says in a sentence that a proxy setting is not a valid address, without the password in it', async () => {
+  it('reports a proxy setting that is not an address, without the password in it', async () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-OFAVARIABLE0000000000', HTTPS_PROXY: 'http://user:secret@:::' };
     for (const args of [['--web.listen-address=127.0.0.1:0'], ['plan']]) {
       const { status, stderr } = await runProgram(args, { env });
@@ -109,7 +109,7 @@ describe.concurrent('a command', () => {
   });
 
   it.each([['discover'], ['plan'], ['metric-names', '--app=1'], ['backfill', '--from=10m'], ['compare']])(
-    '%s says of an unreachable host what to look at, once',
+    '%s reports an unreachable host once, with what to check',
     async (...args) => {
       const gone = account({ url: 'http://127.0.0.1:1' }, 'gone', { account_id: 1, limits: { max_retries: 0 } });
       const { status, stderr } = await commandsOn(gone)(...args);
@@ -118,7 +118,7 @@ describe.concurrent('a command', () => {
     },
   );
 
-  it('colours what went wrong with --color=always, and nothing with never or where there is no terminal', async () => {
+  it('colours errors with --color=always, and nothing with never or without a terminal', async () => {
     const errorWith = async (flag: string, env = {}): Promise<string> =>
       (await runInProcess(['plan', flag, '--nope'], { env })).stderr.split(':')[0] ?? '';
     expect(await errorWith('--color=always', { NO_COLOR: '1' })).toBe('\u001b[31merror\u001b[39m');
@@ -126,7 +126,9 @@ describe.concurrent('a command', () => {
     expect(await errorWith('--color=never', { FORCE_COLOR: '1' })).toBe('error');
   });
 
-  it('shows no progress where standard error is no terminal, however long it takes', async ({ onTestFinished }) => {
+  it('shows no progress where standard error is not a terminal, however long the command takes', async ({
+    onTestFinished,
+  }) => {
     const simulator = await simulatorForTest(
       { applications: 40, hostsPerApplication: 1, latencyMs: 300 },
       onTestFinished,
@@ -138,7 +140,10 @@ describe.concurrent('a command', () => {
     expect(stdout).not.toContain(DEMO_API_KEY);
   });
 
-  it('on a terminal moves a bar, has colours, and tables as wide as it', async ({ skip, onTestFinished }) => {
+  it('shows a progress bar, colours and tables as wide as the terminal on a terminal', async ({
+    skip,
+    onTestFinished,
+  }) => {
     skip(!existsSync('/usr/bin/script'), 'this system has no script, which opens a terminal');
     const simulator = await simulatorForTest(
       { applications: 16, hostsPerApplication: 1, latencyMs: 300 },
@@ -160,7 +165,7 @@ describe.concurrent('a command', () => {
 });
 
 describe('a proxy with an HTTPS address', () => {
-  it('is verified by the authorities of NODE_EXTRA_CA_CERTS, as New Relic is', async () => {
+  it('is verified by the authorities in NODE_EXTRA_CA_CERTS, as New Relic is', async () => {
     const ca = await authority();
     const signed = await forLocalhost(ca);
     const proxy = await startProxy({ tls: signed });

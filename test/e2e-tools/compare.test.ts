@@ -26,7 +26,7 @@ describe('compare', () => {
     expect(status).toBe(0);
   });
 
-  it('shows a person what is expected to differ and why, and a verdict; every family with --all', async () => {
+  it('prints expected differences with their reasons and a verdict; every family with --all', async () => {
     const { status, stdout } = await compare('--app=Storefront');
     expect(stdout).toMatch(
       /^Account prod, window from \S+Z to \S+Z, tolerance 1 %\n\nDifferences that nothing explains: none\n/,
@@ -41,16 +41,16 @@ describe('compare', () => {
   });
 
   it.each([
-    ['each reading, which fails', '', /Differences that nothing explains: [1-9][^]*The interfaces differ/, 1],
-    ['one reading only, as a status may change between both', ',times=1', /Differences that nothing explains: none/, 0],
-  ])('judges what differs without a reason in %s', async (_, times, words, status) => {
+    ['both readings, which fails', '', /Differences that nothing explains: [1-9][^]*The interfaces differ/, 1],
+    ['one reading, which passes', ',times=1', /Differences that nothing explains: none/, 0],
+  ])('judges a difference without a reason in %s', async (_, times, words, status) => {
     simulator.faults.add(parseFault(`nulls,on=metric_data${times}`));
     const result = await compare('--app=1000001');
     expect(result.stdout).toMatch(words);
     expect(result.status).toBe(status);
   });
 
-  it('fails with 1, and names the interface that cannot be read and what that may mean', async () => {
+  it('fails with 1, and names the unreadable interface and the probable cause', async () => {
     simulator.faults.add(parseFault('graphql-error=SERVER_ERROR,on=graphql_nrql'));
     const { status, stdout, stderr } = await compare('--app=Storefront');
     expect([status, stdout]).toEqual([1, '']);
@@ -60,7 +60,7 @@ describe('compare', () => {
     expect(stderr).not.toContain(DEMO_API_KEY);
   });
 
-  it('fails with 1 and says what it may mean where nothing is in common', async () => {
+  it('fails with 1 and names the probable cause where the interfaces share nothing', async () => {
     const { status, stderr } = await compare('--account-id=99');
     expect(status).toBe(1);
     expect(stderr).toMatch(/no reporting application in common|account/);
@@ -73,7 +73,7 @@ describe('compare', () => {
     [['--account=other'], /there is no account "other": the accounts are prod/],
     [['--tolerance=2'], /ratio from 0 to 1/],
     [['--account-id=x'], /whole number, 1 or more/],
-  ])('takes %j for wrong usage', async (flags, words) => {
+  ])('rejects %j as wrong usage', async (flags, words) => {
     const { status, stderr } = await compare(...flags);
     expect(stderr).toMatch(words);
     expect(status).toBe(2);

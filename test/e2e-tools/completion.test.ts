@@ -20,10 +20,10 @@ function completed(line: string, splitsAt = /(=)| /): readonly string[] {
   const words: (string | undefined)[] = line.split(splitsAt);
   // Splitting at a group leaves undefined where the group did not match, and empty texts between two matches.
   const last = words.length - 1;
-  const given = words.flatMap((word, index) => (word === undefined || (word === '' && index < last) ? [] : [word]));
+  const passed = words.flatMap((word, index) => (word === undefined || (word === '' && index < last) ? [] : [word]));
   const run = `source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
     _newrelic_apm_exporter; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const output = execFileSync('bash', ['--norc', '-c', run, 'bash', ...given], { cwd: folder, encoding: 'utf8' });
+  const output = execFileSync('bash', ['--norc', '-c', run, 'bash', ...passed], { cwd: folder, encoding: 'utf8' });
   return output.split('\n').filter((reply) => reply !== '');
 }
 
@@ -45,7 +45,7 @@ describe('completion bash', () => {
     expect(completed(`newrelic-apm-exporter ${line}`).toSorted()).toEqual(replies.toSorted());
   });
 
-  test('offers commands beside the flags of serve, and a flag with its value where words do not end at "="', () => {
+  test('offers commands besides the flags of serve, and a flag with its value where "=" does not split words', () => {
     expect(completed('newrelic-apm-exporter ')).toEqual(expect.arrayContaining(['serve', 'discover', '--config.file']));
     expect(completed('newrelic-apm-exporter plan --format=j', / /)).toEqual(['--format=json']);
   });
@@ -74,7 +74,7 @@ zpty -r shell out "*$2*" && print -r -- "$out"`;
 await describeReal('completion', {
   tools: ['zsh', 'fish'],
   define: (program) => {
-    test('zsh is a script by which zsh completes', () => {
+    test('completion zsh prints a script that works in zsh', () => {
       const zsh = program('zsh');
       const root = rootOf(zsh);
       // An unpacked shell looks for its parts where they would be installed.
@@ -88,7 +88,7 @@ await describeReal('completion', {
       expect(type('newrelic-apm-exporter disc', 'discover')).toContain('discover');
     });
 
-    test('fish is a script by which fish completes', () => {
+    test('completion fish prints a script that works in fish', () => {
       const fish = program('fish');
       const functions = join(rootOf(fish) ?? '/', 'usr/share/fish/functions');
       const complete = (line: string) =>
@@ -101,6 +101,6 @@ await describeReal('completion', {
   },
 });
 
-test('completion refuses a shell that it does not know', async () => {
+test('completion rejects an unknown shell', async () => {
   expect(await runInProcess(['completion', 'tcsh'])).toMatchObject({ status: 2, stdout: '' });
 });

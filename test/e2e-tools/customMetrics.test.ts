@@ -33,42 +33,42 @@ function labelled(family: string, appId: string, label: string): (string | undef
 }
 
 describe('custom metrics', () => {
-  it('turn captures into labels, beside those of the application', () => {
+  it('turn captures into labels, besides the labels of the application', () => {
     expect(labelled('custom_queue_depth', '1000001', 'queue').toSorted()).toEqual(QUEUES);
     const [sample] = samplesOf(families, 'custom_queue_depth', { app_id: '1000001', queue: 'mail' });
     expect(sample?.labels).toEqual({ account: 'default', app: 'Storefront', app_id: '1000001', queue: 'mail' });
     expect(families.find(({ name }) => name === 'custom_queue_depth')?.help).toContain('Jobs waiting');
   });
 
-  it('are read per host where the scope says so', () => {
+  it('are read per host where the scope is hosts', () => {
     const samples = samplesOf(families, 'custom_queue_depth_of_host', { app_id: '1000001', queue: 'mail' });
     expect(samples).toHaveLength(2);
     expect(new Set(samples.map(({ labels }) => labels['host_id'])).size).toBe(2);
     expect(samplesOf(families, 'custom_queue_depth').every(({ labels }) => labels['host'] === undefined)).toBe(true);
   });
 
-  it('take names with brackets, bars, percent signs and other letters', () => {
+  it('accept names with brackets, bars, percent signs and letters outside ASCII', () => {
     expect(labelled('custom_gauge', '1000015', 'what')).toEqual(['Gauge[bytes|host] 100%']);
     expect(labelled('custom_percent', '1000015', 'store')).toEqual(['Odd [store] 50%']);
     expect(value(families, 'custom_gauge', { app_id: '1000015' })).toBeGreaterThan(0);
   });
 
-  it('count what max_series leaves out once for each refresh; hosts share the cap of their application', async () => {
+  it('count the series that max_series drops once for each refresh; hosts share the cap of their application', async () => {
     expect(samplesOf(families, 'custom_few', { app_id: '1000001' })).toHaveLength(1);
     // The cap of 2 leaves each of the two hosts one of three queues.
     expect(samplesOf(families, 'custom_few_of_hosts', { app_id: '1000001' })).toHaveLength(2);
-    const dropped = (of: readonly ParsedFamily[], family: string): number =>
-      value(of, 'newrelic_exporter_series_dropped_total', { family }) ?? 0;
+    const dropped = (scraped: readonly ParsedFamily[], family: string): number =>
+      value(scraped, 'newrelic_exporter_series_dropped_total', { family }) ?? 0;
     for (const path of ['/metrics', '/probe?account=default&app_id=1000001']) {
-      const own = await exporter.scrape('/metrics?collect[]=exporter');
-      expect([dropped(own, 'custom_few'), dropped(own, 'custom_few_of_hosts')]).toEqual([2, 4]);
+      const ownMetrics = await exporter.scrape('/metrics?collect[]=exporter');
+      expect([dropped(ownMetrics, 'custom_few'), dropped(ownMetrics, 'custom_few_of_hosts')]).toEqual([2, 4]);
       await exporter.scrape(path);
     }
-    const own = await exporter.scrape('/metrics?collect[]=exporter');
-    expect([dropped(own, 'custom_few'), dropped(own, 'custom_few_of_hosts')]).toEqual([2, 4]);
+    const ownMetrics = await exporter.scrape('/metrics?collect[]=exporter');
+    expect([dropped(ownMetrics, 'custom_few'), dropped(ownMetrics, 'custom_few_of_hosts')]).toEqual([2, 4]);
   });
 
-  it('travel in the metric data call of the rest, and cost a name list per filter and application', () => {
+  it('need no metric data calls of their own, only a name list per filter and application', () => {
     const lists = simulator.requests
       .all()
       .filter(({ kind }) => kind === 'metric_names')
@@ -84,7 +84,7 @@ describe('custom metrics', () => {
     expect(simulator.requests.ranges()).toHaveLength(1);
   });
 
-  it('are a group of their own in collect[]', async () => {
+  it('can be selected alone with collect[]', async () => {
     const only = await exporter.scrape('/metrics?collect[]=custom_metrics');
     const names = only.map(({ name }) => name);
     expect(names).toContain('custom_queue_depth');
@@ -93,7 +93,7 @@ describe('custom metrics', () => {
     expect(without.filter(({ name }) => name.startsWith('custom_'))).toEqual([]);
   });
 
-  it('have an interval of their names, which are of no window, while their values come with the metric data', async () => {
+  it('have an interval for their names only, because their values come with the metric data', async () => {
     const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { groups: { group: string }[] }[] };
     const group = status.accounts[0]?.groups.find((each) => each.group === 'custom_metrics');
     expect(group).toMatchObject({ interval_of: 'names', interval_seconds: 21_600, oldest_window_end: null });
@@ -104,7 +104,7 @@ describe('custom metrics', () => {
     );
   });
 
-  it('say on the status page when a template matches nothing, and when upstream has no such value', async () => {
+  it('report on the status page a template that matches nothing, and an unknown value name', async () => {
     const page = await exporter.text('/');
     const status = JSON.parse(await exporter.text('/api/status')) as { accounts: { warnings: string[] }[] };
     expect(status.accounts[0]?.warnings.toSorted()).toEqual([

@@ -36,7 +36,7 @@ function findOldReads({ now, accounts }: Status): readonly string[] {
 }
 
 describe('demo', () => {
-  it('needs no account, looks at no config.yaml and no environment variable, and stops cleanly on ctrl-C', async () => {
+  it('needs no account, reads no config.yaml and no environment variable, and stops cleanly on ctrl-C', async () => {
     const isRead = (found: string): boolean =>
       ['demo', 'demo-nerdgraph'].every((account) =>
         found.includes(`\nnewrelic_application_response_time_seconds{account="${account}",`),
@@ -68,7 +68,7 @@ describe('demo', () => {
     expect(metrics).toMatch(/\nnewrelic_up\{account="demo"\} 1\n/);
   });
 
-  it('says where everything is although the upstream fails from the start, and stops cleanly', async () => {
+  it('prints its addresses although the simulator fails from the start, and stops cleanly', async () => {
     const { status, stdout, stderr } = await runProgram(['demo', ...PORTS, '--applications=1', '--fault=invalid-key'], {
       interruptOnce: ({ written: { stdout: text } }) => text.includes('Stop with ctrl-C.\n'),
     });
@@ -77,7 +77,7 @@ describe('demo', () => {
     expect(stdout).toContain('Status page');
   });
 
-  it('names the faults of a web configuration, as serve does, and ends with 2', async () => {
+  it('reports the faults of a web configuration as serve does, and ends with 2', async () => {
     const options = { config: 'basic_auth_user: {}' };
     expect(await runInProcess(['demo', ...PORTS, '--web.config.file=config.yaml'], options)).toEqual({
       status: 2,
@@ -86,7 +86,7 @@ describe('demo', () => {
     });
   });
 
-  it('goes on as it began while nobody scrapes: an incident is there at once, ends, and comes again', async () => {
+  it('has an incident at once that ends and comes again, also while nobody scrapes', async () => {
     const demo = await startExporter({
       args: ['demo', '--listen-address=127.0.0.1:0', '--applications=3', '--hosts-per-application=1'],
       ...spedUp(60),

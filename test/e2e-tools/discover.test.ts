@@ -9,7 +9,7 @@ const run = commandsOn(account(simulator, 'shop'));
 const discover = (...flags: readonly string[]) => run('discover', ...flags);
 
 describe('discover', () => {
-  it('prints YAML that chooses the same applications when it stands under applications.include', async () => {
+  it('prints YAML that selects the same applications under applications.include', async () => {
     const { status, stdout, stderr } = await discover('--format=yaml');
     expect({ status, complaints: complaintsOf(stderr) }).toEqual({ status: 0, complaints: [] });
     const include = parse(stdout) as { readonly id: number }[];
@@ -45,7 +45,7 @@ describe('discover', () => {
     expect(accounts[0]?.key_transactions).toHaveLength(8);
   });
 
-  it('reads what is named by id from there, and no list of the account', async () => {
+  it('reads an application named by id directly, without a list of the account', async () => {
     simulator.requests.clear();
     const [keyTransaction] = simulator.world.keyTransactions();
     const flags = ['--app=1000001', '--app=1000003', `--key-transaction=${keyTransaction!.id}`, '--format=json'];
@@ -60,7 +60,7 @@ describe('discover', () => {
     expect(accounts[0]?.key_transactions.map(({ id }) => id)).toEqual([keyTransaction!.id]);
   });
 
-  it('shows of a named application what it has, and says of an id that no account has it', async () => {
+  it('shows the hosts and key transactions of a named application, and reports an id that no account has', async () => {
     const both = commandsOn(account(simulator, 'one'), account(simulator, 'bad', { api_key: 'wrong' }));
     const table = await discover('--app=Storefront');
     const nothing = await discover('--key-transaction=5');
@@ -77,7 +77,7 @@ describe('discover', () => {
     expect([several.status, complaintsOf(several.stderr)]).toEqual([0, []]);
   });
 
-  it('reads an account through NerdGraph, which knows no instances and no ids of hosts', async () => {
+  it('reads an account through NerdGraph, which has no instances and no ids of hosts', async () => {
     const overNerdGraph = commandsOn(nerdGraphAccount(simulator, 'shop'));
     const table = await overNerdGraph('discover');
     const json = await overNerdGraph('discover', '--format=json');
@@ -101,7 +101,7 @@ describe('discover', () => {
     expect(JSON.parse(one.stdout)).toMatchObject({ accounts: [{ applications: [storefront] }] });
   });
 
-  it('keeps a hostile name on its line of the table, in the comment of the YAML, and its control characters out of JSON and errors', async () => {
+  it('keeps a hostile name in its table row and YAML comment, and its control characters out of JSON and errors', async () => {
     const hostile = await simulatorForTest({ applications: 1, hostsPerApplication: 1 });
     hostile.change(1000001, { name: 'a\n- id: 666 # b\u001b[2J\u0085c\u2028d\u202e' });
     const ofHostile = commandsOn(account(hostile, 'two\nlines'));
@@ -119,7 +119,7 @@ describe('discover', () => {
     expect(error.stderr).toContain('b\\u001b[2J');
   });
 
-  it('lists the accounts that can be read, says what cannot, shows no number in its place, and ends with 1', async () => {
+  it('lists readable accounts, reports unreadable ones without a number, and ends with 1', async () => {
     const faulty = await simulatorForTest({
       applications: 2,
       hostsPerApplication: 1,

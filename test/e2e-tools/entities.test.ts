@@ -43,13 +43,13 @@ describe('serve', () => {
     expect(groups.every(({ name }) => /^newrelic_(?:ext|browser|infra)_/.test(name))).toBe(true);
   });
 
-  it('reads entities of an account of the REST interface through NerdGraph: a key that is refused there fails their list alone', async () => {
-    const own = await simulatorForTest({
+  it('reads entities of a REST account through NerdGraph; a key refused there fails only their list', async () => {
+    const rest = await simulatorForTest({
       ...{ applications: 2, hostsPerApplication: 1, keyTransactions: 0 },
       faults: [{ effect: 'status', status: 401, on: 'graphql_entity_list', path: '/graphql*' }],
     });
     const settings = { account_id: ACCOUNT_ID, entities: [{ type: 'EXT-SERVICE' }] };
-    const config = { accounts: [account(own, 'shop', settings)] };
+    const config = { accounts: [account(rest, 'shop', settings)] };
     const exporter = await exporterForTest({ ...SAME_WINDOW, config });
     const families = await exporter.scrape('/metrics');
     expect(samplesOf(families, 'newrelic_up')).toMatchObject([{ value: 1 }]);
@@ -65,7 +65,7 @@ describe('discover --entities', () => {
   const settings = { account_id: ACCOUNT_ID };
   const run = commandsOn(account(simulator, 'shop', settings));
 
-  it('lists the types with how many entities each has', async () => {
+  it('lists the types with the number of entities of each', async () => {
     const { status, stdout } = await run('discover', '--entities');
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     expect(rows).toContainEqual(['TYPE', 'ENTITIES']);
@@ -112,12 +112,12 @@ describe('discover --entities', () => {
   it.each([
     ['INFRA-HOTS', '; did you mean "INFRA-HOST"?'],
     ['NO-SUCH_THING', ': discover --entities lists the types of the account'],
-  ])('ends with 1 where no account has an entity of the type: %s', async (type, advice) => {
+  ])('ends with 1 where no account has entities of the type: %s', async (type, advice) => {
     const stderr = `error: account shop: no entity of ${type}${advice}\n`;
     expect(await run('discover', `--entities=${type}`)).toEqual({ status: 1, stdout: '', stderr });
   });
 
-  it('asks for the number of the account where it has no entity at all', async () => {
+  it('suggests to check the account number where the account has no entities', async () => {
     const ofOther = commandsOn(account(simulator, 'shop', { account_id: ACCOUNT_ID + 1 }));
     const { status, stderr } = await ofOther('discover', '--entities=INFRA-HOST');
     expect([status, stderr]).toEqual([1, expect.stringContaining('check account_id')]);
@@ -164,11 +164,11 @@ describe('plan', () => {
   });
 
   it('names a type that cannot be read, and ends with 1', async () => {
-    const own = await simulatorForTest({
+    const refusing = await simulatorForTest({
       ...{ applications: 2, hostsPerApplication: 1, keyTransactions: 0 },
       faults: [{ effect: 'status', status: 403, on: 'graphql_entity_list' }],
     });
-    const run = commandsOn(nerdGraphAccount(own, 'shop', only({ type: 'EXT-SERVICE' })));
+    const run = commandsOn(nerdGraphAccount(refusing, 'shop', only({ type: 'EXT-SERVICE' })));
     const { status, stdout, stderr } = await run('plan');
     expect(status).toBe(1);
     expect(stderr).toContain('account shop: the entities of EXT-SERVICE cannot be read, and are not in the plan: ');
@@ -192,7 +192,7 @@ describe('check --live', () => {
     expect(bad.status).toBe(1);
   });
 
-  it('says which types, entries and tags match nothing, and ends with 0', async () => {
+  it('reports types, entries and tags that match nothing, and ends with 0', async () => {
     const entities = [
       { type: 'INFRA-HOTS', metrics: ['cpuUsage'], include: [{ name: '*' }] },
       {
@@ -216,14 +216,14 @@ describe('check --live', () => {
   });
 
   it.each([false, true])(
-    'ends with 1 where golden metrics cannot be read, applications read: %s',
+    'ends with 1 where golden metrics cannot be read (the account has applications: %s)',
     async (applications) => {
-      const own = await simulatorForTest({
+      const failing = await simulatorForTest({
         ...{ applications: 2, hostsPerApplication: 1, keyTransactions: 0 },
         faults: [{ effect: 'graphql-error', class: 'INVALID_INPUT', on: 'graphql_nrql', path: '*entity.guid*' }],
       });
       const settings = { ...only({ type: 'EXT-SERVICE' }), ...(applications ? { applications: {} } : {}) };
-      const { status, stdout } = await commandsOn(nerdGraphAccount(own, 'shop', settings))('check', '--live');
+      const { status, stdout } = await commandsOn(nerdGraphAccount(failing, 'shop', settings))('check', '--live');
       expect(stdout.match(/golden metrics of 2 entities cannot be read: graphql:golden_metrics/g)).toHaveLength(1);
       expect(status).toBe(1);
     },

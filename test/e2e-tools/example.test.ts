@@ -15,7 +15,7 @@ async function expectNoComplaint(config: string): Promise<void> {
   expect(stdout).not.toMatch(/warning|hint|nothing|no row/);
 }
 
-it('config.example.yaml reads something with each of its lines, and check --live has no complaint of it', async () => {
+it('config.example.yaml reads data with each of its lines, and check --live reports no problem', async () => {
   await inFolder(async (folder) => {
     const path = (name: string): string => join(folder, name);
     const ca = await authority();
@@ -56,9 +56,9 @@ it('config.example.yaml reads something with each of its lines, and check --live
 });
 
 it.each([
-  ['as it is', (text: string) => text],
-  ['with what it has commented out', (text: string) => text.replace(/^( *)#(?=\w+:)/gm, '$1')],
-])('config.minimal.yaml is about a dozen lines, of which check --live has no complaint: %s', async (_, change) => {
+  ['unchanged', (text: string) => text],
+  ['with its comments switched on', (text: string) => text.replace(/^( *)#(?=\w+:)/gm, '$1')],
+])('config.minimal.yaml has about a dozen lines, and check --live reports no problem: %s', async (_, change) => {
   const text = change(readFileSync('config.minimal.yaml', 'utf8'));
   expect(text.split('\n').length).toBeLessThan(18);
   const simulator = await simulatorForTest({});

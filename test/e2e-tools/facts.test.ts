@@ -51,7 +51,7 @@ describe('check --live --facts', () => {
       expect(nowhere.stderr).toContain('there is no folder');
     }));
 
-  it('replaces the file with --force, also where the account cannot be read, which is status 1 and said', () =>
+  it('replaces the file with --force, also where the account cannot be read, which gives status 1 and a message', () =>
     inFolder(async (folder) => {
       const output = join(folder, 'facts.json');
       writeFileSync(output, 'old');
@@ -71,7 +71,7 @@ describe('check --live --facts', () => {
     [['--live', '--output=x.json'], '--facts'],
     [['--live', '--facts', '--wait=31m'], '30m'],
     [['--live', '--facts', '--account=none'], 'prod, closed'],
-  ])('is wrong usage with %j, and says what to change', async (flags, hint) => {
+  ])('rejects %j as wrong usage, and says what to change', async (flags, hint) => {
     const { status, stdout, stderr } = await facts(...flags);
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toContain(hint);

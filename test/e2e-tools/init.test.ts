@@ -64,7 +64,7 @@ describe('init', () => {
     expect(await checkLive()).toContain('3 accounts visible, 3 exported');
   });
 
-  test('leaves out the accounts that cannot be read, and says so', async () => {
+  test('leaves out unreadable accounts, and says so', async () => {
     const accounts = [1, 2, 3].map((id) => ({ id: 7_000_000 + id, name: `Shop ${id}` }));
     const faults = [parseFault('graphql-error=FORBIDDEN,on=graphql_applications,path=*7000002*')];
     const { file, init, checkLive } = await world({ applications: 2, accounts, faults });
@@ -77,14 +77,14 @@ describe('init', () => {
     expect(await checkLive()).toContain('3 accounts visible, 2 exported');
   });
 
-  test('reads no applications of an account that has none', async () => {
+  test('disables applications for an account without applications', async () => {
     const { file, init, checkLive } = await world({ applications: 0, keyTransactions: 0 });
     expect(await init()).toMatchObject({ status: 0, stderr: '' });
     expect(readFileSync(file, 'utf8')).toContain('applications: false');
     await checkLive();
   });
 
-  test('replaces no file without --force', async () => {
+  test('does not replace a file without --force', async () => {
     const { file, init } = await world({ applications: 2 });
     writeFileSync(file, 'mine');
     const refused = await init();
@@ -95,7 +95,7 @@ describe('init', () => {
     expect(readFileSync(file, 'utf8')).toContain('accounts:');
   });
 
-  test('names the key file with its whole path, and reads REST where it is told to', async () => {
+  test('writes the full path of the key file, and reads REST when asked to', async () => {
     const { file, init, checkLive } = await world();
     writeFileSync(join(file, '../key'), `${DEMO_API_KEY}\n`);
     expect(await init('--api=rest', '--api-key-file=key')).toMatchObject({ status: 0, stderr: '' });
@@ -105,7 +105,7 @@ describe('init', () => {
     await checkLive();
   });
 
-  test('writes nothing without a key, or with one that is refused', async () => {
+  test('writes nothing without a key or with a refused key', async () => {
     const { file, init } = await world({ apiKeys: ['NRAK-ANOTHER'] });
     const refused = await init();
     expect(refused).toMatchObject({ status: 1, stdout: '' });
@@ -119,7 +119,7 @@ describe('init', () => {
   });
 });
 
-test('init writes intervals that fit the budget, and no hosts, where everything would not fit', () => {
+test('init writes longer intervals and disables hosts where everything does not fit the budget', () => {
   const calls = new Map<Group, number>([
     ['applications', 4],
     ['application_metrics', 700],

@@ -15,7 +15,7 @@ const namesOf = (...flags: readonly string[]) => run('metric-names', ...flags);
 const documentOf = ({ stdout }: ToolResult) => JSON.parse(stdout) as NamesDocument;
 
 describe('metric-names', () => {
-  it('reads all pages through the cursor and stops at the empty one', async () => {
+  it('reads all pages by cursor and stops at the empty page', async () => {
     simulator.requests.clear();
     const found = await namesOf('--app=1000002', '--format=json');
     const { metrics, complete } = documentOf(found);
@@ -32,7 +32,7 @@ describe('metric-names', () => {
     expect(names.toSorted()).toEqual(metrics.map(({ name }) => name).toSorted());
   });
 
-  it('narrows by name and shows the value names', async () => {
+  it('filters by name and shows the value names', async () => {
     const { stdout } = await namesOf('--app=Storefront', '--name=Custom/Queue');
     const [values = '', ...names] = stdout.split('\n');
     expect(values).toMatch(/^VALUES {2}.*\baverage_value\b/);
@@ -63,7 +63,7 @@ describe('metric-names', () => {
     });
   });
 
-  it('through NerdGraph prints one name per line, and no value names', async () => {
+  it('prints one name per line and no value names through NerdGraph', async () => {
     const overNerdGraph = commandsOn(nerdGraphAccount(simulator, 'shop'));
     const flags = ['metric-names', '--app=Storefront', '--name=Custom/Queue'];
     expect(await overNerdGraph(...flags)).toEqual({
@@ -82,12 +82,12 @@ describe('metric-names', () => {
     for (const end of ends) expect(end).toBeLessThanOrEqual(Date.now() - 120_000);
   });
 
-  it('passes names with brackets, percent signs and other letters on as they are', async () => {
+  it('prints names with brackets, percent signs and letters outside ASCII unchanged', async () => {
     const { metrics } = documentOf(await namesOf('--app=1000015', '--name=[bytes|host] 100%', '--format=json'));
     expect(metrics.map(({ name }) => name)).toEqual(['Custom/Gauge[bytes|host] 100%/Größe']);
   });
 
-  it('says which accounts have an application that several have, by name and by id, and reads the one that is chosen', async () => {
+  it('names the accounts that share an application, by name and by id, and reads the selected account', async () => {
     const single = await simulatorForTest({ applications: 1 });
     const both = commandsOn(account(single, 'first'), account(single, 'second'));
     const ofBoth = (...flags: string[]) => both('metric-names', '--name=/allWeb', ...flags);
@@ -112,14 +112,11 @@ describe('metric-names', () => {
     ['Nowhere', 'no application has the id or name "Nowhere": the command discover lists them'],
     [`NRAK-${'A1B'.repeat(9)}`, 'no application has the id or name "<secret>": the command discover lists them'],
     ['Checkout API', '2 applications have the name "Checkout API": give one of their ids (1000002, 1000014)'],
-  ])(
-    'says that no application has the id or name %s, or that several have it and which ids they have',
-    async (app, words) => {
-      expect(await namesOf(`--app=${app}`)).toEqual({ status: 1, stdout: '', stderr: `error: ${words}\n` });
-    },
-  );
+  ])('reports that no application or several applications have the id or name %s', async (app, words) => {
+    expect(await namesOf(`--app=${app}`)).toEqual({ status: 1, stdout: '', stderr: `error: ${words}\n` });
+  });
 
-  it('finds an id although another account cannot be read, but does not guess at a name', async () => {
+  it('finds an id although another account cannot be read, but does not guess with a name', async () => {
     const both = commandsOn(account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good'));
     const byId = await both('metric-names', '--app=1000001', '--name=Custom', '--format=json');
     const byName = await both('metric-names', '--app=Storefront', '--name=Custom');

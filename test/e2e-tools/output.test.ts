@@ -44,7 +44,7 @@ async function run(args: readonly string[], stdout: number | 'closed') {
 }
 
 describe.concurrent('standard output', () => {
-  it.each(COMMANDS)('that its reader has closed ends %s %s quietly', async (...args) => {
+  it.each(COMMANDS)('closed by its reader ends %s %s quietly', async (...args) => {
     expect(await run(args, 'closed')).toEqual({ status: 0, stderr: '' });
   });
 

@@ -32,7 +32,7 @@ const seriesOf = (families: readonly ParsedFamily[]): number =>
     .reduce((sum, { samples }) => sum + samples.length, 0);
 
 describe('plan', () => {
-  it('agrees with what the daemon then calls, within one call per minute, and bounds the series it serves', async () => {
+  it('agrees with the calls of serve within one call per minute, and gives an upper bound of its series', async () => {
     const simulator = await simulatorForTest({ applications: 5, hostsPerApplication: 2, hostMetrics: 'all' });
     const accounts = [account(simulator, 'default', { custom_metrics: CUSTOM, instances: true })];
     const { status, stdout, stderr } = await commandsOn(...accounts)('plan', '--format=json');
@@ -71,7 +71,7 @@ describe('plan', () => {
     expect(plan?.series).toBeLessThan(served * 1.5);
   });
 
-  it('shows a table, and says what to change where it does not fit', async () => {
+  it('prints a table, and says what to change where the plan does not fit', async () => {
     const simulator = await simulatorForTest({ applications: 1, hostsPerApplication: 40 });
     const shop = account(simulator, 'shop', { limits: { requests_per_minute: 12 } });
     const { status, stdout } = await commandsOn(shop)('plan');
@@ -90,7 +90,7 @@ describe('plan', () => {
     );
   });
 
-  it('says the minutes of data that are read per minute, which compute pricing bills, and what reads most of them', async () => {
+  it('reports the minutes of data read per minute, and the group that reads most of them', async () => {
     const simulator = await simulatorForTest({ applications: 2 });
     const read = async (window: string, settings: Readonly<Record<string, unknown>> = {}): Promise<string> => {
       const config = { accounts: [nerdGraphAccount(simulator, 'default', settings)], collection: { window } };
@@ -108,7 +108,7 @@ describe('plan', () => {
     );
   });
 
-  it('plans the accounts that can be read, says of the others why not, and ends with 1', async () => {
+  it('plans readable accounts, reports why the others are unreadable, and ends with 1', async () => {
     const simulator = await simulatorForTest({ applications: 1 });
     const both = commandsOn(account(simulator, 'bad', { api_key: 'wrong' }), account(simulator, 'good'));
     const { status, stdout, stderr } = await both('plan', '--format=json');

@@ -18,7 +18,7 @@ const run = commandsOn(rest());
 const query = (...args: readonly string[]) => run('query', ...args);
 
 describe('the command query', () => {
-  it('prints the rows of a text over the REST account', async () => {
+  it('prints the rows of an NRQL text for a REST account', async () => {
     const { status, stdout, stderr } = await query(COUNT);
     expect(stderr).toMatch(/^3 rows, from \S+ to \S+\n$/);
     expect(stdout.split('\n')[0]).toMatch(/^appName +events +took 95$/);
@@ -28,9 +28,9 @@ describe('the command query', () => {
     expect(status).toBe(0);
   });
 
-  it('prints YAML that check accepts, and the series that the configuration would give', async () => {
-    const made = await query(COUNT, '--format=yaml', '--window=1h', '--delay=4h');
-    const { queries } = parse(made.stdout) as { readonly queries: readonly object[] };
+  it('prints YAML that check accepts, and the series of that configuration', async () => {
+    const printed = await query(COUNT, '--format=yaml', '--window=1h', '--delay=4h');
+    const { queries } = parse(printed.stdout) as { readonly queries: readonly object[] };
     const metrics = [{ name: 'query_events' }, { name: 'query_took' }];
     expect(queries).toMatchObject([{ name: 'query', labels: ['appName'], window: '1h', delay: '4h', metrics }]);
     const configured = commandsOn(rest({ queries }));
@@ -74,7 +74,7 @@ describe('the command query', () => {
       ['query_n'],
     ],
     ['SELECT count(*) AS n FROM NothingOfTheKind FACET a', []],
-  ])('prints YAML that check accepts, with the families that have numbers: %s', async (text, families) => {
+  ])('prints YAML that check accepts, with the families that have numeric values: %s', async (text, families) => {
     const { stdout } = await query(text, '--format=yaml');
     const { queries } = parse(stdout) as { readonly queries: readonly object[] };
     const configured = commandsOn(rest({ queries }));
@@ -100,7 +100,7 @@ describe('the command query', () => {
       'SELECT histogram(duration, 400, 4) AS h FROM Transaction',
       'rows without a number in "h": the columns are "h"',
     ],
-  ])('warns of columns that give nothing, --format=%s', async (format, text, words) => {
+  ])('warns of columns without values, --format=%s', async (format, text, words) => {
     const { status, stderr } = await query(text, `--format=${format}`);
     expect([status, stderr]).toEqual([0, expect.stringContaining(`warning: the query has ${words}`)]);
   });
@@ -128,17 +128,17 @@ describe('the command query', () => {
       ['--name=transactions/slowest'],
       'error: no account has the query "transactions/slowest": switch its pack on with query_packs: [transactions]\n',
     ],
-  ])('says what is wrong with %j', async (args, words) => {
+  ])('reports what is wrong with %j', async (args, words) => {
     const { status, stderr } = await query(...args);
     expect([status, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  it('needs the number of an account of the REST interface', async () => {
+  it('asks for the account number of a REST account', async () => {
     const { status, stderr } = await commandsOn(account(simulator, 'shop'))('query', COUNT);
     expect([status, stderr]).toEqual([2, expect.stringContaining('needs account_id')]);
   });
 
-  it('ends with 1 and the words of the service where it refuses the query', async () => {
+  it('ends with 1 and the message of New Relic where it refuses the query', async () => {
     const result = await query('SELECT nonsense(x) FROM Transaction');
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(/^error: account shop: the query cannot be read: graphql:queries/);
@@ -179,7 +179,7 @@ describe('check --live and plan', () => {
   });
 });
 
-describe('a query of which New Relic says that its result is not whole', () => {
+describe('a query whose result New Relic calls incomplete', () => {
   const queries = [
     { name: 'all', nrql: COUNT, labels: ['app'], metrics: [{ name: 'shop_events', value: 'events' }] },
     { name: 'some', nrql: COUNT, labels: ['app'], metrics: [{ name: 'shop_some', value: 'events' }], limit: 2 },
@@ -189,7 +189,7 @@ describe('a query of which New Relic says that its result is not whole', () => {
     ['a subquery that reached its limit', { effect: 'message' }, []],
     ['more facets than were asked for', { effect: 'message', text: 'Too many facets' }, ['shop_some']],
     ['anything else', { effect: 'message', text: 'The query was rolled up' }, ['shop_events', 'shop_some']],
-  ] as const)('publishes nothing that it concerns: %s', async (_, fault, published) => {
+  ] as const)('publishes no value that the message concerns: %s', async (_, fault, published) => {
     const service = await simulatorForTest({ applications: 3, hostsPerApplication: 1, faults: [fault] });
     const accounts = [account(service, 'shop', { account_id: 1_234_567, api: 'rest', queries })];
     const exporter = await exporterForTest({ ...SAME_WINDOW, config: { accounts } });
@@ -206,7 +206,7 @@ describe('a query of which New Relic says that its result is not whole', () => {
 });
 
 describe('serve', () => {
-  it('publishes queries by themselves with collect[]=queries, and says in /api/status how each went', async () => {
+  it('publishes queries alone with collect[]=queries, and /api/status has the result of each', async () => {
     const queries = [
       { name: 'events', nrql: COUNT, labels: ['app'], metrics: [{ name: 'shop_events', value: 'events' }] },
       { name: 'bad', nrql: 'SELECT nonsense(x) FROM Transaction', metrics: [{ name: 'bad_metric' }] },

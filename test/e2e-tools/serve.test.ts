@@ -19,7 +19,7 @@ const TELLING_FLAGS = [
 const telling = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TELLING_FLAGS)}` };
 
 describe('serve', () => {
-  it('warns at the start of an interface that ends, and of what the configuration should not say', async () => {
+  it('warns at the start of an interface with an end of life, and of deprecated settings', async () => {
     const accounts = [account(simulator, 'old'), nerdGraphAccount(simulator, 'new', { api_key_header: 'X-Api-Key' })];
     const { status, stderr } = await runProgram(['serve', ADDRESS], { ...whenItListens, config: { accounts } });
     const warnings = stderr.split('\n').filter((line) => line.includes(' level=warn '));
@@ -30,7 +30,7 @@ describe('serve', () => {
     expect(status).toBe(0);
   });
 
-  it('sets no flag of V8 while it runs: Node warns of crashes after that', async () => {
+  it('sets no V8 flag at run time, because Node.js warns that this may crash', async () => {
     const config = { accounts: [account(simulator)] };
     const [serve, backfill] = await Promise.all([
       runProgram(['serve', ADDRESS], { ...whenItListens, config, env: telling }),

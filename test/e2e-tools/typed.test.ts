@@ -28,7 +28,7 @@ const WAYS: readonly [name: string, prepare: () => { cwd: string; file: string; 
 ];
 
 describe.each(WAYS)('the program, started %s', (_, prepare) => {
-  it('shows examples that can be typed', async () => {
+  it('prints examples that work as typed', async () => {
     const { cwd, file, path, typed } = prepare();
     for (const command of ['check', 'backfill', 'compare', 'init']) {
       const { stdout } = await run(NODE, [file, command, '--help'], { cwd, env: { PATH: path } });
@@ -37,7 +37,7 @@ describe.each(WAYS)('the program, started %s', (_, prepare) => {
     }
   });
 
-  it('says after init what can be typed next', async () => {
+  it('prints after init the next commands, which work as typed', async () => {
     const { url } = await simulatorForTest();
     const { cwd, file, path, typed } = prepare();
     const output = join(newFolder(), 'config.yaml');
