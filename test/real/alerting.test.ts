@@ -36,7 +36,7 @@ const PAGE_ACCOUNT = z.object({ accounts: z.tuple([z.looseObject({ api_key_file:
 async function startServers(
   program: (tool: 'prometheus' | 'alertmanager') => RealProgram,
   after: After,
-  given: Omit<Parameters<typeof startWatched>[1], 'alertmanager'> & { readonly routes: (receiver: string) => string },
+  options: Omit<Parameters<typeof startWatched>[1], 'alertmanager'> & { readonly routes: (receiver: string) => string },
 ): Promise<Watched & { readonly heard: Alert[]; readonly hear: (is: (alert: Alert) => boolean) => Promise<Alert> }> {
   const heard: Alert[] = [];
   const receiver = createServer((request, response) => {
@@ -49,20 +49,20 @@ async function startServers(
   const { port, close } = await listen(receiver);
   after(close);
   const alertmanager = await startAlertmanager(program('alertmanager'), {
-    config: given.routes(`http://127.0.0.1:${port}/`),
+    config: options.routes(`http://127.0.0.1:${port}/`),
   });
   after(alertmanager.stop);
-  const watched = await startWatched(program('prometheus'), { ...given, alertmanager });
+  const watched = await startWatched(program('prometheus'), { ...options, alertmanager });
   after(watched.stop);
   return { ...watched, heard, hear: (is) => until('the notification', () => heard.find(is), 90_000) };
 }
 
-await describeReal('an incident upstream', {
+await describeReal('an incident at New Relic', {
   tools: ['prometheus', 'alertmanager'],
   lines: BOTH_LINES,
   define: (program, line) => {
     const by = INTERFACE_OF[line];
-    test(`${by}: fires a shipped alert, which reaches a webhook through Alertmanager, and resolves when it is over`, async ({
+    test(`${by}: fires a shipped alert that reaches a webhook through Alertmanager and resolves after the incident`, async ({
       onTestFinished,
     }) => {
       const failing = { requests_per_minute: 600, response_milliseconds: 100, errors_per_minute: 60 };
@@ -105,7 +105,7 @@ await describeReal("New Relic's own alerts, as docs/alerts.md shows them", {
       'yaml',
     );
 
-    test('page while an alert event is open and not muted, and resolve when it is closed', async ({
+    test('fire a page while an alert event is open and not muted, and resolve when the event closes', async ({
       onTestFinished,
     }) => {
       const { accounts } = PAGE_ACCOUNT.parse(parse(account));

@@ -43,8 +43,8 @@ await describeReal('a backfill document', {
         });
         const blocks = join(folder, 'blocks');
         mkdirSync(blocks);
-        const made = await run(program('promtool'), ['tsdb', 'create-blocks-from', 'openmetrics', output, blocks]);
-        expect(made).toMatchObject({ status: 0, stderr: '' });
+        const promtool = await run(program('promtool'), ['tsdb', 'create-blocks-from', 'openmetrics', output, blocks]);
+        expect(promtool).toMatchObject({ status: 0, stderr: '' });
         // The blocks are put into the data folder before the server starts, as docs/backfill.md says.
         const real = program('prometheus');
         const script = 'mkdir data && cp -r "$0"/. data && exec "$@"';
@@ -61,7 +61,7 @@ await describeReal('a backfill document', {
         rmSync(folder, { recursive: true, force: true });
       });
 
-      test('becomes blocks of the range it is about, which Prometheus serves', async () => {
+      test('becomes blocks of its time range, which Prometheus serves', async () => {
         const names = readdirSync(join(folder, 'blocks')).filter((name) => /^[0-9A-Z]{26}$/.test(name));
         expect(names.length).toBeGreaterThan(0);
         expect(names.length).toBeLessThan(4);
@@ -71,7 +71,7 @@ await describeReal('a backfill document', {
         expect(await prometheus.query('newrelic_application_web_requests_per_second', from - 60)).toEqual([]);
       });
 
-      test('has the values of a traffic that is known beforehand', async () => {
+      test('has the values of known traffic', async () => {
         const value = async (family: string): Promise<number> => {
           const selector = `newrelic_application_${family}{app_id="${simulator.world.applications()[1]!.id}"}`;
           const [sample, ...others] = await prometheus.query(selector, minutesAgo(270));

@@ -32,7 +32,7 @@ await describeReal('Prometheus as an agent, with the configuration of docs/colle
   tools: ['prometheus'],
   lines: BOTH_LINES,
   define: (program) => {
-    test('sends applications to a store with the labels of the exporter, and up', async () => {
+    test('sends application metrics with the labels of the exporter, and up, to a store', async () => {
       const simulator = await simulatorForTest({ applications: 3 });
       const account = nerdGraphAccount(simulator, 'production', { account_id: ACCOUNT_ID });
       const exporter = await exporterForTest({ config: { accounts: [account] } });

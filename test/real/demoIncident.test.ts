@@ -38,37 +38,40 @@ await describeReal('the incident of the demo', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    test.each(STARTS)('makes the shipped rule fire within 20 minutes, end, and fire again, %s', async (_, start) => {
-      const points = scrapes(start / 60_000, 90);
-      const labels = '{account="demo", app="Checkout API", app_id="1000002"}';
-      const firing = 'ALERTS{alertname="NewRelicApplicationErrorRatioCritical", alertstate="firing"}';
-      const file = {
-        rule_files: [RULES],
-        evaluation_interval: '1m',
-        tests: [
-          {
-            interval: '1m',
-            input_series: [
-              {
-                series: `newrelic_application_error_ratio${labels}`,
-                values: points.map(({ ratio }) => ratio).join(' '),
-              },
-              {
-                series: `newrelic_application_errors_per_second${labels}`,
-                values: points.map(({ perSecond }) => perSecond).join(' '),
-              },
-            ],
-            // A minute of the start, of each incident, and of the calm between them.
-            promql_expr_test: [5, 20, 45, 80].map((minute) => ({
-              expr: `count(${firing})`,
-              eval_time: `${minute}m`,
-              exp_samples: minute === 20 || minute === 80 ? [{ labels: '{}', value: 1 }] : [],
-            })),
-          },
-        ],
-      };
-      const { status, stdout, stderr } = await testRules(program('promtool'), [file]);
-      expect(status, stdout + stderr).toBe(0);
-    });
+    test.each(STARTS)(
+      'the demo makes the shipped rule fire within 20 minutes, end and fire again, %s',
+      async (_, start) => {
+        const points = scrapes(start / 60_000, 90);
+        const labels = '{account="demo", app="Checkout API", app_id="1000002"}';
+        const firing = 'ALERTS{alertname="NewRelicApplicationErrorRatioCritical", alertstate="firing"}';
+        const file = {
+          rule_files: [RULES],
+          evaluation_interval: '1m',
+          tests: [
+            {
+              interval: '1m',
+              input_series: [
+                {
+                  series: `newrelic_application_error_ratio${labels}`,
+                  values: points.map(({ ratio }) => ratio).join(' '),
+                },
+                {
+                  series: `newrelic_application_errors_per_second${labels}`,
+                  values: points.map(({ perSecond }) => perSecond).join(' '),
+                },
+              ],
+              // A minute of the start, of each incident, and of the calm between them.
+              promql_expr_test: [5, 20, 45, 80].map((minute) => ({
+                expr: `count(${firing})`,
+                eval_time: `${minute}m`,
+                exp_samples: minute === 20 || minute === 80 ? [{ labels: '{}', value: 1 }] : [],
+              })),
+            },
+          ],
+        };
+        const { status, stdout, stderr } = await testRules(program('promtool'), [file]);
+        expect(status, stdout + stderr).toBe(0);
+      },
+    );
   },
 });

@@ -31,7 +31,7 @@ await describeReal('the Alertmanager configuration', {
   define: (program) => {
     const file = join(ROOT, 'deploy/alertmanager/alertmanager.yaml');
 
-    test('amtool accepts it', async () => {
+    test('is accepted by amtool', async () => {
       const check = await run(program('amtool'), ['check-config', file]);
       expect(check).toMatchObject({ status: 0 });
       expect(check.stdout).toMatch(/2 receivers/);
@@ -40,7 +40,7 @@ await describeReal('the Alertmanager configuration', {
     test.each([
       ['critical', 'page'],
       ['warning', 'ticket'],
-    ])('an alert of severity %s goes to the receiver %s', async (severity, receiver) => {
+    ])('sends an alert of severity %s to the receiver %s', async (severity, receiver) => {
       const args = ['config', 'routes', 'test', `--config.file=${file}`, `severity=${severity}`];
       expect(await run(program('amtool'), args)).toMatchObject({ status: 0, stdout: `${receiver}\n` });
     });
@@ -70,7 +70,7 @@ await describeReal('the systemd units', {
       }),
     );
 
-    test('the service is confined: its exposure stays under 2 of 10', () =>
+    test('systemd-analyze rates the exposure of the service under 2 of 10', () =>
       inFolder(async (folder) => {
         units(folder);
         const unit = join(folder, 'newrelic-apm-exporter.service');

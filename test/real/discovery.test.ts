@@ -27,7 +27,7 @@ await describeReal('a real Prometheus that discovers applications', {
   tools: ['prometheus'],
   define: (program) => {
     // One server has the jobs of all shards: what it keeps of the discovered applications depends on the job alone.
-    test('divides the applications among shards as docs/scaling.md shows: each is scraped by one', async ({
+    test('divides the applications among shards as docs/scaling.md shows, each scraped by one shard', async ({
       onTestFinished,
     }) => {
       const simulator = await simulatorForTest({ applications: APPLICATIONS }, onTestFinished);

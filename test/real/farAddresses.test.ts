@@ -22,7 +22,7 @@ async function callEachWay(): Promise<unknown> {
 await describeReal('a host with several addresses', {
   tools: ['namespaces', 'ip', 'python3'],
   define: () => {
-    test('is reached 300 ms away beside an unreachable address, and beside an address that loses every packet', async () => {
+    test('is reached at an address 300 ms away although another address is unreachable or loses every packet', async () => {
       const reached = { plain: '200', tls: '200', proxy: '200' };
       expect(await callEachWay()).toEqual([
         { name: 'far.example', ...reached },

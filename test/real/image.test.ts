@@ -45,7 +45,7 @@ await describeReal('the image, built from the Dockerfile', {
 
     afterAll(() => rmSync(folder, { recursive: true }));
 
-    test('it says what it is made of, and does not run as root', () => {
+    test('has labels that describe it, and does not run as root', () => {
       const { Labels, Env, User, ExposedPorts } = image.config;
       expect(Labels).toMatchObject({
         'org.opencontainers.image.version': '9.8.7',
@@ -58,7 +58,7 @@ await describeReal('the image, built from the Dockerfile', {
       });
     });
 
-    test('it has no tool that installs anything, and no library outside the program', () => {
+    test('has no package manager, and no library outside the program', () => {
       const { root } = image;
       expect(readdirSync(join(root, 'usr/local/bin'))).toEqual(['node']);
       expect(existsSync(join(root, 'usr/local/lib/node_modules'))).toBe(false);
@@ -66,7 +66,7 @@ await describeReal('the image, built from the Dockerfile', {
       expect(readdirSync(root)).not.toContain('build');
     });
 
-    test('the folder of the program has everything that it needs and is smaller than 20 MB', () => {
+    test('has all files of the program in one folder under 20 MB', () => {
       const app = join(image.root, 'app');
       const files = readdirSync(app, { recursive: true, encoding: 'utf8' });
       expect(files).toEqual(
@@ -109,7 +109,7 @@ await describeReal('the image, built from the Dockerfile', {
       return { status, body: lines.join('\n') };
     }
 
-    test('with a mounted configuration it is healthy, on a read-only file system, without any right', () =>
+    test('is healthy with a mounted configuration, a read-only file system and no capabilities', () =>
       healthy([], async (container) => {
         const state = await container.exec(['cat', '/proc/1/status']);
         const rights = /^(?:Uid|Cap(?:Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs):.*$/gm;
@@ -148,7 +148,7 @@ await describeReal('the image, built from the Dockerfile', {
         writeFileSync(join(folder, 'web.yaml'), stringify(web));
       });
 
-      test('it is healthy by its own check, which has no password, and scraped only with one', () =>
+      test('is healthy by its health check without a password, and answers scrapes only with the password', () =>
         healthy(['--web.config.file=web.yaml'], async (container) => {
           const url = 'https://127.0.0.1:9126/metrics';
           expect(await scrape(container, url)).toMatchObject({ status: '401' });

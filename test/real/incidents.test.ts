@@ -27,7 +27,7 @@ test('docs/alerts.md names every incident, and no other', () => {
   expect([...named.keys()]).toEqual(INCIDENTS.map(({ name }) => name));
 });
 
-test('every alert is named for an incident', () => {
+test('every alert belongs to an incident', () => {
   const rules = readFileSync(join(ROOT, 'monitoring/rules/alerts.yaml'), 'utf8');
   const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, alert]) => alert);
   expect(new Set([...named.values()].flat())).toEqual(new Set(alerts));
@@ -75,7 +75,7 @@ await describeReal('incidents', {
       expect(refused.get(quietDay(INTERFACE_OF[line]).name)).toBeUndefined();
     });
 
-    test.each(judged)('$name: exactly the alerts of docs/alerts.md, once', (incident) => {
+    test.each(judged)('$name fires exactly the alerts of docs/alerts.md, once', (incident) => {
       const wrong = interfaces(incident).map((by) => refused.get(caseName(incident, by)));
       expect(wrong.filter((words) => words !== undefined)).toEqual([]);
     });

@@ -8,15 +8,19 @@ import { describeReal } from './support/realPrograms.ts';
 
 const CONFIG = { accounts: [{ name: 'one', api_key: 'NRAK-ONE', base_url: 'http://127.0.0.1:9/graphql' }] };
 
-await describeReal('where the machine names localhost', {
+await describeReal('where /etc/hosts names localhost', {
   tools: ['unshare', 'node24'],
   define: (program) => {
     test.each([
-      ['both ways', '127.0.0.1 localhost\n::1 localhost\n', ['127.0.0.1', '[::1]']],
-      ['both ways, IPv6 first', '::1 localhost\n127.0.0.1 localhost\n', ['127.0.0.1', '[::1]']],
+      ['by IPv4 and IPv6', '127.0.0.1 localhost\n::1 localhost\n', ['127.0.0.1', '[::1]']],
+      ['by IPv6 and IPv4', '::1 localhost\n127.0.0.1 localhost\n', ['127.0.0.1', '[::1]']],
       ['by IPv4 alone', '127.0.0.1 localhost\n', ['127.0.0.1']],
-      ['by an address that it has not', '127.0.0.1 localhost\n2001:db8::1 localhost\n', ['127.0.0.1']],
-    ])('%s, the exporter listens there with one port', (_, hosts, expected) =>
+      [
+        'also by an address that the machine does not have',
+        '127.0.0.1 localhost\n2001:db8::1 localhost\n',
+        ['127.0.0.1'],
+      ],
+    ])('%s, the exporter listens on each of its addresses with one port', (_, hosts, expected) =>
       inFolder(async (folder) => {
         writeFileSync(join(folder, 'hosts'), hosts);
         writeFileSync(join(folder, 'config.yaml'), configText(CONFIG));

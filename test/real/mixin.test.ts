@@ -21,7 +21,7 @@ const linksOf = z.looseObject({ dashboard_url: z.string(), runbook_url: z.string
 await describeReal('the mixin', {
   tools: ['jsonnet'],
   define: (program) => {
-    test('gives every dashboard, alert and recording rule of this project, and adds to what another mixin has', async () => {
+    test('contains every dashboard, alert and recording rule of this project, and adds to another mixin', async () => {
       const text =
         `local m = { prometheusAlerts+:: { groups: [{ name: "other", rules: [] }] } } + (import ${JSON.stringify(MIXIN)});` +
         '{ dashboards: m.grafanaDashboards, alerts: m.prometheusAlerts.groups, recording: m.prometheusRules.groups }';
@@ -47,7 +47,7 @@ await describeReal('the mixin', {
       );
     });
 
-    test('leads to the Grafana and to the runbooks of its settings, with and without a slash behind', async () => {
+    test('links to the Grafana and the runbooks of its settings, with or without a trailing slash', async () => {
       const [first] = rulesOf('alerts.yaml');
       for (const grafana of ['https://grafana.example/g', 'https://grafana.example/g/']) {
         const settings = { dashboardUrl: grafana, runbookUrl: 'https://wiki.example/alerts' };

@@ -15,13 +15,13 @@ await describeReal('the built program on Node.js 22', {
 });
 
 function works(node: () => { readonly path: string; readonly version: string }): void {
-  test('checks a configuration, and says what is wrong', async () => {
+  test('checks a configuration, and reports its faults', async () => {
     const file = join(import.meta.dirname, '../../package.json');
     const { status, output } = await runProgram(['check', `--config.file=${file}`], { node: node().path });
     expect([status, output]).toEqual([2, expect.stringMatching(/package\.json:1:\d+: accounts: /)]);
   });
 
-  test('exports what the demo has, over both interfaces, and ends when it is told to', async () => {
+  test('exports the metrics of the demo over both interfaces, and ends at SIGTERM', async () => {
     const { path, version } = node();
     const demo = startProgram({ node: path, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
     try {

@@ -63,12 +63,12 @@ const VARIABLES: readonly [Record<string, string>, curl: 'direct' | 'proxy', go:
 await describeReal("the table of NO_PROXY is curl's", {
   tools: ['curl'],
   define: (program) => {
-    test.each(NO_PROXY_ROWS)('"$noProxy" has a call to $url go $curl', async ({ url, noProxy, curl }) => {
+    test.each(NO_PROXY_ROWS)('with NO_PROXY="$noProxy" a call to $url goes $curl', async ({ url, noProxy, curl }) => {
       const variables = (proxy: string) => ({ HTTPS_PROXY: `http://${proxy}`, NO_PROXY: noProxy });
       expect(await wayOf(curlCommand(program('curl'), url), variables)).toBe(curl);
     });
 
-    test.each(VARIABLES)('%j has a call go %s', async (texts, way) => {
+    test.each(VARIABLES)('with %j a call goes %s', async (texts, way) => {
       expect(await wayOf(curlCommand(program('curl'), 'https://api.example.com/'), withProxy(texts))).toBe(way);
     });
   },
@@ -89,12 +89,12 @@ await describeReal("the table of NO_PROXY is Go's", {
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
     const client = (url: string) => (proxy: string) => [join(folder, 'client'), url, proxy] as const;
 
-    test.each(NO_PROXY_ROWS)('"$noProxy" has a call to $url go $go', async ({ url, noProxy, go }) => {
+    test.each(NO_PROXY_ROWS)('with NO_PROXY="$noProxy" a call to $url goes $go', async ({ url, noProxy, go }) => {
       const variables = (proxy: string) => ({ HTTPS_PROXY: `http://${proxy}`, NO_PROXY: noProxy });
       expect(await wayOf(client(url), variables)).toBe(go);
     });
 
-    test.each(VARIABLES)('%j has a call go %s in curl, and %s in Go', async (texts, _, way) => {
+    test.each(VARIABLES)('with %j a call goes %s in curl, and %s in Go', async (texts, _, way) => {
       expect(await wayOf(client('https://api.example.com/'), withProxy(texts))).toBe(way);
     });
   },

@@ -46,7 +46,7 @@ await describeReal('the shipped rules and dashboards', {
     const most = line === 'stable' ? Infinity : 2;
 
     test(
-      'every case of monitoring/tests holds',
+      'every case of monitoring/tests passes',
       () =>
         inFolder(async (folder) => {
           const cwd = join(MONITORING, 'tests');
@@ -58,7 +58,7 @@ await describeReal('the shipped rules and dashboards', {
       LIMIT,
     );
 
-    test('the variable for applications tells two of one name apart', async () => {
+    test('the dashboard variable for applications distinguishes two applications of one name', async () => {
       const [variable] = variableQueries().filter(({ variable }) => variable === 'app');
       const applications = [
         ['production', '101'],
@@ -103,9 +103,9 @@ function divided(path: string, folder: string): string[] {
     const wanted = alertsOf(each, contents);
     const files = contents.map(({ groups, ...rest }, position) => {
       const isNeeded = ({ alert }: z.output<typeof rule>): boolean => alert === undefined || wanted.has(alert);
-      const kept = groups.map((group) => ({ ...group, rules: group.rules.filter(isNeeded) }));
+      const needed = groups.map((group) => ({ ...group, rules: group.rules.filter(isNeeded) }));
       const rules = join(folder, `${basename(path)}.${index}.rules.${position}.yaml`);
-      writeFileSync(rules, stringify({ ...rest, groups: kept }));
+      writeFileSync(rules, stringify({ ...rest, groups: needed }));
       return rules;
     });
     const test = join(folder, `${basename(path)}.${index}.yaml`);

@@ -120,7 +120,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         clock.close();
       });
 
-      test('promtool finds nothing to complain about', async () => {
+      test('promtool reports no problem of the exposition', async () => {
         const input = await exporter.text('/metrics');
         const check = await run(program('promtool'), ['check', 'metrics'], { input });
         // Golden metrics keep the units of New Relic's names, so the unit rule is no fault for their families.
@@ -130,7 +130,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         expect([check.stdout, problems]).toEqual(['', []]);
       });
 
-      test('every series is queried back with its value, and the servers cause no call', async () => {
+      test('every series can be queried with its value, and scrapes within the window make no calls', async () => {
         const inOpenMetrics = parseOpenMetrics(await exporter.text('/metrics', { Accept: OPENMETRICS }));
         const names = inOpenMetrics.map(({ name }) => name).filter((name) => OURS.test(name));
         const ours = families.filter(({ name }) => OURS.test(name));
@@ -156,7 +156,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         expect(simulator.requests.count()).toBe(calls);
       });
 
-      test('target labels named like ours change nothing: series, rules and alerts keep the labels of the exporter', async () => {
+      test('target labels with names of our labels change nothing: series, rules and alerts keep our labels', async () => {
         const zones = await labelled.some('count by (zone) (newrelic_application_apdex_requests)');
         const names = zones.map(({ labels }) => labels['zone']);
         expect(names.toSorted()).toEqual(['frustrated', 'satisfied', 'tolerating']);
@@ -175,7 +175,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
         clock.minutesLater(1);
         const expressions = [
           ...dashboardExpressions().map(({ dashboard, panel, description, expression }) => ({
-            of: `${dashboard}: ${panel}`,
+            place: `${dashboard}: ${panel}`,
             // The panel says why it is empty: it asks for a family that NerdGraph does not have, or no rule is evaluated.
             excused:
               (by === 'nerdgraph' && /empty for .*NerdGraph/i.test(description) && isRestOnly(expression)) ||
@@ -183,7 +183,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
             text: substitute(expression),
           })),
           ...variableQueries().map((query) => ({
-            of: `${query.dashboard}: $${query.variable}`,
+            place: `${query.dashboard}: $${query.variable}`,
             excused: false,
             text: substitute(variableExpression(query)),
           })),
@@ -194,11 +194,11 @@ await describeReal('a real Prometheus that scrapes the exporter', {
           const isEmpty = await Promise.all(waiting.map(async ({ text }) => (await plain.query(text)).length === 0));
           waiting = waiting.filter((_, index) => isEmpty[index]);
           return waiting.length === 0;
-        }).catch(() => expect(waiting.map(({ of, text }) => `${of}: ${text}`)).toEqual([]));
+        }).catch(() => expect(waiting.map(({ place, text }) => `${place}: ${text}`)).toEqual([]));
         expect(expressions.length).toBeGreaterThan(50);
         const excused = expressions.filter((each) => each.excused);
         expect(excused.some(({ text }) => isRestOnly(text))).toBe(by === 'nerdgraph');
-        for (const { of, text } of excused) expect([of, await plain.query(text)]).toEqual([of, []]);
+        for (const { place, text } of excused) expect([place, await plain.query(text)]).toEqual([place, []]);
       });
     });
   },
@@ -207,7 +207,7 @@ await describeReal('a real Prometheus that scrapes the exporter', {
 await describeReal('a real Prometheus that does not wait for a collection', {
   tools: ['prometheus'],
   define: (program) => {
-    test('a timeout shorter than the collection loses no scrape, and an application that is removed goes at once', async ({
+    test('a timeout shorter than the refresh loses no scrape, and a removed application disappears at once', async ({
       onTestFinished,
     }) => {
       const clock = clockForTest({ standsStill: true }, onTestFinished);

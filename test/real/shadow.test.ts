@@ -16,13 +16,16 @@ const PAGE = z.object({
 function accountsOfThePage(simulator: Simulator): readonly Readonly<Record<string, unknown>>[] {
   const [shown = ''] = blocksOf(sectionOf(pageAt('docs/migrating.md'), '### A shadow phase'), 'yaml');
   const [rest, nerdgraph] = PAGE.parse(parse(shown)).accounts;
-  const at = (by: 'rest' | 'nerdgraph', given: Readonly<Record<string, unknown>>, labels: object) => {
+  const accountWith = (by: 'rest' | 'nerdgraph', pageAccount: Readonly<Record<string, unknown>>, labels: object) => {
     // The key of the simulator in place of that of the page.
-    const { api_key_file: ofThePage, ...settings } = given;
+    const { api_key_file: ofThePage, ...settings } = pageAccount;
     expect(ofThePage).toBeDefined();
     return { ...accountBy(by, simulator), ...settings, labels };
   };
-  return [at('rest', rest, { team: 'payments' }), at('nerdgraph', nerdgraph, { team: 'shadow', tier: 'test' })];
+  return [
+    accountWith('rest', rest, { team: 'payments' }),
+    accountWith('nerdgraph', nerdgraph, { team: 'shadow', tier: 'test' }),
+  ];
 }
 
 /** The shipped rules, evaluated every second over the last seconds. */
@@ -50,7 +53,7 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
 
     afterAll(() => watched.stop());
 
-    test('compares applications, hosts and key transactions, and finds what compare finds: nothing', async () => {
+    test('finds no difference in applications, hosts and key transactions, as the command compare', async () => {
       const { server } = watched;
       const compared = 'count by (family) (newrelic_shadow:difference)';
       const found = await server.some(`${compared} and on () (count(${compared}) > 20)`);
@@ -67,7 +70,7 @@ await describeReal('the shadow phase as docs/migrating.md shows it', {
       await server.some('absent(ALERTS{alertstate="firing"})');
     });
 
-    test('says when the interfaces differ, and when one of them lists less', async () => {
+    test('reports when the interfaces differ, and when one lists less', async () => {
       const { simulator, server, later } = watched;
       const traffic = { requests_per_minute: 60, response_milliseconds: 900, background_per_minute: 0 };
       simulator.change(1_000_001, { on: 'nerdgraph', traffic });

@@ -29,22 +29,22 @@ const RULES = z.object({ groups: z.array(z.object({ lastEvaluation: z.coerce.dat
  */
 function configOf(probed: number, ids: readonly string[], scraped: number): string {
   const shipped = readFileSync(new URL('../../deploy/prometheus/service-discovery.yaml', import.meta.url), 'utf8');
-  const [own, applications] = JOBS.parse(parse(shipped)).scrape_configs;
-  const kept = { source_labels: ['__meta_newrelic_app_id'], regex: ids.join('|'), action: 'keep' };
-  const at = (port: number) => ({ static_configs: [{ targets: [`127.0.0.1:${port}`] }] });
+  const [exporterJob, applications] = JOBS.parse(parse(shipped)).scrape_configs;
+  const shardRule = { source_labels: ['__meta_newrelic_app_id'], regex: ids.join('|'), action: 'keep' };
+  const targetOn = (port: number) => ({ static_configs: [{ targets: [`127.0.0.1:${port}`] }] });
   const params = { 'collect[]': [...GROUPS, 'exporter'] };
   return stringify({
     global: { scrape_interval: SCRAPE, scrape_timeout: SCRAPE, evaluation_interval: '1s' },
     rule_files: ['*.rules.yaml'],
     scrape_configs: [
-      { ...own, ...at(probed) },
+      { ...exporterJob, ...targetOn(probed) },
       {
         ...applications,
         scrape_timeout: SCRAPE,
         http_sd_configs: [{ url: `http://127.0.0.1:${probed}/sd?account=probed`, refresh_interval: '5s' }],
-        relabel_configs: [kept],
+        relabel_configs: [shardRule],
       },
-      { job_name: 'newrelic-apm-exporter-groups', honor_labels: true, params, ...at(scraped) },
+      { job_name: 'newrelic-apm-exporter-groups', honor_labels: true, params, ...targetOn(scraped) },
     ],
   });
 }
@@ -66,7 +66,7 @@ const ALERTS = 'max_over_time(ALERTS{alertname!="NewRelicExporterDown"}[5m])';
 await describeReal('applications that are probed, and groups that are read alone', {
   tools: ['prometheus'],
   define: (program) => {
-    test('each exporter is judged by what it is asked for, and no alert fires while all is well', async ({
+    test('an exporter is judged by the groups that it serves, and no alert fires without a problem', async ({
       onTestFinished,
     }) => {
       const clock = clockForTest({ standsStill: true }, onTestFinished);

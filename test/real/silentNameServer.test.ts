@@ -98,7 +98,7 @@ await describeReal('with a name server that never answers', {
     });
 
     test.concurrent.each(COMMANDS.map((args) => args.join(' ')))(
-      '%s ends with status 1 when it has given up',
+      '%s ends with status 1 after the lookups have failed',
       (command) =>
         inFolder(async (folder) => {
           const options = silenced(folder, RESOLVERS['of a pod'], NODE);

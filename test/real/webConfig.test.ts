@@ -141,19 +141,21 @@ await describeReal('the web configuration', {
       };
     };
 
-    test('is valid to us where it is valid to promtool', async () => {
+    test('is valid where promtool accepts it', async () => {
       const texts = [...CASES.map(([, text]) => text), ...FORMS, ...(line === 'newest' ? NEWEST_FORMS : [])];
       const { theirs, ours } = await judge(texts);
       expect(theirs.length).toBeGreaterThan(40);
       expect(ours).toEqual(theirs);
     });
 
-    test('is refused, although promtool takes it, only where nobody could use it', async () => {
+    test('is refused although promtool accepts it only where it cannot work', async () => {
       const texts = [...STRICTER, ...(line === 'newest' ? NEWEST_STRICTER : [])];
       expect(await judge(texts)).toEqual({ theirs: texts, ours: [] });
     });
 
-    test('lets a real Prometheus in with certificate and password, and nobody without', async ({ onTestFinished }) => {
+    test('lets a real Prometheus in with certificate and password, and no client without them', async ({
+      onTestFinished,
+    }) => {
       const simulator = await simulatorForTest({ applications: 12 }, onTestFinished);
       const web = `${TLS}, client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\nbasic_auth_users: {scraper: '${HASH}'}\n`;
       writeFileSync(join(folder, 'web.yaml'), web);

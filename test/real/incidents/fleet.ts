@@ -12,7 +12,7 @@ export type Course = (minute: number) => number | undefined;
 export interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly at: Course;
+  readonly course: Course;
 }
 
 /** The value of a series during an incident: `minute` counts from its begin, `now` like that of a course. */
@@ -59,23 +59,23 @@ export function quietFleet(by: Interface): Series[] {
 
 function state(app: string, id: string, reporting: number): Series[] {
   const labels = { ...ACCOUNT, app, app_id: id };
-  const of = (name: string, at: Course): Series => ({ name: `newrelic_application_${name}`, labels, at });
+  const metric = (name: string, course: Course): Series => ({ name: `newrelic_application_${name}`, labels, course });
   return [
-    of('reporting', constantly(reporting)),
-    of('settings_apdex_threshold_seconds', constantly(0.5)),
-    of('settings_end_user_apdex_threshold_seconds', constantly(7)),
-    of('real_user_monitoring_enabled', constantly(1)),
-    ...(reporting === 1 ? [of('last_reported_timestamp_seconds', (minute) => minute * 60 - 60)] : []),
+    metric('reporting', constantly(reporting)),
+    metric('settings_apdex_threshold_seconds', constantly(0.5)),
+    metric('settings_end_user_apdex_threshold_seconds', constantly(7)),
+    metric('real_user_monitoring_enabled', constantly(1)),
+    ...(reporting === 1 ? [metric('last_reported_timestamp_seconds', (minute) => minute * 60 - 60)] : []),
   ];
 }
 
 function application(app: string, id: string, traffic: { requests: Course; threshold?: number }): Series[] {
   const labels = { ...ACCOUNT, app, app_id: id };
   const { requests, threshold = 0.5 } = traffic;
-  const of = (name: string, at: Course, more = {}): Series => ({
+  const metric = (name: string, course: Course, more = {}): Series => ({
     name: `newrelic_application_${name}`,
     labels: { ...labels, ...more },
-    at,
+    course,
   });
   const whileBusy =
     (value: number): Course =>
@@ -87,81 +87,91 @@ function application(app: string, id: string, traffic: { requests: Course; thres
       Math.round((requests(minute) ?? 0) * 300 * share);
   return [
     ...state(app, id, 1),
-    of('rolling_requests_per_second', requests),
-    of('rolling_concurrent_instances', constantly(4)),
-    of('web_requests_per_second', requests),
-    of('response_time_seconds', whileBusy(0.4)),
-    of('apdex_threshold_seconds', constantly(threshold)),
-    of('apdex_score', whileBusy(0.94)),
-    of('apdex_requests', zone(0.9), { zone: 'satisfied' }),
-    of('apdex_requests', zone(0.08), { zone: 'tolerating' }),
-    of('apdex_requests', zone(0.02), { zone: 'frustrated' }),
-    of('error_ratio', whileBusy(0.01)),
-    of('errors_per_second', (minute) => (requests(minute) ?? 0) * 0.01),
-    of('transactions_total', (minute) => 600 * minute, { kind: 'web' }),
+    metric('rolling_requests_per_second', requests),
+    metric('rolling_concurrent_instances', constantly(4)),
+    metric('web_requests_per_second', requests),
+    metric('response_time_seconds', whileBusy(0.4)),
+    metric('apdex_threshold_seconds', constantly(threshold)),
+    metric('apdex_score', whileBusy(0.94)),
+    metric('apdex_requests', zone(0.9), { zone: 'satisfied' }),
+    metric('apdex_requests', zone(0.08), { zone: 'tolerating' }),
+    metric('apdex_requests', zone(0.02), { zone: 'frustrated' }),
+    metric('error_ratio', whileBusy(0.01)),
+    metric('errors_per_second', (minute) => (requests(minute) ?? 0) * 0.01),
+    metric('transactions_total', (minute) => 600 * minute, { kind: 'web' }),
   ];
 }
 
 function host(app: string, id: string, name: string, by: Interface): Series[] {
   const labels = { ...ACCOUNT, app, app_id: id, host: name, host_id: by === 'rest' ? `7${name.at(-1) ?? ''}` : name };
-  const of = (family: string, at: Course, more = {}): Series => ({
+  const metric = (family: string, course: Course, more = {}): Series => ({
     name: `newrelic_host_${family}`,
     labels: { ...labels, ...more },
-    at,
+    course,
   });
   return [
-    of('memory_used_bytes', (minute) => 1_073_741_824 + 1_000_000 * (minute % 60)),
-    of('cpu_usage_ratio', (minute) => 0.3 + 2 * (daily(minute) ?? 0)),
-    of('rolling_instances', constantly(2)),
-    of('health_status', constantly(1), { status: 'green' }),
+    metric('memory_used_bytes', (minute) => 1_073_741_824 + 1_000_000 * (minute % 60)),
+    metric('cpu_usage_ratio', (minute) => 0.3 + 2 * (daily(minute) ?? 0)),
+    metric('rolling_instances', constantly(2)),
+    metric('health_status', constantly(1), { status: 'green' }),
   ];
 }
 
 function keyTransaction(): Series[] {
   const labels = { ...ACCOUNT, app: 'checkout', app_id: '101', key_transaction: 'Pay', key_transaction_id: '9' };
-  const of = (family: string, at: Course): Series => ({ name: `newrelic_key_transaction_${family}`, labels, at });
+  const metric = (family: string, course: Course): Series => ({
+    name: `newrelic_key_transaction_${family}`,
+    labels,
+    course,
+  });
   return [
-    of('rolling_apdex_score', constantly(0.93)),
-    of('rolling_requests_per_second', constantly(2)),
-    of('last_reported_timestamp_seconds', (minute) => minute * 60),
+    metric('rolling_apdex_score', constantly(0.93)),
+    metric('rolling_requests_per_second', constantly(2)),
+    metric('last_reported_timestamp_seconds', (minute) => minute * 60),
   ];
 }
 
 function exporter(): Series[] {
   const perMinute = 200;
   const endpoint = '/applications/{id}/metrics/data.json';
-  const of = (name: string, at: Course, more = {}): Series => ({
+  const accountMetric = (name: string, course: Course, more = {}): Series => ({
     name: `newrelic_${name}`,
     labels: { ...ACCOUNT, ...more },
-    at,
+    course,
   });
-  const own = (name: string, at: Course, more = {}): Series => ({ name, labels: { ...TARGET, ...more }, at });
+  const exporterMetric = (name: string, course: Course, more = {}): Series => ({
+    name,
+    labels: { ...TARGET, ...more },
+    course,
+  });
   return [
-    own('up', constantly(1)),
-    own('newrelic_exporter_build_info', constantly(1), { version: '1.0.0' }),
-    own('newrelic_exporter_config_last_reload_successful', constantly(1)),
-    own('newrelic_exporter_config_last_reload_success_timestamp_seconds', constantly(-2 * DAY * 60)),
-    own('newrelic_exporter_account_list_success', constantly(1), { entry: 'organisation' }),
-    own('newrelic_exporter_series_dropped_total', constantly(0), { family: 'newrelic_host_cpu_usage_ratio' }),
-    of('up', constantly(1)),
-    of('exporter_applications', constantly(5), { state: 'listed' }),
-    of('exporter_applications', constantly(5), { state: 'exported' }),
-    of('exporter_applications', constantly(4), { state: 'reporting' }),
-    of('exporter_api_end_of_life_timestamp_seconds', constantly(200 * DAY * 60)),
-    of('exporter_api_budget_requests_per_minute', constantly(600)),
-    of('exporter_late_transactions_total', constantly(0)),
-    of('exporter_api_requests_total', (minute) => perMinute * minute, { endpoint, code: '200' }),
-    of('exporter_api_request_duration_seconds_sum', (minute) => 0.5 * perMinute * minute, { endpoint }),
-    of('exporter_api_request_duration_seconds_count', (minute) => perMinute * minute, { endpoint }),
+    exporterMetric('up', constantly(1)),
+    exporterMetric('newrelic_exporter_build_info', constantly(1), { version: '1.0.0' }),
+    exporterMetric('newrelic_exporter_config_last_reload_successful', constantly(1)),
+    exporterMetric('newrelic_exporter_config_last_reload_success_timestamp_seconds', constantly(-2 * DAY * 60)),
+    exporterMetric('newrelic_exporter_account_list_success', constantly(1), { entry: 'organisation' }),
+    exporterMetric('newrelic_exporter_series_dropped_total', constantly(0), {
+      family: 'newrelic_host_cpu_usage_ratio',
+    }),
+    accountMetric('up', constantly(1)),
+    accountMetric('exporter_applications', constantly(5), { state: 'listed' }),
+    accountMetric('exporter_applications', constantly(5), { state: 'exported' }),
+    accountMetric('exporter_applications', constantly(4), { state: 'reporting' }),
+    accountMetric('exporter_api_end_of_life_timestamp_seconds', constantly(200 * DAY * 60)),
+    accountMetric('exporter_api_budget_requests_per_minute', constantly(600)),
+    accountMetric('exporter_late_transactions_total', constantly(0)),
+    accountMetric('exporter_api_requests_total', (minute) => perMinute * minute, { endpoint, code: '200' }),
+    accountMetric('exporter_api_request_duration_seconds_sum', (minute) => 0.5 * perMinute * minute, { endpoint }),
+    accountMetric('exporter_api_request_duration_seconds_count', (minute) => perMinute * minute, { endpoint }),
     ...GROUPS.flatMap((group) => [
-      of('exporter_collection_success', constantly(1), { group }),
-      of('exporter_effective_interval_seconds', constantly(group === 'hosts' ? 300 : 60), { group }),
-      of('exporter_collection_entities', constantly(5), { group, state: 'fresh' }),
-      of('exporter_collection_entities', constantly(0), { group, state: 'stale' }),
-      of('exporter_collection_entities', constantly(0), { group, state: 'missing' }),
+      accountMetric('exporter_collection_success', constantly(1), { group }),
+      accountMetric('exporter_effective_interval_seconds', constantly(group === 'hosts' ? 300 : 60), { group }),
+      accountMetric('exporter_collection_entities', constantly(5), { group, state: 'fresh' }),
+      accountMetric('exporter_collection_entities', constantly(0), { group, state: 'stale' }),
+      accountMetric('exporter_collection_entities', constantly(0), { group, state: 'missing' }),
     ]),
     ...['application_metrics', 'host_metrics'].map((group) =>
-      of('exporter_oldest_window_end_timestamp_seconds', (minute) => minute * 60 - 180, { group }),
+      accountMetric('exporter_oldest_window_end_timestamp_seconds', (minute) => minute * 60 - 180, { group }),
     ),
   ];
 }

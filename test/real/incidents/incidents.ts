@@ -63,26 +63,26 @@ export const INCIDENTS: readonly Incident[] = [
   }),
   incident('The scrape job is gone', { change: () => () => undefined }),
   incident('The key is revoked, or New Relic cannot be reached', {
-    change: ({ name, labels, at }) => {
+    change: ({ name, labels, course }) => {
       if (name === 'newrelic_up') return () => 0;
       if (name === 'newrelic_exporter_applications') return () => undefined;
       if (name === 'newrelic_exporter_collection_success') return () => 0;
       if (name === 'newrelic_exporter_collection_entities') return allMissingAfter(5, labels);
       if (name.startsWith('newrelic_exporter_oldest')) return until(5, standing);
       if (name.startsWith('newrelic_exporter_') || name === 'up') return undefined;
-      return until(5, (_, now) => at(now));
+      return until(5, (_, now) => course(now));
     },
   }),
   incident('The list of accounts of an entry cannot be read', {
     change: ({ name }) => (name === 'newrelic_exporter_account_list_success' ? () => 0 : undefined),
   }),
   incident('The key sees no application any more', {
-    change: ({ name, labels, at }) => {
+    change: ({ name, labels, course }) => {
       if (name === 'newrelic_exporter_applications') return () => 0;
       if (name === 'newrelic_exporter_collection_entities')
         return labels['group'] === 'applications' ? undefined : () => 0;
       if (/^newrelic_(application|host|key_transaction)_/.test(name)) return () => undefined;
-      return name.startsWith('newrelic_exporter_oldest') ? () => undefined : (_, now) => at(now);
+      return name.startsWith('newrelic_exporter_oldest') ? () => undefined : (_, now) => course(now);
     },
   }),
   incident('An application disappears from the list', {
@@ -92,13 +92,13 @@ export const INCIDENTS: readonly Incident[] = [
     },
   }),
   incident('Metric data cannot be read, though the lists can', {
-    change: ({ name, labels, at }) => {
+    change: ({ name, labels, course }) => {
       const data = labels['group'] === 'application_metrics' || labels['group'] === 'host_metrics';
       if (name === 'newrelic_exporter_collection_success' && data) return () => 0;
       if (name === 'newrelic_exporter_collection_entities' && data) return allMissingAfter(5, labels);
       if (name.startsWith('newrelic_exporter_oldest')) return until(5, standing);
       if (/_(error_ratio|errors_per_second|apdex_score|apdex_requests|response_time_seconds)$/.test(name)) {
-        return until(5, (_, now) => at(now));
+        return until(5, (_, now) => course(now));
       }
       return undefined;
     },
@@ -160,8 +160,8 @@ export const INCIDENTS: readonly Incident[] = [
   }),
 ];
 
-function incident(name: string, given: Partial<Incident> & Pick<Incident, 'change'>): Incident {
-  return { name, before: 75, lasts: 100, after: 40, step: 4, interfaces: BOTH, ...given };
+function incident(name: string, details: Partial<Incident> & Pick<Incident, 'change'>): Incident {
+  return { name, before: 75, lasts: 100, after: 40, step: 4, interfaces: BOTH, ...details };
 }
 
 /** The application checkout with other values for families of it, its hosts and its key transaction. */

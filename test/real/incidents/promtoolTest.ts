@@ -19,8 +19,8 @@ export const QUIET_STEP = 10;
 /** A day and two hours in which nothing happens, but a scrape is lost now and then: no alert fires. */
 export function quietDay(by: Interface) {
   const lost = (minute: number): boolean => minute % 70 === 40;
-  const series = quietFleet(by).map(({ name, labels, at }): Series => {
-    return { name, labels, at: (minute) => (lost(minute) ? (name === 'up' ? 0 : undefined) : at(minute)) };
+  const series = quietFleet(by).map(({ name, labels, course }): Series => {
+    return { name, labels, course: (minute) => (lost(minute) ? (name === 'up' ? 0 : undefined) : course(minute)) };
   });
   return ruleCase(`a quiet day (${by})`, series, { minutes: 26 * 60, step: QUIET_STEP }, []);
 }
@@ -32,17 +32,18 @@ export function caseName({ name }: Incident, by: Interface): string {
 /** An incident between two quiet times: each of the given alerts fires once, and no other. */
 export function caseOf(incident: Incident, by: Interface, alerts: readonly string[]) {
   const { before, lasts, after, step, change } = incident;
-  const during = (altered: Altered, { at }: Series): Series['at'] => {
-    return (minute) => (minute < before || minute >= before + lasts ? at(minute) : altered(minute - before, minute));
+  const during = (altered: Altered, { course }: Series): Series['course'] => {
+    return (minute) =>
+      minute < before || minute >= before + lasts ? course(minute) : altered(minute - before, minute);
   };
   const paused: Series = {
     name: 'newrelic_exporter_api_paused_until_timestamp_seconds',
     labels: { job: 'newrelic-apm-exporter', instance: 'exporter:9126', account: 'production' },
-    at: () => undefined,
+    course: () => undefined,
   };
   const series = [...quietFleet(by), paused].map((each) => {
     const altered = change(each, by);
-    return altered === undefined ? each : { ...each, at: during(altered, each) };
+    return altered === undefined ? each : { ...each, course: during(altered, each) };
   });
   return ruleCase(caseName(incident, by), series, { minutes: before + lasts + after, step }, alerts);
 }
@@ -75,10 +76,10 @@ function selector({ name, labels }: Series): string {
 }
 
 /** The values in promtool's notation; a series that a scrape no longer has is stale, as Prometheus marks it. */
-function values({ at }: Series, minutes: number): string {
+function values({ course }: Series, minutes: number): string {
   let there = false;
   const words = Array.from({ length: minutes + 1 }, (_, minute) => {
-    const value = at(minute);
+    const value = course(minute);
     const word = value === undefined ? (there ? 'stale' : '_') : String(value);
     there = value !== undefined;
     return word;

@@ -227,8 +227,9 @@ const TEMPLATE = '/usr/share/prometheus/alertmanager/default.tmpl';
  */
 async function withTemplate(path: string): Promise<RealProgram['command'] | undefined> {
   const share = join(path, '../../share');
-  const own = join(share, 'prometheus/alertmanager/default.tmpl');
-  if (!existsSync(own) || (existsSync(TEMPLATE) && realpathSync(own) === realpathSync(TEMPLATE))) return [path];
+  const installed = join(share, 'prometheus/alertmanager/default.tmpl');
+  if (!existsSync(installed) || (existsSync(TEMPLATE) && realpathSync(installed) === realpathSync(TEMPLATE)))
+    return [path];
   const overlay = 'mount -t overlay overlay -o "lowerdir=$0:/usr/share" /usr/share';
   const script = `{ ${overlay} || mount --bind "$0" /usr/share; } && exec "$@"`;
   for (const flags of ['-rm', '-m']) {

@@ -47,8 +47,8 @@ export interface PrometheusServer extends RunningServer {
 }
 
 /** Starts Prometheus on a free loopback port and waits until it is ready. */
-export async function startPrometheus(program: RealProgram, given: ServerFiles): Promise<PrometheusServer> {
-  const server = await startServer(program, given, (folder) => [
+export async function startPrometheus(program: RealProgram, serverFiles: ServerFiles): Promise<PrometheusServer> {
+  const server = await startServer(program, serverFiles, (folder) => [
     `--config.file=${folder}/config.yml`,
     `--storage.tsdb.path=${folder}/data`,
     '--web.enable-lifecycle',
@@ -74,8 +74,8 @@ export async function startPrometheus(program: RealProgram, given: ServerFiles):
 }
 
 /** Starts Prometheus as an agent, which scrapes and sends, and waits until it is ready. */
-export function startAgent(program: RealProgram, given: ServerFiles): Promise<RunningServer> {
-  return startServer(program, given, (folder) => [
+export function startAgent(program: RealProgram, serverFiles: ServerFiles): Promise<RunningServer> {
+  return startServer(program, serverFiles, (folder) => [
     program.version.startsWith('2.') ? '--enable-feature=agent' : '--agent',
     `--config.file=${folder}/config.yml`,
     `--storage.agent.path=${folder}/data`,
@@ -83,8 +83,8 @@ export function startAgent(program: RealProgram, given: ServerFiles): Promise<Ru
 }
 
 /** Starts Alertmanager, without clustering, on a free loopback port and waits until it is ready. */
-export function startAlertmanager(program: RealProgram, given: ServerFiles): Promise<RunningServer> {
-  return startServer(program, given, (folder) => [
+export function startAlertmanager(program: RealProgram, serverFiles: ServerFiles): Promise<RunningServer> {
+  return startServer(program, serverFiles, (folder) => [
     `--config.file=${folder}/config.yml`,
     `--storage.path=${folder}/data`,
     '--cluster.listen-address=',
@@ -97,12 +97,12 @@ export function startAlertmanager(program: RealProgram, given: ServerFiles): Pro
  */
 async function startServer(
   program: RealProgram,
-  given: ServerFiles,
+  serverFiles: ServerFiles,
   flags: (folder: string) => readonly string[],
 ): Promise<RunningServer> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await startOnce(program, given, flags);
+      return await startOnce(program, serverFiles, flags);
     } catch (error) {
       if (tries === 3 || !String(error).includes('address already in use')) throw error;
     }
@@ -111,11 +111,11 @@ async function startServer(
 
 async function startOnce(
   program: RealProgram,
-  given: ServerFiles,
+  serverFiles: ServerFiles,
   flags: (folder: string) => readonly string[],
 ): Promise<RunningServer> {
   const folder = mkdtempSync(join(tmpdir(), `${program.tool}-`));
-  for (const [path, text] of Object.entries({ 'config.yml': given.config, ...given.files })) {
+  for (const [path, text] of Object.entries({ 'config.yml': serverFiles.config, ...serverFiles.files })) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
@@ -125,7 +125,7 @@ async function startOnce(
   const url = `http://127.0.0.1:${port}${prefix}`;
   const web = [`--web.listen-address=127.0.0.1:${port}`, `--web.route-prefix=${prefix}`];
   const [file, ...surrounding] = program.command;
-  const child = spawn(file, [...surrounding, ...flags(folder), ...web, ...(given.flags ?? [])], {
+  const child = spawn(file, [...surrounding, ...flags(folder), ...web, ...(serverFiles.flags ?? [])], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -24,7 +24,7 @@ export interface Watched {
  */
 export async function startWatched(
   prometheus: RealProgram,
-  given: {
+  options: {
     readonly world: SimulatorOptions;
     readonly config: (simulator: Simulator) => ConfigInput;
     /** Files of rules by their names. */
@@ -32,10 +32,10 @@ export async function startWatched(
     readonly alertmanager?: RunningServer;
   },
 ): Promise<Watched> {
-  const { rules, alertmanager } = given;
+  const { rules, alertmanager } = options;
   const clock = new MovedClock({ standsStill: true });
-  const simulator = await startSimulator({ ...given.world, now: clock.now });
-  const exporter = await startExporter({ ...clock.program, config: given.config(simulator) });
+  const simulator = await startSimulator({ ...options.world, now: clock.now });
+  const exporter = await startExporter({ ...clock.program, config: options.config(simulator) });
   await scrapeUntilFresh(exporter);
   const address = new URL(alertmanager?.url ?? 'http://none');
   const alerting = `alerting: {alertmanagers: [{path_prefix: ${address.pathname}, static_configs: [{targets: ['${address.host}']}]}]}\n`;
