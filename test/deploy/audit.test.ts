@@ -32,7 +32,7 @@ const advisory = (title: string) => [
   { id: 1, url: 'https://advisories.example/1', title, severity: 'high', vulnerable_versions: '>=0' },
 ];
 
-test('a weakness of a library that is built into dist is told, and fails', async () => {
+test('a vulnerability of a bundled library is reported and fails the audit', async () => {
   const { status, stdout } = await audit((asked) => {
     expect(asked).toHaveProperty('undici');
     return { undici: advisory('Requests are smuggled') };
@@ -43,13 +43,13 @@ test('a weakness of a library that is built into dist is told, and fails', async
   expect(status).toBe(1);
 });
 
-test('a weakness of a tool, which nobody installs, is counted, and does not fail', async () => {
+test('a vulnerability of a build tool is counted and does not fail the audit', async () => {
   const { status, stdout } = await audit(() => ({ prettier: advisory('Formats too much') }));
   expect(stdout).toMatch(/^Of \d\d+ packages in dist, 0 have a known weakness; [1-9]\d* tools have one\.$/m);
   expect(status).toBe(0);
 });
 
-test('a registry that does not answer is no verdict', async () => {
+test('a registry that does not answer gives no verdict', async () => {
   const { status, stdout } = await audit(() => ({ error: 'not here' }), 405);
   expect([status, stdout]).toEqual([2, expect.stringContaining('the registry would not answer')]);
 });

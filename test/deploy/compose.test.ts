@@ -27,7 +27,7 @@ describe('the Compose files', () => {
     }
   });
 
-  test('mount only files that exist and volumes that are declared, and are reachable from this machine only', () => {
+  test('mount only existing files and declared volumes, and publish ports on loopback only', () => {
     const sources = services.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(':')[0] ?? ''));
     const missing = sources.filter((source) =>
       source.startsWith('.') ? !existsSync(resolve(ROOT, 'deploy', source)) : !(source in base.volumes),
@@ -36,7 +36,7 @@ describe('the Compose files', () => {
     for (const port of services.flatMap(([, { ports }]) => ports)) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
   });
 
-  test('run the demo, or with a file that holds the key a real account, with no right that is not needed', () => {
+  test('run the demo, or a real account with a key file, without unneeded rights', () => {
     const command = ['demo', '--web.listen-address=:9126'];
     expect(base.services['exporter']).toMatchObject({ command, read_only: true, cap_drop: ['ALL'] });
     expect(account).toEqual({
@@ -58,7 +58,7 @@ describe('the Compose files', () => {
   });
 });
 
-test('Grafana is provisioned with the data source and with the folder that the dashboards are mounted in', () => {
+test('provision Grafana with the data source and the mounted folder of dashboards', () => {
   const folder = 'deploy/grafana/provisioning';
   expect(strictYaml(`${folder}/datasources/prometheus.yaml`)).toMatchObject({
     apiVersion: 1,

@@ -13,7 +13,7 @@ import { textOf } from './yamlFiles.ts';
 const stages = stagesOf(textOf('Dockerfile'));
 
 // What is in the image, and what its program may do: test/real/image.test.ts.
-test('the image is built in a stage of its own on the same base, without scripts of libraries', () => {
+test('the image is built in a separate stage on the same base, without scripts of libraries', () => {
   const bases = stages.map(([from]) => from?.text.replace(/ AS build$/, ''));
   expect(bases).toHaveLength(2);
   expect(bases[0]).toMatch(/^node:24-bookworm-slim(@sha256:[0-9a-f]{64})?$/);
@@ -22,7 +22,7 @@ test('the image is built in a stage of its own on the same base, without scripts
   expect(build).toEqual(['npm ci --ignore-scripts', 'npm run build']);
 });
 
-test('the image gets from the context only files that exist, and .dockerignore lets nothing else through', () => {
+test('the image copies only existing files from the context, and .dockerignore excludes all others', () => {
   const allowed = textOf('.dockerignore')
     .split('\n')
     .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
@@ -44,11 +44,11 @@ describe('the health check', () => {
     ['http', 503, 1],
     ['https', 200, 0],
     ['https', 503, 1],
-  ])('over %s, on status %i, ends with %i', async (scheme, given, status) => {
+  ])('over %s, on status %i, ends with %i', async (scheme, answer, status) => {
     const paths: (string | undefined)[] = [];
     const handle: RequestListener = ({ url }, response) => {
       paths.push(url);
-      response.writeHead(given).end();
+      response.writeHead(answer).end();
     };
     const server = scheme === 'http' ? createServer(handle) : createTlsServer(await selfSigned(), handle);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

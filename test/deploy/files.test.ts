@@ -7,7 +7,7 @@ import { deployFiles, textOf } from './yamlFiles.ts';
 const isTemplate = (path: string): boolean => path.includes('/templates/');
 const hasHead = (path: string): boolean => !isTemplate(path) && !/\.(json|md)$/.test(path);
 
-test.each([...deployFiles().filter(hasHead), 'Dockerfile'])('%s says in its head what to edit', (path) => {
+test.each([...deployFiles().filter(hasHead), 'Dockerfile'])('%s says in its first lines what to edit', (path) => {
   const head = /^(?:#.*\n)+/.exec(textOf(path))?.[0] ?? '';
   expect(head).toMatch(/^# Edit: \S/m);
 });
@@ -16,7 +16,7 @@ test.each(deployFiles().filter((path) => path.endsWith('.yaml') && !isTemplate(p
   expect(strictYaml(path)).toBeTypeOf('object');
 });
 
-test('the address of the project is that of package.json', () => {
+test('the files name the project address of package.json', () => {
   expect(textOf('Dockerfile')).toContain(`org.opencontainers.image.source="${HOME}"`);
   expect(textOf('deploy/systemd/newrelic-apm-exporter.service')).toContain(`\nDocumentation=${HOME}\n`);
   expect(textOf('package.json')).toContain(`"url": "git+${HOME}.git"`);
@@ -30,7 +30,7 @@ test.each([
   expect(textOf(path)).toMatch(words);
 });
 
-test('the unit says how to check a configuration whose key systemd hands over', () => {
+test('the unit says how to check a configuration whose key comes from systemd', () => {
   const unit = textOf('deploy/systemd/newrelic-apm-exporter.service');
   expect(unit).toMatch(/^# Check: {3}sudo CREDENTIALS_DIRECTORY=\S+ node \S+ check /m);
   expect(unit).toContain('configuration (mode 0644');

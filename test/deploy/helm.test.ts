@@ -26,12 +26,12 @@ const schema = objectOf.parse(JSON.parse(textOf('deploy/helm/values.schema.json'
 describe('the chart', () => {
   const fits = new Ajv({ strict: true, allowUnionTypes: true }).compile(schema);
 
-  test('has the version of the package, as the other ways to Kubernetes have', () => {
+  test('has the version of the package, as the other files for Kubernetes have', () => {
     expect(strictYaml('deploy/helm/Chart.yaml')).toMatchObject({ name: NAME, version, appVersion: version });
     expect(textOf('deploy/kubernetes/kustomization.yaml')).toContain(`newTag: ${version}\n`);
   });
 
-  test('has a schema that its own values fit, and that knows each of them', () => {
+  test('has a schema that covers and accepts each of its values', () => {
     expect(fits(values), JSON.stringify(fits.errors)).toBe(true);
     const described = z.record(z.string(), z.looseObject({ properties: objectOf.optional() }));
     const known = Object.entries(described.parse(schema['properties'])).filter(([name]) => name !== 'global');
@@ -44,19 +44,19 @@ describe('the chart', () => {
   test.each([
     ['a misspelt value', { imagePullPolicy: 'Always' }],
     ['a misspelt value inside', { scrape: { intervall: '1m' } }],
-    ['another way to scrape', { scrape: { mode: 'podMonitor' } }],
+    ['an unknown mode of scraping', { scrape: { mode: 'podMonitor' } }],
     ['a duration without a unit', { scrape: { interval: '60' } }],
     ['a configuration without accounts', { config: {} }],
-    ['a key of the configuration that there is not', { config: { accounts: [{}], collections: {} } }],
-    ['a digest that is none', { image: { repository: 'a', digest: 'latest' } }],
+    ['an unknown key of the configuration', { config: { accounts: [{}], collections: {} } }],
+    ['a digest that is not a digest', { image: { repository: 'a', digest: 'latest' } }],
     ['an address of dashboards without a scheme', { links: { dashboardUrl: 'grafana.example' } }],
-    ['a rule of egress that is none', { networkPolicy: { egress: [53] } }],
+    ['an egress rule that is not an object', { networkPolicy: { egress: [53] } }],
     ['a label without a text', { podLabels: { team: 1 } }],
-  ])('refuses %s', (_, given) => {
-    expect(fits(given)).toBe(false);
+  ])('refuses %s', (_, values) => {
+    expect(fits(values)).toBe(false);
   });
 
-  test('takes the keys that the configuration has at its top, and its own values are a valid one', () => {
+  test('accepts the top-level keys of the configuration, and its default values are a valid configuration', () => {
     const configuration = objectOf.parse(JSON.parse(textOf('docs/configuration.schema.json')));
     const config = objectOf.parse(objectOf.parse(schema['properties'])['config']);
     expect(Object.keys(objectOf.parse(config['properties']))).toEqual(
@@ -68,12 +68,12 @@ describe('the chart', () => {
 });
 
 describe('the files of deploy/', () => {
-  test('are files: a symbolic link is lost in a clone on Windows and in an archive of Flux', () => {
+  test('are no symbolic links, which clones on Windows and archives of Flux lose', () => {
     const others = deployEntries().filter((entry) => !entry.isDirectory() && !entry.isFile());
     expect(others.map(({ name }) => name)).toEqual([]);
   });
 
-  test('have nothing in the chart that is not made from monitoring/', () => {
+  test('in the chart are all generated from monitoring/', () => {
     const generated = new Set(GENERATED_FILES.map(({ path }) => path));
     const folder = 'deploy/helm/files/';
     expect(deployFiles().filter((path) => path.startsWith(folder) && !generated.has(path))).toEqual([]);
@@ -91,8 +91,8 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       ['with a secret of its own', withKey('NRAK-1')],
       ['with everything', EVERYTHING],
       ['with little', { ...NEEDED, scrape: { mode: 'none' }, prometheusRule: OFF, networkPolicy: OFF }],
-    ])('fits the published schemas, %s', async (_, given) => {
-      const resources = await rendered(given);
+    ])('fits the published schemas, %s', async (_, values) => {
+      const resources = await rendered(values);
       expect(resources.length).toBeGreaterThan(2);
       for (const each of resources) {
         validate(each);
@@ -104,7 +104,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(new Set(names).size).toBe(names.length);
     });
 
-    test('mounts volumes of the user, such as files of queries', async () => {
+    test('mounts volumes from the values, such as files of queries', async () => {
       const volume = { name: 'queries', configMap: { name: 'new-relic-queries' } };
       const mount = { name: 'queries', mountPath: '/etc/newrelic-apm-exporter-queries', readOnly: true };
       const resources = await rendered({ ...NEEDED, extraVolumes: [volume], extraVolumeMounts: [mount] });
@@ -113,15 +113,15 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(ofKind(resources, 'Deployment')).toMatchObject([{ spec: { template: { spec: pod } } }]);
     });
 
-    test('a changed configuration starts the pod anew, a changed key does not', async () => {
-      const podOf = async (key: string, given: object = {}) =>
-        ofKind(await rendered({ ...withKey(key), ...given }), 'Deployment')[0]?.['spec'];
+    test('restarts the pod for a changed configuration, but not for a changed key', async () => {
+      const podOf = async (key: string, values: object = {}) =>
+        ofKind(await rendered({ ...withKey(key), ...values }), 'Deployment')[0]?.['spec'];
       const first = await podOf('NRAK-1');
       expect(await podOf('NRAK-2')).toEqual(first);
       expect(await podOf('NRAK-1', { config: { collection: { window: '6m' } } })).not.toEqual(first);
     });
 
-    test('with TLS, the probes and Prometheus speak it, and the probes send no password', async () => {
+    test('lets the probes and Prometheus use TLS where it is on, and the probes send no password', async () => {
       const resources = await rendered(EVERYTHING);
       const pod = JSON.stringify(ofKind(resources, 'Deployment'));
       expect(pod.match(/"httpGet":\{[^}]*\}/g)).toEqual(
@@ -137,7 +137,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       ]);
     });
 
-    test('has every dashboard as it is, in a ConfigMap that Grafana finds', async () => {
+    test('has every dashboard unchanged in a ConfigMap that Grafana finds', async () => {
       const all = ofKind(await rendered(EVERYTHING), 'ConfigMap');
       const maps = all.filter(({ metadata }) => metadata.name.includes('dashboard'));
       const found = maps.flatMap((map) => Object.entries(z.record(z.string(), z.string()).parse(map['data'])));
@@ -164,14 +164,14 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       },
     );
 
-    test('fails where a file of rules has no rules, as a link that became a text has none', async () => {
+    test('fails where a file of rules has no rules, as a symbolic link checked out as text', async () => {
       const copy = join(folder, 'copy');
       cpSync(CHART, copy, { recursive: true });
       writeFileSync(join(copy, 'files/rules/alerts.yaml'), '../../../../monitoring/rules/alerts.yaml');
       await expect(rendered(NEEDED, copy)).rejects.toThrow(/alerts\.yaml has no groups of rules/);
     });
 
-    test('gives the same from files with the line ends of Windows', async () => {
+    test('renders the same from files with the line ends of Windows', async () => {
       const copy = join(folder, 'windows');
       cpSync(CHART, copy, { recursive: true });
       for (const path of deployFiles().filter((each) => each.startsWith('deploy/helm/'))) {
@@ -180,7 +180,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(await rendered(EVERYTHING, copy)).toEqual(await rendered(EVERYTHING));
     });
 
-    test('labels and annotations of the user stand beside those of the chart, which nobody can take its pods from', async () => {
+    test('adds labels and annotations from the values, which cannot replace the labels that select the pods', async () => {
       const labelsOfUser = {
         'app.kubernetes.io/name': 'other',
         'app.kubernetes.io/component': 'other',
@@ -202,7 +202,7 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
       expect(ofKind(resources, 'Deployment')).toMatchObject([{ spec: { template } }]);
     });
 
-    test('leads from alerts to the Grafana and the runbooks of the values, and from dashboards to the runbooks', async () => {
+    test('links alerts to the Grafana and the runbooks of the values, and dashboards to the runbooks', async () => {
       const links = { dashboardUrl: 'https://grafana.example/g/', runbookUrl: 'https://wiki.example/alerts' };
       const resources = await rendered({ ...EVERYTHING, links });
       const rules = JSON.stringify(ofKind(resources, 'PrometheusRule'));
@@ -225,8 +225,8 @@ await describeReal('the chart, rendered by the template engine that helm uses', 
         { image: NEEDED.image },
         /keys\.existingSecret is empty: name a secret .* user key under the key "api-key"/,
       ],
-    ])('refuses %s, and says what to set', async (_, given, words) => {
-      await expect(rendered(given)).rejects.toThrow(words);
+    ])('refuses %s, and says what to set', async (_, values, words) => {
+      await expect(rendered(values)).rejects.toThrow(words);
     });
   },
 });
@@ -244,7 +244,7 @@ await describeReal('the chart and the kustomization', {
     test.each([
       ['in a plain cluster', 'kubernetes', {}],
       ['on OpenShift', 'openshift', objectOf.parse(strictYaml('deploy/helm/values-openshift.yaml'))],
-    ])('give the same for equal values, %s', async (_, name, values) => {
+    ])('render the same for equal values, %s', async (_, name, values) => {
       const chart = await rendered({ ...values, ...withKey('NRAK-1') });
       const kustomized = await kustomize(name);
       const kinds = kustomized.map(({ kind }) => kind).filter((kind) => kind !== 'Namespace');
@@ -254,7 +254,7 @@ await describeReal('the chart and the kustomization', {
       }
     });
 
-    test('give the same with TLS: the comment signs are all that is in the way', async () => {
+    test('render the same with TLS once the comment signs are removed', async () => {
       const file = join(folder, 'kubernetes/kustomization.yaml');
       const text = readFileSync(file, 'utf8');
       const [before = '', patches = ''] = text.split(/^(?=# patches:)/m);

@@ -72,7 +72,7 @@ function valueAt(values: unknown, path: readonly string[]): unknown {
 }
 
 describe('the table of values', () => {
-  test('has every value of the chart, in its order', () => {
+  test('lists every value of the chart in order', () => {
     const paths = Object.keys(defaults).flatMap((name) =>
       sections.includes(name) ? Object.keys(objectOf.parse(defaults[name])).map((key) => `${name}.${key}`) : [name],
     );
@@ -91,7 +91,7 @@ await describeReal('the chart with each value of its table', {
 
     describe.each(CLUSTERS)('on %s', (name, cluster) => {
       test.each(rows.map((row) => ({ ...row, name: row.path.join('.') })))(
-        'renders $name as the table has it, and without it',
+        'renders $name as the table says, and without it',
         async ({ path, name: value, example }) => {
           const base = objectOf.parse(laidOver(cluster, NEEDED_FOR[value] ?? {}));
           const [changed, without] = [example, null].map((each) => withValue(base, path, each));
@@ -106,14 +106,14 @@ await describeReal('the chart with each value of its table', {
         },
       );
 
-      test.each(sections)('renders without the whole of %s, or says what it needs', async (section) => {
+      test.each(sections)('renders without the section %s, or says what it needs', async (section) => {
         const without = await outcome(withValue(cluster, [section], null), name);
         if (['image', 'keys', 'config'].includes(section)) expect(without).toMatch(/ is empty: name /);
         else expect(without).not.toBeTypeOf('string');
       });
     });
 
-    test('a null takes away one field, or the block', async () => {
+    test('a null removes one field, or the block', async () => {
       const podWith = async (values: Values) => podOf(await renderer.render({ ...NEEDED, ...values }));
       const seccompProfile = { type: 'RuntimeDefault' };
       const ids = { runAsUser: null, runAsGroup: null, fsGroup: null };
@@ -129,7 +129,7 @@ await describeReal('the chart with each value of its table', {
       expect(container).toHaveProperty('readinessProbe');
     });
 
-    test('without a group for files, the user that the cluster chooses can read the keys', async () => {
+    test('the user that the cluster chooses can read the keys without an fsGroup', async () => {
       const modeOf = async (values: Values) =>
         JSON.stringify(podOf(await renderer.render({ ...NEEDED, ...values })).volumes).match(
           /"defaultMode":(\d+)/,
@@ -140,16 +140,16 @@ await describeReal('the chart with each value of its table', {
     });
 
     test.each([
-      ['the rules that stand there', [{ ports: [{ protocol: 'UDP', port: 5353 }] }], ['Ingress', 'Egress']],
+      ['the ports of its egress rules', [{ ports: [{ protocol: 'UDP', port: 5353 }] }], ['Ingress', 'Egress']],
       ['nothing at all', [], ['Ingress', 'Egress']],
       ['everything, without a rule', null, ['Ingress']],
-    ])('the exporter reaches %s', async (_, egress, policyTypes) => {
+    ])('the network policy lets the exporter reach %s', async (_, egress, policyTypes) => {
       const [policy] = ofKind(await renderer.render({ ...NEEDED, networkPolicy: { egress } }), 'NetworkPolicy');
       expect(policy?.['spec']).toMatchObject({ policyTypes, ...(egress === null ? {} : { egress }) });
       expect('egress' in objectOf.parse(policy?.['spec'])).toBe(egress !== null);
     });
 
-    test('the values for OpenShift are what its restricted-v2 lacked', async () => {
+    test('the values for OpenShift fit its policy restricted-v2', async () => {
       expect(refusals(podOf(await renderer.render(NEEDED)))).toEqual(['pod: runAsUser', 'pod: fsGroup']);
       expect(refusals(podOf(await renderer.render({ ...CLUSTERS[1]?.[1] })))).toEqual([]);
     });

@@ -18,16 +18,13 @@ const kustomization = z
   })
   .parse(strictYaml(`${FOLDER}/kustomization.yaml`));
 
-test.each(kustomization.resources)(
-  '%s fits the published schema of its kind, which knows all of its fields',
-  (file) => {
-    const resource = strictYaml(`${FOLDER}/${file}`);
-    validate(resource);
-    expect(unknownFields(resource)).toEqual([]);
-  },
-);
+test.each(kustomization.resources)('%s fits the published schema of its kind, without unknown fields', (file) => {
+  const resource = strictYaml(`${FOLDER}/${file}`);
+  validate(resource);
+  expect(unknownFields(resource)).toEqual([]);
+});
 
-test('the pod is never two at once, has no right that it does not need, and is probed where the exporter answers', () => {
+test('the pod never runs twice at once, has no unneeded rights, and has probes that the exporter answers', () => {
   const probe = (path: string) => ({ httpGet: { path, port: 'http' } });
   expect(strictYaml(`${FOLDER}/deployment.yaml`)).toMatchObject({
     spec: {
@@ -79,8 +76,8 @@ test('the configuration is valid and reads the mounted key', () => {
   });
 });
 
-describe('what is around the pod', () => {
-  test('the service leads to it, and the monitor to the service, under the job and the labels that alerts look for', () => {
+describe('the resources around the pod', () => {
+  test('select the pod by the service, and the service by the monitor, with the job and the labels of the alerts', () => {
     expect(strictYaml(`${FOLDER}/service.yaml`)).toMatchObject({
       metadata: { labels: OWN },
       spec: { selector: OWN, ports: [{ name: 'http', port: 9126, targetPort: 'http' }] },
@@ -95,14 +92,14 @@ describe('what is around the pod', () => {
     });
   });
 
-  test('the namespace refuses pods that ask for rights', () => {
+  test('make the namespace refuse pods that ask for rights', () => {
     const modes = ['enforce', 'audit', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']);
     expect(strictYaml(`${FOLDER}/namespace.yaml`)).toMatchObject({
       metadata: { name: kustomization.namespace, labels: Object.fromEntries(modes) as object },
     });
   });
 
-  test('only Prometheus reaches the exporter, which reaches only names and HTTPS', () => {
+  test('let only Prometheus reach the exporter, and the exporter only DNS and HTTPS', () => {
     const prometheus = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
     const ports = [
       { protocol: 'UDP', port: 53 },
@@ -119,7 +116,7 @@ describe('what is around the pod', () => {
     });
   });
 
-  test('the kustomization has every file, an image of the user, and a secret that no commit can hold', () => {
+  test('are all in the kustomization, with an image to set and a secret outside of commits', () => {
     const used = [...kustomization.resources, ...kustomization.configMapGenerator[0].files, 'kustomization.yaml'];
     const present = deployFiles().filter((path) => path.startsWith(FOLDER) && !path.endsWith('.txt'));
     expect(used.map((path) => `${FOLDER}/${path}`).toSorted()).toEqual(present);

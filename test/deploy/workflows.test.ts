@@ -32,7 +32,7 @@ const inputOf = (file: string, job: string, action: string) =>
 describe('the workflows', () => {
   const linter = createLinter();
 
-  test.each(files)('%s: the linter has nothing to say', async (file) => {
+  test.each(files)('pass the linter: %s', async (file) => {
     const lint = await linter;
     // This right is younger than the linter.
     const said = lint(textOf(`${FOLDER}/${file}`), file).filter(
@@ -41,7 +41,7 @@ describe('the workflows', () => {
     expect(said).toEqual([]);
   });
 
-  test.each(files)('%s: every action is bound to a commit, and no job has a right that it was not given', (file) => {
+  test.each(files)('pin every action to a commit and list the rights of every job: %s', (file) => {
     const { jobs } = parse(file);
     const actions = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
     expect(actions.length).toBeGreaterThan(0);
@@ -49,7 +49,7 @@ describe('the workflows', () => {
   });
 });
 
-test('CI runs .ci/run and decides nothing itself', () => {
+test('CI only runs .ci/run', () => {
   const runs = stepsOf('ci.yaml', 'test').flatMap(({ run }) => run ?? []);
   expect(runs.at(-1)).toBe('.ci/run');
   expect(runs.filter((run) => /npm|node/.test(run))).toEqual([]);
@@ -66,7 +66,7 @@ test('.ci/run ends at the first command that fails', () =>
     expect([status, readFileSync(join(folder, 'calls'), 'utf8')]).toEqual([1, 'ci\n']);
   }));
 
-test('the audit, which .ci/run only shows, fails a run each week', () => {
+test('a weekly run fails with the audit, which .ci/run only prints', () => {
   expect(strictYaml(`${FOLDER}/ci.yaml`)).toMatchObject({
     on: { schedule: [{ cron: expect.any(String) as string }] },
     jobs: { audit: { if: "github.event_name == 'schedule'" } },
@@ -74,7 +74,7 @@ test('the audit, which .ci/run only shows, fails a run each week', () => {
   expect(stepsOf('ci.yaml', 'audit').at(-1)).toEqual({ run: 'npm run audit' });
 });
 
-test('each image that the build and the demo begin with is bound to its digest, and the change is proposed', () =>
+test('each base image of the build and the demo is pinned to its digest, and updates are proposed', () =>
   inFolder(async (folder) => {
     const [, bind, propose] = stepsOf('pin.yaml', 'pin').flatMap(({ run }) => run ?? []);
     const files = ['Dockerfile', 'deploy/compose.yaml'];
@@ -110,7 +110,7 @@ describe('the release', () => {
   const { jobs } = parse('release.yaml');
   const runsOf = (job: string): string[] => stepsOf('release.yaml', job).flatMap(({ run }) => run ?? []);
 
-  test('comes after the tests, the version and the audit of what is built in', () => {
+  test('runs after the tests, the check of the version and the audit of bundled libraries', () => {
     expect(jobs['test']?.uses).toBe('./.github/workflows/ci.yaml');
     expect(runsOf('check')).toContain('npm run audit');
     for (const job of ['package', 'image']) expect(jobs[job]?.needs).toEqual(['test', 'check']);
@@ -123,7 +123,7 @@ describe('the release', () => {
     expect(runsOf('chart').join('\n')).toMatch(/helm lint --strict [^]*helm package [^]*cosign sign --yes/);
   });
 
-  test('lets no job that runs actions of others write to the repository', () => {
+  test('lets no job with third-party actions write to the repository', () => {
     const writing = Object.entries(jobs).filter(([, { permissions }]) => permissions['contents'] === 'write');
     expect(writing.map(([name]) => name)).toEqual(['release']);
     const uses = stepsOf('release.yaml', 'release').flatMap((step) => step.uses ?? []);
@@ -132,10 +132,10 @@ describe('the release', () => {
     expect(runsOf('release').join('\n')).toMatch(/helm pull [^]*gh release create /);
   });
 
-  test('builds the image of the Dockerfile for two processors, with a bill of materials, an attestation and a signature', () => {
+  test('builds the image for two architectures, with a bill of materials, an attestation and a signature', () => {
     const build = inputOf('release.yaml', 'image', 'docker/build-push-action');
-    const kept = { sbom: true, provenance: 'mode=max', push: true };
-    expect(build).toMatchObject({ platforms: 'linux/amd64,linux/arm64', ...kept });
+    const described = { sbom: true, provenance: 'mode=max', push: true };
+    expect(build).toMatchObject({ platforms: 'linux/amd64,linux/arm64', ...described });
     const taken = stagesOf(textOf('Dockerfile'))
       .flat()
       .flatMap(({ name, text }) => (name === 'ARG' ? [text.replace(/=.*/, '')] : []));
@@ -145,7 +145,7 @@ describe('the release', () => {
     expect(runsOf('image').at(-1)).toMatch(/^cosign sign --yes /);
   });
 
-  test('is the one place that names a registry to publish to', () => {
+  test('is the only workflow that names a registry to publish to', () => {
     expect(textOf(`${FOLDER}/release.yaml`)).toContain('REGISTRY: ghcr.io');
     for (const file of ['package.json', 'Dockerfile', 'README.md', '.ci/run'])
       expect(textOf(file)).not.toContain('ghcr.io');
