@@ -12,7 +12,7 @@ import { blocksOf, pageAt, ROOT, rowsOf, sectionOf, shellBlocks, testFile } from
 const PAGE = pageAt('docs/alerts.md');
 const LIMITS = sectionOf(PAGE, '### Other limits for one application');
 
-test('the page names every alert that takes a limit', () => {
+test('docs/alerts.md names every alert with a limit', () => {
   const taking = rulesOf('alerts.yaml').flatMap(({ alert = '', expr }) =>
     expr.includes('newrelic_alert_threshold') ? [alert] : [],
   );
@@ -34,15 +34,15 @@ const OF_A_PAIR = blocksOf(pageAt('docs/metrics.md').text, 'promql').flatMap((bl
 await describeReal('the queries of docs/metrics.md', {
   tools: ['promtool'],
   define: (program) => {
-    test('hold where two exporters read one account', async () => {
-      const of = (instance: string, name: string, values: string) => ({
+    test('count one account once where two exporters read it', async () => {
+      const input = (instance: string, name: string, values: string) => ({
         series: `${name}{job="newrelic-apm-exporter",instance="${instance}",account="a",app="b",app_id="1"}`,
         values,
       });
       const series = ['one:9126', 'two:9126'].flatMap((instance) => [
-        of(instance, 'newrelic_application_web_requests_per_second', '2x60'),
-        of(instance, 'newrelic_application_error_ratio', '0.5x60'),
-        of(instance, 'newrelic_application_info', '1x60'),
+        input(instance, 'newrelic_application_web_requests_per_second', '2x60'),
+        input(instance, 'newrelic_application_error_ratio', '0.5x60'),
+        input(instance, 'newrelic_application_info', '1x60'),
       ]);
       expect(OF_A_PAIR).toHaveLength(2);
       const results = [{ labels: '{account="a", app="b", app_id="1"}', value: 7200 }];
@@ -60,22 +60,22 @@ await describeReal('the limits that the page shows', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    test('hold for the applications that they name, and the others keep the limits of the rules', () =>
+    test('apply to the applications that they name, and other applications keep the limits of the rules', () =>
       inFolder(async (folder) => {
         writeFileSync(join(folder, 'limits.yaml'), blocksOf(LIMITS, 'yaml')[0] ?? '');
         const series = APPLICATIONS.flatMap((app, id) => {
-          const at = (name: string, values: string) => ({
+          const input = (name: string, values: string) => ({
             series: `newrelic_application_${name}{job="newrelic-apm-exporter",instance="exporter:9126",account="production",app="${app}",app_id="${id}"}`,
             values,
           });
           return [
-            at('info', '1x150'),
-            at('error_ratio', '0.1x150'),
-            at('errors_per_second', '1x150'),
-            at('response_time_seconds', '5x150'),
-            at('apdex_threshold_seconds', '0.5x150'),
-            at('web_requests_per_second', '5x150'),
-            at('rolling_requests_per_second', '5x60 0x90'),
+            input('info', '1x150'),
+            input('error_ratio', '0.1x150'),
+            input('errors_per_second', '1x150'),
+            input('response_time_seconds', '5x150'),
+            input('apdex_threshold_seconds', '0.5x150'),
+            input('web_requests_per_second', '5x150'),
+            input('rolling_requests_per_second', '5x60 0x90'),
           ];
         });
         const firing = (alert: string, apps: readonly string[]) => ({
@@ -101,7 +101,7 @@ await describeReal('the rule of the page for muting windows', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    test('is a ticket for what opened muted and outlasts the window, once for two exporters, and for nothing else', () =>
+    test('fires only for alert events that open muted and outlast the window, once for two exporters', () =>
       inFolder(async (folder) => {
         writeFileSync(join(folder, 'muting.yaml'), blocksOf(sectionOf(PAGE, '### Muting windows'), 'yaml')[0] ?? '');
         const HOUR_S = 3600;
@@ -162,7 +162,7 @@ test.each(RUNBOOKS)(
 await describeReal('the runbooks and the links that the page shows', {
   tools: ['promtool', 'jsonnet'],
   define: (program) => {
-    test('have queries that Prometheus takes', () =>
+    test('have queries that Prometheus accepts', () =>
       inFolder(async (folder) => {
         const rules = RUNBOOKS.flatMap(({ name, queries }) =>
           queries.map((expr) => ({ record: `runbook:${name}`, expr })),
@@ -173,7 +173,7 @@ await describeReal('the runbooks and the links that the page shows', {
         expect(checked).toMatchObject({ status: 0 });
       }));
 
-    test('come from one command, which writes every alert with the addresses that it names', () =>
+    test('come from one command that writes every alert with its addresses', () =>
       inFolder(async (folder) => {
         const [command = ''] = shellBlocks(sectionOf(PAGE, '### Where links lead'));
         const [jsonnet] = program('jsonnet').command;

@@ -5,7 +5,7 @@ import { codeSpansOf, pageAt, ROOT, sectionOf } from './pages.ts';
 
 const PAGE = pageAt('docs/architecture.md');
 
-test('every file that the page names is there, and every file of collect stands on it', () => {
+test('docs/architecture.md names only existing files, and every file of src/collect', () => {
   const files = ['src', 'bench'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((file) => `/${folder}/${file}`),
   );
@@ -17,7 +17,7 @@ test('every file that the page names is there, and every file of collect stands 
   expect(ofCollect.filter((file) => !named.some((name) => file.endsWith(`/${name}`)))).toEqual([]);
 });
 
-test('the way of one value has at most thirty steps, each a function that its file has', () => {
+test('the path of one value has at most thirty steps, each an existing function of its file', () => {
   const steps = sectionOf(PAGE, '## The way of one value').match(/^\d+\. .*$/gm) ?? [];
   const isThere = (step: string): boolean => {
     const [, name = '', file = ''] = /^\d+\. `(#?\w+)` \(`(src\/[\w/]+\.ts)`\)/.exec(step) ?? [];

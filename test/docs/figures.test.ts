@@ -43,7 +43,7 @@ describe('docs/scaling.md', () => {
   });
 
   test.each(rows)(
-    'says what the plan says of %s applications with %s hosts',
+    'has the figures of plan for %s applications with %s hosts',
     (applications = '', hosts = '', calls = '', verdict = '') => {
       const plan = planOf(numberIn(applications), hosts.startsWith('none') ? 0 : numberIn(hosts));
       expect(numberIn(calls)).toBe(Math.round(plan.callsPerMinute));
@@ -57,7 +57,7 @@ describe('README.md', () => {
   test.each([
     ['2 hosts each', 2],
     ['no hosts', 0],
-  ])('says what the plan says of 200 applications with %s', (hosts, hostsEach) => {
+  ])('has the figures of plan for 200 applications with %s', (hosts, hostsEach) => {
     const rows = rowsOf(pageAt('README.md').text).filter(([cell]) => cell?.startsWith(`200 applications, ${hosts}`));
     const planned = Math.round(planOf(200, hostsEach).callsPerMinute);
     expect(rows.map(([, , calls = '']) => numberIn(calls))).toEqual([planned]);
@@ -74,11 +74,11 @@ async function planOverNerdGraph(applications: number, hostsEach: number): Promi
   return plans.accounts[0]?.callsPerMinute ?? NaN;
 }
 
-describe('with NerdGraph', () => {
+describe('the figures for NerdGraph', () => {
   test.each([
     [200, 2],
     [100, 10],
-  ])('plan says of %i applications with %i hosts each what the pages say', async (applications, hostsEach) => {
+  ])('are the figures of plan for %i applications with %i hosts each', async (applications, hostsEach) => {
     const rows = rowsOf(sectionOf(SCALING, '## NerdGraph'));
     const ofScaling = rows.find(([a = '', h = '']) => numberIn(a) === applications && numberIn(h) === hostsEach)?.[2];
     const inReadme = rowsOf(pageAt('README.md').text);
@@ -106,7 +106,7 @@ describe('the example in money of docs/scaling.md', () => {
     ],
   });
 
-  test('says what the plan says of minutes, and divides the money by them', async () => {
+  test('has the minutes of plan, and divides the price by them', async () => {
     const simulator = await simulatorForTest({ applications: 5 });
     const settings = [{ query_packs: ['alert_events'] }, copy('30d', '30m'), copy('1d', '5m'), {}];
     const minutes: number[] = [];

@@ -19,7 +19,7 @@ const JOBS = z.object({
 });
 const COLLECTOR = z.object({ receivers: z.object({ prometheus: z.object({ config: JOBS }) }) });
 
-test('every scrape job of the pages honours our labels and has a name that the alerts find', () => {
+test('every scrape job of the pages has honor_labels and a name that the alerts match', () => {
   const jobs = PAGES.flatMap(({ text }) => yamlBlocks(text)).flatMap((block) => {
     const file: unknown = parse(block);
     const collector = COLLECTOR.safeParse(file).data?.receivers.prometheus.config;
@@ -35,7 +35,10 @@ test('every scrape job of the pages honours our labels and has a name that the a
 });
 
 /** Counters and metrics of one application that two exporters read, by what each adds in a minute. */
-function application(app: string, own: { readonly requests: number; readonly errors: number; readonly ms: number }) {
+function application(
+  app: string,
+  traffic: { readonly requests: number; readonly errors: number; readonly ms: number },
+) {
   const counter = (name: string, labels: string, perMinute: number) => ({
     series: `${name}{${labels}}`,
     values: `0+${perMinute}x300`,
@@ -53,13 +56,13 @@ function application(app: string, own: { readonly requests: number; readonly err
   const bad = `job="${app}",instance="${app}:8080",http_response_status_code="500"`;
   return [
     ...pair,
-    ...(own.requests === 0
+    ...(traffic.requests === 0
       ? []
       : [
-          counter('http_server_request_duration_seconds_count', good, own.requests - own.errors),
-          counter('http_server_request_duration_seconds_sum', good, (own.requests * own.ms) / 1000),
+          counter('http_server_request_duration_seconds_count', good, traffic.requests - traffic.errors),
+          counter('http_server_request_duration_seconds_sum', good, (traffic.requests * traffic.ms) / 1000),
         ]),
-    ...(own.errors === 0 ? [] : [counter('http_server_request_duration_seconds_count', bad, own.errors)]),
+    ...(traffic.errors === 0 ? [] : [counter('http_server_request_duration_seconds_count', bad, traffic.errors)]),
   ];
 }
 
@@ -91,7 +94,7 @@ await describeReal('the rules of docs/leaving-new-relic.md', {
   tools: ['promtool'],
   lines: BOTH_LINES,
   define: (program) => {
-    test('compare both sides, and a ticket names what differs or has no metrics of its own', () =>
+    test('compare both sides, and a ticket names services that differ or have no metrics of their own', () =>
       inFolder(async (folder) => {
         const rules = join(folder, 'leaving.yaml');
         writeFileSync(rules, yamlBlocks(pageAt('docs/leaving-new-relic.md').text)[0] ?? '');

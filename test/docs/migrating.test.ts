@@ -43,7 +43,7 @@ describe('the reasons of compare', () => {
     ['the zero rule', [], series('newrelic_application_non_web_requests_per_second', 0), 0],
     ['an unknown state', [], series('newrelic_application_reporting', 1), 0],
     ['metrics that REST lacks for hosts', [], series('newrelic_host_queue_time_seconds', 1, HOST), 0],
-  ])('the page explains the reason for %s', (_, rest, nerdgraph, sharing) => {
+  ])('are explained by the page: %s', (_, rest, nerdgraph, sharing) => {
     const entities = [APP, HOST, ...Array.from({ length: sharing }, () => HOST)].map(entityKey);
     const side = (list: readonly SideSeries[]): Side => ({ series: list, entities });
     const [difference] = compareSides(side(rest), side(nerdgraph), 0.01).differences;
@@ -51,7 +51,7 @@ describe('the reasons of compare', () => {
     expect(explained).toContain(difference?.reason);
   });
 
-  test('the page explains no reason that compare does not give', () => {
+  test('are all that the page explains', () => {
     expect(explained).toHaveLength(7);
   });
 });
@@ -95,7 +95,7 @@ const EXPECTED: Readonly<Record<string, readonly (readonly [labels: string, valu
 
 const SHADOW_RULES = join(ROOT, 'monitoring/rules/migration/shadow.yaml');
 
-test('the page names every alert of the shadow phase, and no other', () => {
+test('docs/migrating.md names every alert of the shadow phase, and no other', () => {
   const alerts = [...readFileSync(SHADOW_RULES, 'utf8').matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
   const named = itemsOf('### A shadow phase').flatMap((item) => /^`(NewRelic\w+)`/.exec(item)?.[1] ?? []);
   expect(named).toEqual(alerts);
@@ -110,7 +110,7 @@ await describeReal('the rules of the shadow phase', {
       return panel === undefined || query === undefined ? [] : [[panel, query] as const];
     });
 
-    test('give the differences of accounts with other static labels, and the queries of the page show them', async () => {
+    test('record differences of accounts with different static labels, which the queries of the page show', async () => {
       expect(queries.map(([panel]) => panel)).toEqual(Object.keys(EXPECTED));
       const input = INPUT.map(([name, labels, value]) => ({
         series: `${name}{${labels},job="newrelic-apm-exporter",instance="exporter:9126"}`,

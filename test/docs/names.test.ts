@@ -89,15 +89,15 @@ describe.each(PAGES)('$path', ({ text }) => {
     expect(lines.flatMap(flagsIn).filter((flag) => !OWN_FLAGS.has(flag) && !OTHER_FLAGS.has(flag))).toEqual([]);
   });
 
-  test('shows commands that exist, with flags of their own', () => {
+  test('shows commands that exist, with flags that they have', () => {
     const lines = commandLines(text).filter((line) => !OTHER_PROGRAM.test(line));
     const wrong = lines.flatMap((line) => {
       const call = /(?:newrelic-apm-exporter|dist\/main\.js) +([a-z][a-z-]*)\b(.*)/.exec(line);
       if (call === null) return [];
       const [, name = '', rest = ''] = call;
       if (!program.commands.some((each) => each.name() === name)) return [line];
-      const own = ['--help', ...flagsOfCommand(name)];
-      return flagsIn(rest).some((flag) => !own.includes(flag)) ? [line] : [];
+      const known = ['--help', ...flagsOfCommand(name)];
+      return flagsIn(rest).some((flag) => !known.includes(flag)) ? [line] : [];
     });
     expect(wrong).toEqual([]);
   });
@@ -175,8 +175,8 @@ test.each(['check', 'plan', 'discover', 'metric-names', 'query', 'backfill', 'co
     const items = sectionOf(pageAt('docs/reference.md'), '## Commands').split(/^- /m);
     const [, flags = ''] = items.find((item) => item.startsWith(`\`${name}`))?.split('Flags:') ?? [];
     const documented = [...flags.matchAll(/`(--[^`]+)`/g)].map(([, flag = '']) => flag);
-    const own = flagsOfCommand(name).filter((flag) => !SHARED_FLAGS.includes(flag));
-    expect(documented.sort()).toEqual(own.toSorted());
+    const ownFlags = flagsOfCommand(name).filter((flag) => !SHARED_FLAGS.includes(flag));
+    expect(documented.sort()).toEqual(ownFlags.toSorted());
   },
 );
 

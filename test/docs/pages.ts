@@ -36,8 +36,8 @@ export function sectionOf({ path, text }: Page, heading: string): string {
 
 /** The blocks of code of a language, such as `yaml`. */
 export function blocksOf(text: string, language: string): readonly string[] {
-  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, of, block = '']) =>
-    of === language ? [block] : [],
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, found, block = '']) =>
+    found === language ? [block] : [],
   );
 }
 

@@ -18,14 +18,14 @@ const pack = z.object({
   ),
 });
 
-test('the recipes are queries that the configuration takes', () => {
+test('the recipes are queries that the configuration accepts', () => {
   const [recipes = ''] = blocksOf(sectionOf(PAGE, '## Recipes'), 'yaml');
   const indented = recipes.trimEnd().replaceAll('\n', '\n    ');
   const text = `accounts:\n  - account_id: 1\n    api_key: NRAK-EXAMPLE\n    ${indented}\n`;
   expect(loadConfig({ path: 'config.yaml', text }, {})).toHaveProperty('config');
 });
 
-test('the page has every pack with the calls that it makes, and every query with its families', () => {
+test('docs/queries.md lists every pack with its number of calls, and every query with its families', () => {
   const section = sectionOf(PAGE, '## Packs').replace(/,\n(?=`)/g, ', ');
   const packs = readdirSync(join(ROOT, 'packs')).map((file) => ({
     name: file.replace('.yaml', ''),
@@ -46,7 +46,7 @@ test('the page has every pack with the calls that it makes, and every query with
   expect((section.match(/^`\w+\/\w+` gives .*$/gm) ?? []).toSorted()).toEqual(families.toSorted());
 });
 
-test('the page has the text of every query of the packs', () => {
+test('docs/queries.md has the text of every query of the packs', () => {
   const oneSpace = (text: string): string => text.replace(/\s+/g, ' ').trim();
   const page = oneSpace(PAGE.text);
   for (const file of readdirSync(join(ROOT, 'packs'))) {

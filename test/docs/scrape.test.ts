@@ -9,7 +9,7 @@ test('README and docs/metrics.md begin with the same five lines of a scrape', ()
   expect(pageAt('README.md').text).toContain(LINES.join('\n'));
 });
 
-test.each(LINES)('the catalogue has the family and the labels of the line %s', (line) => {
+test.each(LINES)('the catalogue contains the family and the labels of the line %s', (line) => {
   const [, name = '', labels = ''] = /^(\w+)\{(.*)\} [\d.]+$/.exec(line) ?? [];
   const section = SECTIONS.find(({ families }) => families.some((family) => family.name === name));
   const family = section?.families.find((each) => each.name === name);

@@ -41,7 +41,7 @@ test.each(PAGES)('the configurations on $path are valid', ({ path }) => {
 
 const OTHERS = BLOCKS.filter(({ key }) => !isOurs(key));
 
-test('blocks of YAML that are no configuration of the exporter are these, of programs beside it', () => {
+test('every other block of YAML belongs to a known program', () => {
   expect(OTHERS.map(({ key }) => key).toSorted()).toEqual([
     ...['global', 'groups', 'groups', 'groups', 'groups', 'groups'],
     ...['receivers', 'remote_write', 'route'],
@@ -81,7 +81,7 @@ await describeReal('the programs for which the pages show YAML', {
       pair = await certificate('localhost', LOCALHOST, await authority('test authority'));
     });
 
-    test.each(Object.entries(CHECKS))('accept every block of %s', (key, [tool, ...args]) =>
+    test.each(Object.entries(CHECKS))('accepts every block of %s', (key, [tool, ...args]) =>
       inFolder(async (folder) => {
         // What a file of the pages names beside itself: the repository's rules, a certificate and its key.
         symlinkSync(join(ROOT, 'monitoring'), join(folder, 'monitoring'));

@@ -36,7 +36,7 @@ function addExample(folder: string, example: string, suffix: string, metric: str
 /** How much of a run that fails is shown, in characters from its end. */
 const SHOWN = 4_000;
 
-test('the example of a window metric in the guide passes with its row, its public name and its value', () => {
+test('the guide’s example of a window metric works with its row, its public name and its value', () => {
   const [, example = ''] = /^ *```ts\n([^]*?)^ *```$/m.exec(readFileSync('CONTRIBUTING.md', 'utf8')) ?? [];
   const [, suffix = ''] = /suffix: '(.*)'/.exec(example) ?? [];
   const [, metric = ''] = /reads: \['(.*)'\]/.exec(example) ?? [];
