@@ -30,13 +30,13 @@ describe('check', () => {
     expect(broken.stderr).toMatch(/^config\.yaml:1:1: .*\nweb\.yaml:1:1: nope: unknown key\n$/);
   });
 
-  it('prints warnings as such; they do not change the status', async () => {
+  it('prints warnings, which do not change the status', async () => {
     const { status, stdout, stderr } = await check('accounts: [{api_key: abcd}]', '');
     expect([status, stdout]).toEqual([0, 'config.yaml: valid\nweb.yaml: valid\n']);
     expect(stderr).toMatch(/^config\.yaml:1:22: accounts\[0\]\.api_key: warning: is no user key: .*\n$/);
   });
 
-  it('checks the configuration where it is found', async () => {
+  it('checks the environment without a file, and reports a missing configuration', async () => {
     const env = { NEW_RELIC_API_KEY: 'NRAK-ABCD' };
     expect(await runInProcess(['check'], { env })).toMatchObject({ status: 0, stdout: 'environment: valid\n' });
     expect(await runInProcess(['check'], { env: { ...env, NEW_RELIC_REGION: 'mars' } })).toMatchObject({

@@ -11,7 +11,7 @@ function faultsOfYaml(name: string, nrql: string, columns: readonly string[]): s
   return faultsOf(JSON.stringify({ accounts: [{ api_key: 'abcd', account_id: 7, labels: { team: 'x' }, queries }] }));
 }
 
-describe('the YAML passes check, whatever keys New Relic gives a row of', () => {
+describe('the YAML of a query passes check, whatever keys its rows have', () => {
   it.each([
     ['getField(percentile(x, 99.5), 99.5) AS a', ['a', 'percentile[99.5]']],
     ['getField(percentile(x, 99.5), 99.5)', ['percentile[99.5]']],

@@ -43,8 +43,8 @@ test.each<[string, Group, number, number]>([
   ]);
 });
 
-test('queries and types of entities count one by one, each with its own window and interval', () => {
-  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
+test('counts each query and each type of entities with its own window and interval', () => {
+  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
     { group: 'queries', name: 'a', minutes: 144 },
     { group: 'queries', name: 'b', minutes: 30 },
     { group: 'golden_metrics', name: 'EXT-SERVICE', minutes: 5 },
@@ -52,7 +52,7 @@ test('queries and types of entities count one by one, each with its own window a
   ]);
 });
 
-test('metric names cost no data, and neither does the REST interface but for golden metrics and queries', () => {
+test('counts no data for metric names, and for REST only golden metrics and queries', () => {
   const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
   const read = (api: 'rest' | 'nerdgraph') =>
     new Set(calculateScannedMinutes({ ...account, api }, { window: MINUTE }, groups).map(({ group }) => group));
@@ -60,8 +60,8 @@ test('metric names cost no data, and neither does the REST interface but for gol
   expect(read('rest')).toEqual(new Set(['golden_metrics', 'queries']));
 });
 
-test('a plan that does not fit reads less often', () => {
-  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
+test('counts less data for a plan that does not fit, because it reads less often', () => {
+  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
     { name: 'a', minutes: 72 },
     { name: 'b', minutes: 15 },
   ]);
@@ -80,11 +80,11 @@ test.each([
       'Most expensive: queries alert_events/open, 8,640 (99.9 %).',
     ],
   ],
-] as const)('names what reads most of the data: %j', (scanned, sentences) => {
-  expect(describeScanned(scanned)).toEqual(sentences);
+] as const)('names the group that reads most of the data: %j', (scanned, sentences) => {
+  expect(scannedInWords(scanned)).toEqual(sentences);
 });
 
-test('files to copy leave the pack alert_events commented out, with what it costs', () => {
+test('files to copy have the pack alert_events commented out, with its cost', () => {
   const { further } = readQueries({ accounts: [{ query_packs: ['alert_events'] }] }, '', new Secrets());
   const queries = further[0] ?? [];
   const [row, ...others] = calculateScannedMinutes({ ...account, queries }, { window: MINUTE }, plan({ queries: 1 }));

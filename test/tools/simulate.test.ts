@@ -99,7 +99,7 @@ describe('the flags of the simulator', () => {
     ['--fault', 'explode', /unknown effect/],
     ['--tls-cert-file', '/nowhere', /go together/],
     ['--colour', 'red', /unknown option/],
-  ])('that are wrong are refused as wrong usage: %s %s', async (flag, value, message) => {
+  ])('are rejected as wrong usage: %s %s', async (flag, value, message) => {
     const { status, stderr } = await runInProcess(['simulate', flag, value]);
     expect(status).toBe(2);
     expect(stderr).toMatch(message);
@@ -107,7 +107,7 @@ describe('the flags of the simulator', () => {
 });
 
 describe('the command simulate', () => {
-  it('says in one sentence that the address is in use, and ends with status 1', async () => {
+  it('reports in one sentence that the address is in use, and ends with status 1', async () => {
     const { port } = await simulatorForTest();
     const { status, stderr } = await runInProcess(['simulate', `--listen-address=127.0.0.1:${port}`]);
     expect(status).toBe(1);

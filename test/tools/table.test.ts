@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { renderTable } from '../../src/tools/terminal.ts';
 
 describe('table', () => {
-  it('sets columns two spaces apart, numbers to the right, and leaves no space at the end of a line', () => {
+  it('separates columns by two spaces, aligns numbers right, and leaves no trailing spaces', () => {
     expect(
       renderTable([
         ['ID', 'NAME', 'HOSTS'],
@@ -13,11 +13,11 @@ describe('table', () => {
     ).toBe(['  ID  NAME   HOSTS', '   1  Größe     12', '1000  x          3'].join('\n'));
   });
 
-  it('shows what could move the cursor or hide text', () => {
-    expect(renderTable([['a\nb\u001b[2J\u202e\u2028\u0085']])).toBe('a\\u000ab\\u001b[2J\\u202e\\u2028\\u0085');
+  it('escapes characters that could move the cursor or hide text', () => {
+    expect(table([['a\nb\u001b[2J\u202e\u2028\u0085']])).toBe('a\\u000ab\\u001b[2J\\u202e\\u2028\\u0085');
   });
 
-  it('measures names in any script as a terminal shows them', () => {
+  it('measures names in any script by their width on a terminal', () => {
     expect(
       renderTable([
         ['日本語', 'x'],
@@ -28,7 +28,7 @@ describe('table', () => {
     ).toBe(['日本語   x', 'e\u0301        x', 'हिन्दी    x', '🛒 shop  x'].join('\n'));
   });
 
-  it('cuts the middle out of the cells of the widest columns, so that each line fits', () => {
+  it('shortens cells of the widest columns in the middle, so that each line fits', () => {
     const rows = [
       ['ID', 'NAME', 'TAGS'],
       [1, 'short', 'team=shop environment=production'],
@@ -41,12 +41,12 @@ describe('table', () => {
     ]);
   });
 
-  it('takes more rows than a function may have arguments', () => {
+  it('accepts more rows than a function may have arguments', () => {
     const rows = Array.from({ length: 200_000 }, (_, row) => [row, 'x']);
     expect(renderTable(rows).split('\n')).toHaveLength(rows.length);
   });
 
-  it('has one line per row, with any cells', () => {
+  it('has one line per row, whatever the cells contain', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.integer()), { minLength: 1 }), (rows) => {
         const text = renderTable(rows);

@@ -25,20 +25,20 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   const ofAccount = config(accountConfig({ ...ofInterface, labels: { team: 'a "b"' } }));
   const session = openSession(simulator, { config: ofAccount }, afterAll);
 
-  it('says that there was no data where none of the applications reported', async () => {
+  it('reports that there is no data where no application reported', async () => {
     const wish = { from: isoTime(minutesAgo(30)), to: isoTime(minutesAgo(2)), app: ['1000013'] };
     const { document, notes } = await runOn(session, wish);
     expect(document).toBe('# EOF\n');
     expect(notes.join()).toContain('There was no data in this range');
   });
 
-  describe('a backfilled stretch', () => {
+  describe('a backfilled range', () => {
     it.each([
       // Four hours take two calls for each, and a window lies across the two; a few applications show it.
       { window: 1_800_000, seconds: 1800, from: minutesAgo(240), times: [minutesAgo(80), minutesAgo(2)], most: 2 },
       { window: 60_000, seconds: 60, from: minutesAgo(20), times: [minutesAgo(19), minutesAgo(2)], most: 5 },
     ])(
-      'has what the running exporter published at the same minutes, with windows of $seconds s',
+      'has the values of the running exporter at the same minutes, with windows of $seconds s',
       async ({ window, seconds, from, times, most }) => {
         const to = minutesAgo(2);
         const account = session.accounts[0]!;
@@ -70,8 +70,8 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
     });
   });
 
-  describe('the requests', () => {
-    it('is the applications alone without --hosts, and with --app only the named ones', async () => {
+  describe('the range of a backfill', () => {
+    it('covers applications only without --hosts, and only named applications with --app', async () => {
       const id = simulator.world.applications()[1]!.id;
       const app = ['Storefront', String(id)];
       const { document } = await runOn(session, { from: '12m', app });
@@ -80,12 +80,12 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       expect(new Set(keys.map((key) => /app_id="(\d+)"/.exec(key)?.[1])).size).toBe(2);
     });
 
-    it('carries the labels of --label after the static ones of the account', async () => {
+    it('has the labels of --label after the static labels of the account', async () => {
       const { document } = await runOn(session, { from: '12m', app: ['Storefront'], label: { job: 'newrelic' } });
       for (const key of readDocument(document).keys()) expect(key).toContain('team="a \\"b\\"",job="newrelic"');
     });
 
-    it('leaves queries out, and says so once', async () => {
+    it('skips queries, and says so once', async () => {
       const metrics = [{ name: 'shop_orders', help: 'Orders', value: 'count', scale: 1 }];
       const nrql = 'SELECT count(*) FROM Transaction';
       const queries = [{ name: 'orders', nrql, metrics, interval: 60_000, max_series: 10 }];
@@ -98,7 +98,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       expect(document).not.toContain('shop_orders');
     });
 
-    it('is refused when a label is already one of the account', async () => {
+    it('is refused when --label names a label of the account', async () => {
       const wish = { from: '12m', label: { team: 'x' } };
       await expect(runOn(session, wish)).rejects.toThrow('--label team: account main has a label of that name');
     });
@@ -109,7 +109,7 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
   });
 
   describe('times older than 8 days', () => {
-    it('come by the hour, each timeslice as its own window, and by the minute from where there are minutes', async () => {
+    it('give a sample per hour, each with its timeslice as window, until minutes are available', async () => {
       const from = minutesAgo(9 * DAY);
       const to = minutesAgo(8 * DAY - 240);
       const wish = { from: isoTime(from), to: isoTime(to), app: ['Storefront'] };
@@ -145,22 +145,22 @@ describe.each(['rest', 'nerdgraph'] as const)('over %s', (api) => {
       }
     });
 
-    it('are refused where no whole hour ends between --from and --to', async () => {
+    it('are refused where no complete hour ends between --from and --to', async () => {
       const hour = Math.floor(minutesAgo(10 * DAY) / 3600) * 3600;
       const wish = { from: isoTime(hour + 600), to: isoTime(hour + 1800) };
       await expect(runOn(session, wish)).rejects.toThrow('keeps only hours');
     });
   });
 
-  describe('an application that fell silent', () => {
-    it('has no series in the windows that lie in its silence', async () => {
+  describe('an application that stopped reporting', () => {
+    it('has no series in windows without its data', async () => {
       let now = minutesAgo(60) * 1000;
       const silent = await simulatorForTest({ ...EXACT, now: () => now, applications: 1 });
-      const own = openSession(silent, { config: config(accountConfig(ofInterface)) });
+      const silentSession = openSession(silent, { config: config(accountConfig(ofInterface)) });
       const { id } = silent.world.applications()[0]!;
       silent.change(id, { reporting: false });
       now = NOW;
-      const { document } = await runOn(own, { from: isoTime(minutesAgo(100)), app: [String(id)] });
+      const { document } = await runOn(silentSession, { from: isoTime(minutesAgo(100)), app: [String(id)] });
       const series = [...readDocument(document)];
       const latest = Math.max(...series.flatMap(([, points]) => [...points.keys()]));
       expect(latest).toBe(minutesAgo(60) + 4 * 60);

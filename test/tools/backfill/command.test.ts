@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const run = (...args: readonly string[]) => runInProcess(['backfill', ...args, `--config.file=${configFile}`]);
 
 describe('the command backfill', () => {
-  it('writes a document of the past minutes to the output, and says what it does on standard error', async () => {
+  it('writes a document of the past minutes to the output, and its progress to standard error', async () => {
     const output = join(folder, 'out.om');
     const { status, stderr } = await run('--from=-10m', '--window=1m', '--label=job=newrelic', `--output=${output}`);
     expect(status).toBe(0);
@@ -35,7 +35,7 @@ describe('the command backfill', () => {
     ['nowhere/out.om', '--output: there is no folder FOLDER/nowhere: make it, or choose another name'],
     ['nowhere/', '--output: FOLDER/nowhere/ is a folder, not a file: choose another name'],
     ['.', '--output: FOLDER is a folder, not a file: choose another name'],
-  ])('ends with status 2 and a sentence for the output %s, before it reads anything', async (name, sentence) => {
+  ])('ends with status 2 and a sentence for the output %s, before its first call', async (name, sentence) => {
     const before = [simulator.requests.count(), readFileSync(configFile, 'utf8')];
     const { status, stderr } = await run('--from=10m', `--output=${join(folder, name)}`);
     expect(status).toBe(2);
@@ -43,7 +43,7 @@ describe('the command backfill', () => {
     expect([simulator.requests.count(), readFileSync(configFile, 'utf8')]).toEqual(before);
   });
 
-  it('ends with status 2 where the folder of the output cannot be written, as not even root can write this one', async () => {
+  it('ends with status 2 where the folder of the output cannot be written, not even by root', async () => {
     const { status, stderr } = await run('--from=10m', '--output=/proc/sys/out.om');
     expect(status).toBe(2);
     expect(stderr).toContain('/proc/sys cannot be written');

@@ -68,22 +68,22 @@ const uninterrupted = await runOn(openSession(simulator, {}, afterAll), WISH);
 describe('an interrupted run', () => {
   // In the first application, in the second, and when all but the last call has been made.
   it.each([4, 7, CALLS])(
-    'that stopped at call %i continues with --resume, reads nothing twice, and gives the same',
-    async (at) => {
+    'that stopped at call %i continues with --resume, reads nothing twice, and writes the same document',
+    async (lastCall) => {
       const { document } = uninterrupted;
-      const interrupted = countingSession(at);
+      const interrupted = countingSession(lastCall);
       await expect(runOn(interrupted.session, { ...WISH, output })).rejects.toThrow();
       expect(readdirSync(folder)).toEqual(['out.om.backfill']);
 
       const resumed = countingSession();
       await runOn(resumed.session, { ...WISH, output, resume: true });
-      expect(resumed.calls()).toBe(CALLS - (at - 1));
+      expect(resumed.calls()).toBe(CALLS - (lastCall - 1));
       expect(readFileSync(output, 'utf8')).toBe(document);
       expect(readdirSync(folder)).toEqual(['out.om']);
     },
   );
 
-  it('that has finished an application does not read it again, and counts what it has read as done', async () => {
+  it('that has finished an application does not read the application again, and counts it as done', async () => {
     const isFinished = (): Promise<void> =>
       eventually(() => {
         const files = readdirSync(`${output}.backfill`, { recursive: true }).map(String);
@@ -98,13 +98,13 @@ describe('an interrupted run', () => {
     expect(readFileSync(output, 'utf8')).toBe(uninterrupted.document);
   });
 
-  it('works on with the range it had, however much later it is resumed', async () => {
+  it('keeps its range, however much later it is resumed', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const state: unknown = JSON.parse(readFileSync(`${output}.backfill/state.json`, 'utf8'));
     expect(state).toMatchObject({ range: { from: NOW / 1000 - 30 - 370 * 60, to: NOW / 1000 - 30 - 120 } });
   });
 
-  it('says where what it has read is kept', async () => {
+  it('says where it keeps the data read so far', async () => {
     const notes: string[] = [];
     await expect(runOn(countingSession(5).session, { ...WISH, output }, notes)).rejects.toThrow();
     expect(notes.at(-1)).toBe(`Kept the data in ${output}.backfill: the same command with --resume continues the run.`);
@@ -116,20 +116,20 @@ describe('an interrupted run', () => {
     ['--window', { window: 120_000 }],
     ['--app', { app: ['Storefront'] }],
     ['--label', { label: { job: 'newrelic' } }],
-  ])('is not resumed for something else than it was begun for: %s', async (flags, changed) => {
+  ])('is not resumed with other flags than it began with: %s', async (flags, changed) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const other = { ...WISH, ...changed, output, resume: true };
     await expect(runOn(countingSession().session, other)).rejects.toThrow(`had other settings (${flags})`);
   });
 
   it.each<[string, (state: string) => string, string]>([
-    ['a file that is cut off', (state) => state.slice(0, 40), '/state.json is damaged'],
+    ['a truncated file', (state) => state.slice(0, 40), '/state.json is damaged'],
     [
       'the folder of another version',
       (state) => state.replace('"version":"', '$&0.'),
       ' comes from another version of the program',
     ],
-  ])('is not resumed from %s, and no call is made', async (_, change, problem) => {
+  ])('is not resumed from %s, and makes no call', async (_, change, problem) => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const file = `${output}.backfill/state.json`;
     writeFileSync(file, change(readFileSync(file, 'utf8')));
@@ -141,7 +141,7 @@ describe('an interrupted run', () => {
   });
 
   it.each(['', '/state.json.new', '/planted'])(
-    'is not resumed where a link was planted, which it would write through: %s',
+    'is not resumed where a symbolic link would redirect its writes: %s',
     async (name) => {
       await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
       const link = `${output}.backfill${name}`;
@@ -159,7 +159,7 @@ describe('an interrupted run', () => {
     },
   );
 
-  it('is neither overwritten nor mixed with a new run, unless forced', async () => {
+  it('is neither overwritten nor mixed with a new run without --force', async () => {
     await expect(runOn(countingSession(5).session, { ...WISH, output })).rejects.toThrow();
     const { session, calls } = countingSession();
     await expect(runOn(session, { ...WISH, output })).rejects.toThrow(
@@ -171,7 +171,7 @@ describe('an interrupted run', () => {
     expect(readdirSync(folder)).toEqual(['out.om']);
   });
 
-  it('leaves nothing behind when there is no output file to resume', async () => {
+  it('leaves no files without --output', async () => {
     // A folder for temporary files of its own: other tests use the common one at the same time.
     vi.stubEnv('TMPDIR', folder);
     const modes: number[] = [];
@@ -187,7 +187,7 @@ describe('an interrupted run', () => {
 });
 
 describe('the output', () => {
-  it('that was made during the run is not overwritten, and the run continues with --resume', async () => {
+  it('that another program wrote during the run is not overwritten, and the run continues with --resume', async () => {
     const making: RateLimiter = {
       acquire: () => {
         writeFileSync(output, 'mine');
@@ -204,7 +204,7 @@ describe('the output', () => {
     expect(readFileSync(output, 'utf8')).toBe(uninterrupted.document);
   });
 
-  it('stays as it was until the new one is complete, also with --force', async () => {
+  it('stays unchanged until the new document is complete, also with --force', async () => {
     writeFileSync(output, 'old');
     await expect(runOn(countingSession(9).session, { ...WISH, output, force: true })).rejects.toThrow();
     expect(readFileSync(output, 'utf8')).toBe('old');
@@ -221,7 +221,7 @@ describe('the output', () => {
 });
 
 describe('an application that cannot be read', () => {
-  it('ends the run with its name and keeps the rest for --resume, because a document without it would look complete', async () => {
+  it('ends the run with an error that names it, and the data read so far stays for --resume', async () => {
     const { id } = simulator.world.applications()[1]!;
     simulator.faults.add(parseFault(`status=404,on=metric_data,app=${id}`));
     await expect(runOn(countingSession().session, { ...WISH, output })).rejects.toThrow(

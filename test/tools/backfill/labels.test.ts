@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { addLabel } from '../../../src/tools/backfill/backfillFlags.ts';
 
 describe('addLabel', () => {
-  it('adds to the labels before, up to the first equals sign', () => {
+  it('adds a label to earlier labels, and splits at the first equals sign', () => {
     expect(addLabel('instance=a=b', addLabel('job=newrelic', {}))).toEqual({ job: 'newrelic', instance: 'a=b' });
   });
 
-  it('takes any name that neither we nor Prometheus use', () => {
+  it('accepts any name that neither we nor Prometheus use', () => {
     expect(addLabel('cluster=eu-1', { job: 'newrelic' })).toEqual({ job: 'newrelic', cluster: 'eu-1' });
   });
 

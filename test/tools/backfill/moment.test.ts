@@ -15,7 +15,7 @@ describe('parseMoment', () => {
   ])('reads %s', (text, time) => expect(isoTime(parseMoment(text, now / 1000))).toBe(time));
 
   it.each(['', 'yesterday', '2026-10-14T10:00:00', '2026-10-14', '2026-02-31T00:00:00Z', '1791979230', '7', '--7d'])(
-    'refuses %j in a sentence that says how',
+    'refuses %j and says which forms are valid',
     (text) => expect(() => parseMoment(text, now / 1000)).toThrow('such as 2026-11-20T08:00:00Z'),
   );
 });
@@ -24,9 +24,15 @@ describe('resolveRange', () => {
   const range = (from: string, to?: string) => resolveRange({ from, to }, { now, delay: 120_000 });
 
   it.each([
-    ['ends with the newest window unless told otherwise', '1h', undefined, '2026-10-14T11:00Z', '2026-10-14T11:58Z'],
+    ['ends with the newest window without --to', '1h', undefined, '2026-10-14T11:00Z', '2026-10-14T11:58Z'],
     ['ends no later than the newest window', '1h', 'now', '2026-10-14T11:00Z', '2026-10-14T11:58Z'],
-    ['is cut to the minute', '2026-10-14T10:00:59Z', '2026-10-14T10:30:59Z', '2026-10-14T10:00Z', '2026-10-14T10:30Z'],
+    [
+      'rounds both ends down to the minute',
+      '2026-10-14T10:00:59Z',
+      '2026-10-14T10:30:59Z',
+      '2026-10-14T10:00Z',
+      '2026-10-14T10:30Z',
+    ],
   ])('%s', (_, from, to, first, last) => {
     const found = range(from, to);
     expect([formatMinute(found.from), formatMinute(found.to)]).toEqual([first, last]);
@@ -38,7 +44,7 @@ describe('resolveRange', () => {
     ['must be before --to', '1h', '2h'],
     ['must be before --to', '1h', '1h'],
     ['must be before --to', '1m', undefined],
-  ])('refuses a range of which %s', (message, from, to) => {
+  ])('refuses a range with the message: %s', (message, from, to) => {
     expect(() => range(from, to)).toThrow(UsageError);
     expect(() => range(from, to)).toThrow(message);
   });

@@ -17,8 +17,8 @@ function reading(failures: number, error: Error) {
   return { outcome, waits, attempts: () => attempts };
 }
 
-describe('retryTransient', () => {
-  it.each(['timeout', 'network', 'server', 'rate_limited'] as const)('waits until %s has passed', async (reason) => {
+describe('persistently', () => {
+  it.each(['timeout', 'network', 'server', 'rate_limited'] as const)('retries until %s has passed', async (reason) => {
     const { outcome, waits } = reading(5, failure(reason));
     expect(await outcome).toBe('read');
     expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, 60_000]);
@@ -31,7 +31,7 @@ describe('retryTransient', () => {
   });
 
   it.each([failure('auth'), failure('not_found'), new Error('the disk is full')])(
-    'does not wait for what will not pass: %s',
+    'does not retry a permanent failure: %s',
     async (error) => {
       const { outcome, waits } = reading(1, error);
       await expect(outcome).rejects.toBe(error);
@@ -39,8 +39,8 @@ describe('retryTransient', () => {
     },
   );
 
-  it('ends when the run is stopped while it waits', async () => {
-    const waiting = retryTransient(
+  it('ends when the run is stopped during a wait', async () => {
+    const waiting = persistently(
       () => Promise.reject(failure('timeout')),
       () => Promise.reject(new Error('stopped')),
     );

@@ -26,7 +26,7 @@ function countsOf(windows: ReturnType<RollingWindows['add']>): [number, number |
 }
 
 describe('RollingWindows', () => {
-  it('sums the minutes of the window that ends with each minute', () => {
+  it('sums the minutes of each window, with one window ending at each minute', () => {
     expect(countsOf(rolling(180, 180).add(minutes(60, 420)))).toEqual([
       [240, 2 + 3 + 4],
       [300, 3 + 4 + 5],
@@ -35,11 +35,11 @@ describe('RollingWindows', () => {
     ]);
   });
 
-  it('gives nothing whose window begins before the data', () => {
+  it('gives no window that begins before the data', () => {
     expect(countsOf(rolling(180, 0).add(minutes(60, 300)))[0]).toEqual([240, 9]);
   });
 
-  it('gives the same however the minutes are cut into chunks', () => {
+  it('gives the same however the minutes are split into chunks', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 29 })), fc.integer({ min: 1, max: 8 }), (cuts, window) => {
         const edges = [0, ...cuts.sort((a, b) => a - b), 30].map((edge) => edge * 60);
@@ -51,7 +51,7 @@ describe('RollingWindows', () => {
     );
   });
 
-  it('keeps the length of the whole window where minutes are missing', () => {
+  it('keeps the length of the window where minutes are missing', () => {
     const [last] = [...rolling(180, 240).add(minutes(120, 300, [180]))];
     expect(last!.values).toEqual({
       seconds: 180,
@@ -59,7 +59,7 @@ describe('RollingWindows', () => {
     });
   });
 
-  it('has no metric of which the window has no timeslice', () => {
+  it('has no metric without a timeslice in the window', () => {
     const [last] = [...rolling(60, 120).add(minutes(60, 180, [120]))];
     expect(last).toBeUndefined();
     const windows = countsOf(rolling(120, 0).add(minutes(0, 240, [60, 120])));
@@ -70,7 +70,7 @@ describe('RollingWindows', () => {
     ]);
   });
 
-  it('gives each timeslice as it is where it is as long as the window, or longer', () => {
+  it('gives each timeslice unchanged where it is as long as the window or longer', () => {
     const columns = { count: 4, score: 0.9, rate: 0.333 };
     const hour = { from: 0, to: 3599, columns };
     const chunk: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['Apdex', [hour]]] };
@@ -80,7 +80,7 @@ describe('RollingWindows', () => {
     }
   });
 
-  it('puts several hours together where the window is several hours', () => {
+  it('merges several hours where the window is several hours', () => {
     const slices = [calls(0, 1, 3600), calls(3600, 2, 3600), calls(7200, 3, 3600)];
     const chunk: ReadChunk = { from: 0, to: 10_800, granule: 3600, metrics: [['HttpDispatcher', slices]] };
     expect(countsOf(rolling(7200, 0).add(chunk))).toEqual([
@@ -89,7 +89,7 @@ describe('RollingWindows', () => {
     ]);
   });
 
-  it('gives no window that lies in two resolutions, and none twice', () => {
+  it('gives no window that spans two resolutions, and no window twice', () => {
     const windows = rolling(180, 0);
     const hours: ReadChunk = { from: 0, to: 3600, granule: 3600, metrics: [['HttpDispatcher', [calls(0, 100, 3600)]]] };
     expect(countsOf(windows.add(hours))).toEqual([[3600, 100]]);
@@ -100,7 +100,7 @@ describe('RollingWindows', () => {
   });
 });
 
-describe('the database kind of a whole range', () => {
+describe('the kind of the database metrics of a whole range', () => {
   const calls = new Map<string, { readonly count: number | undefined }>();
   const choose = (name: string, count?: number) => {
     addCalls(calls, { seconds: 60, metrics: new Map([[name, { count }]]) });
@@ -108,13 +108,13 @@ describe('the database kind of a whole range', () => {
   };
   beforeEach(() => calls.clear());
 
-  it('is decided over all minutes: one with calls anywhere is enough', () => {
+  it('is decided over all minutes: one minute with calls is enough', () => {
     choose('Datastore/MySQL/allWeb', 0);
     expect(choose('Database/allWeb', 9)).toBe('database');
     expect(choose('Datastore/MySQL/allWeb', 1)).toBe('datastore');
   });
 
-  it('is not decided where the calls of a metric never could be read', () => {
+  it('is not decided where the calls of a metric could never be read', () => {
     expect(choose('Datastore/MySQL/allWeb')).toBeUndefined();
     expect(choose('Datastore/MySQL/allWeb', 2)).toBe('datastore');
   });

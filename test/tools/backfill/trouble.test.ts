@@ -13,20 +13,20 @@ const open = (options: Parameters<typeof openSession>[1] = {}) => openSession(si
 const WISH = { from: '4h', window: 60_000, app: ['Storefront'] };
 let undisturbed: Promise<{ readonly document: string }> | undefined;
 
-describe('a run that meets trouble', () => {
+describe('a run with failing calls', () => {
   it.each([
     ['429 on the list of applications', 'status=429,on=applications,times=3'],
     ['429 on metric names', 'status=429,on=metric_names,times=3'],
     ['429 on metric data', 'status=429,on=metric_data,times=5'],
     ['a server that is down for some calls', 'status=503,on=metric_data,times=3'],
-    ['connections that are cut', 'reset,on=metric_data,times=3'],
-  ])('continues after %s, and gives the same document', async (_, fault) => {
+    ['closed connections', 'reset,on=metric_data,times=3'],
+  ])('continues after %s, and writes the same document', async (_, fault) => {
     const { document } = await (undisturbed ??= runOn(open(), WISH));
     simulator.faults.add(parseFault(fault));
     expect((await runOn(open(), WISH)).document).toBe(document);
   });
 
-  it('reads of a call again only the subjects that failed', async () => {
+  it('repeats only the failed subjects of a call', async () => {
     const session = open({ config: config(accountConfig({ api: 'nerdgraph', api_key_header: 'Api-Key' })) });
     const wish = { ...WISH, from: '12m', hosts: true };
     const { document } = await runOn(session, wish);
@@ -46,7 +46,7 @@ describe('a run that meets trouble', () => {
     expect(sizes).toEqual([1, 2, 1]);
   });
 
-  it('begins no more calls once one has failed for good, and ends when all that had begun have ended', async () => {
+  it('begins no more calls after a permanent failure, and ends when the calls in flight have ended', async () => {
     const [, { id }] = simulator.world.applications() as [unknown, { readonly id: number }];
     simulator.faults.add(parseFault(`status=404,on=metric_data,app=${id}`));
     const calls = { begun: 0, running: 0 };
@@ -63,7 +63,7 @@ describe('a run that meets trouble', () => {
     expect(calls.begun).toBeLessThanOrEqual(1 + 3 * (1 + 7) - 3);
   });
 
-  it('says that there are no host series where the configuration switches hosts off', async () => {
+  it('says that there are no host series where the configuration disables hosts', async () => {
     const sentence = 'The configuration switches the hosts of these applications off: there are no host series.';
     const wish = { ...WISH, from: '12m', hosts: true };
     const off = await runOn(open({ config: config(accountConfig({ hosts: false })) }), wish);
@@ -72,7 +72,7 @@ describe('a run that meets trouble', () => {
     expect([on.notes.includes(sentence), on.document.includes('host_id=')]).toEqual([false, true]);
   });
 
-  it('does not hold up one account while another waits for its budget', async () => {
+  it('continues one account while another waits for its budget', async () => {
     let release: (() => void) | undefined;
     const othersAreRead = new Promise<void>((resolve) => (release = resolve));
     let calls = 0;

@@ -45,12 +45,12 @@ describe('compareSides', () => {
     ['of 0 and something', 0, 1e-9, 1],
     ['of two zeros', 0, 0, 0],
     ['of different signs', -1, 1, 1],
-  ])('counts a difference %s as it should', (_, a, b, unexpected) => {
+  ])('counts a difference %s correctly', (_, a, b, unexpected) => {
     const family = 'newrelic_application_cpu_usage_ratio';
     expect(compared([series(family, a)], [series(family, b)]).unexpected).toBe(unexpected);
   });
 
-  it('measures a difference of total times against the web transaction time, because they are differences themselves', () => {
+  it('measures a difference of total times against the web transaction time, because total times are differences', () => {
     const both = series('newrelic_application_web_transaction_time_seconds', 1);
     const total = (value: number) => [both, series('newrelic_application_total_time_seconds', value)];
     expect(compared(total(0.001), total(0.002)).unexpected).toBe(0);
@@ -60,7 +60,7 @@ describe('compareSides', () => {
     expect(differenceOf(withNone(0), withNone(0.1)).difference).toBe(1);
   });
 
-  it('takes applications by id and hosts by name, also renamed ones', () => {
+  it('matches applications by id and hosts by name, also after a rename', () => {
     const family = 'newrelic_host_cpu_usage_ratio';
     const { families } = compared([series(family, 1, HOST)], [series(family, 1, { ...HOST, app: 'renamed' })]);
     expect(families[0]).toMatchObject({ compared: 1, differing: 0, only_rest: 0, only_nerdgraph: 0 });
@@ -71,10 +71,10 @@ describe('compareSides', () => {
     ['rolling values', 'application_rolling_requests_per_second', 1, 2, /time base/],
     ['numbers of hosts', 'application_hosts', 1, 2, /time base/],
     ['zeros that REST keeps', 'application_component_calls_per_second', 0, null, /keeps zeros/],
-    ['what NerdGraph has no row of', 'application_non_web_requests_per_second', null, 0, /read as 0/],
-    ['what REST lacks of hosts', 'host_queue_time_seconds', null, 1, /no data .* this host/],
+    ['values without a row of NerdGraph', 'application_non_web_requests_per_second', null, 0, /read as 0/],
+    ['host values that REST lacks', 'host_queue_time_seconds', null, 1, /no data .* this host/],
     ['an entry without a reporting state', 'application_reporting', null, 1, /read as reporting/],
-  ])('expects %s', (_, name, ...[rest, nerdgraph, reason]) => {
+  ])('expects a difference in %s', (_, name, ...[rest, nerdgraph, reason]) => {
     const labels = name.startsWith('host_') ? HOST : APP;
     const side = (number: number | null) => (number === null ? [] : [series(`newrelic_${name}`, number, labels)]);
     const difference = differenceOf(side(rest), side(nerdgraph));
@@ -82,7 +82,7 @@ describe('compareSides', () => {
     expect(difference.reason).toMatch(reason);
   });
 
-  it('expects a host’s total time to differ where REST has no components of hosts, and only there', () => {
+  it('expects the total time of a host to differ only where REST has no components of hosts', () => {
     const parts = [series('newrelic_host_component_time_seconds', 1, { ...HOST, component: 'External' })];
     const total = (value: number) => series('newrelic_host_total_time_seconds', value, HOST);
     const { differences } = compared([total(1)], [...parts, total(2)]);
@@ -90,7 +90,7 @@ describe('compareSides', () => {
     expect(differenceOf([...parts, total(1)], [...parts, total(2)]).expected).toBe(false);
   });
 
-  it('expects the threshold of an Apdex over nothing to be absent, but not one over requests', () => {
+  it('expects the threshold of an Apdex without requests to be absent, but not with requests', () => {
     const threshold = series('newrelic_application_apdex_threshold_seconds', 0.5);
     const zone = (value: number) => series('newrelic_application_apdex_requests', value, { ...APP, zone: 'satisfied' });
     expect(compared([threshold, zone(0)], []).unexpected).toBe(0);
@@ -114,7 +114,7 @@ describe('compareSides', () => {
     expect(differenceOf(rest, nerdgraph)).toMatchObject({ expected: false, reason: null, difference: null });
   });
 
-  it('expects nothing of an entity that one interface does not list, not even of its rolling values', () => {
+  it('expects no difference of an entity that only one interface lists, not even of its rolling values', () => {
     const list = [
       series('newrelic_host_info', 1, HOST),
       series('newrelic_host_rolling_requests_per_second', 0, HOST),
@@ -131,19 +131,19 @@ describe('compareSides', () => {
     }
   });
 
-  it('keeps zeros for a reason of window families only: a state that NerdGraph lost is no zero', () => {
+  it('expects zeros of window families only: a state that NerdGraph lost is not a zero', () => {
     expect(differenceOf([series('newrelic_application_server_side_config_enabled', 0)], []).expected).toBe(false);
     expect(differenceOf([series('newrelic_host_info', 1, HOST)], []).expected).toBe(false);
     expect(differenceOf([], [series('newrelic_host_info', 1, HOST)]).expected).toBe(false);
   });
 
-  it('counts the series that it does not judge, whether they differ or not', () => {
+  it('counts the series that it does not judge, whether or not they differ', () => {
     const rolling = series('newrelic_application_rolling_apdex_score', 1);
     const cpu = series('newrelic_application_cpu_usage_ratio', 1);
     expect(compared([rolling, cpu], [rolling, cpu])).toMatchObject({ not_judged: 1, unexpected: 0 });
   });
 
-  it('puts what nothing explains first, of it the numbers, worst first, then what is absent', () => {
+  it('sorts unexplained differences first: numbers by size, then absent series', () => {
     const cpu = (id: string, value: number) =>
       series('newrelic_application_cpu_usage_ratio', value, { app: 'a', app_id: id });
     const rolling = (value: number) => series('newrelic_application_rolling_apdex_score', value);

@@ -66,8 +66,8 @@ describe('compare', () => {
   describe.each([
     ['rest', 'nerdgraph', 'REST', 'NerdGraph'],
     ['nerdgraph', 'rest', 'NerdGraph', 'REST'],
-  ] as const)('with a difference on the side of %s', (side, _, without, only) => {
-    it('finds an application that is not listed, named or not', async () => {
+  ] as const)('with a difference in %s', (side, _, without, only) => {
+    it('finds an unlisted application, with or without --app', async () => {
       plant(SHOP, side, { removed: true });
       for (const app of [[], [String(SHOP), String(OTHER)]]) {
         const comparison = await compared({ app });
@@ -81,14 +81,14 @@ describe('compare', () => {
       }
     });
 
-    it('finds that nothing is in common where the only application is not listed, and names it', async () => {
+    it('reports that nothing is in common where the only application is unlisted, and names it', async () => {
       plant(SHOP, side, { removed: true });
       await expect(compared({ app: [String(SHOP)] })).rejects.toThrow(
         new RegExp(`no reporting application in common \\(.*${only} lists .* \\(${SHOP}\\)`),
       );
     });
 
-    it('finds a host that is not listed, with all its series', async () => {
+    it('finds an unlisted host with all its series', async () => {
       const application = simulator.world.application(SHOP);
       const [first] = application === undefined ? [] : simulator.world.hosts(application, Date.now());
       const host = first?.host ?? '';
@@ -105,19 +105,19 @@ describe('compare', () => {
       expect(line).toContain(host);
     });
 
-    it('finds settings that are lost, with any values', async () => {
+    it('finds missing settings, with any values', async () => {
       plant(SHOP, side, { settings: null });
       expect(unexplained(await compared())).toContain(`application_server_side_config_enabled only ${only}`);
     });
 
-    it('finds numbers that differ, and shows them first', async () => {
+    it('finds different numbers, and shows them first', async () => {
       plant(SHOP, side, { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 } });
       const comparison = await compared();
       expect(unexplained(comparison)).toContain('application_response_time_seconds number');
       expect(comparison.differences[0]?.difference).toBeGreaterThan(0.01);
     });
 
-    it('finds a key transaction that is not listed', async () => {
+    it('finds an unlisted key transaction', async () => {
       const id = keyTransactionOf(SHOP);
       plant(id, side, { removed: true });
       const comparison = await compared();
@@ -143,7 +143,7 @@ describe('compare', () => {
       }
     });
 
-    it('notes another name of an application and of a key transaction, in the table too, and fails by neither', async () => {
+    it('notes renamed applications and key transactions, also in the table, without failing', async () => {
       plant(SHOP, side, { name: 'Renamed shop' });
       plant(keyTransactionOf(SHOP), side, { name: 'Renamed payment' });
       for (const app of [[], [String(SHOP)], ['Renamed shop']]) {
@@ -158,13 +158,13 @@ describe('compare', () => {
     });
   });
 
-  it('fails where a chosen key transaction cannot be read, whose details would seem to differ', async () => {
+  it('fails where a selected key transaction cannot be read, instead of reporting differences', async () => {
     plant(keyTransactionOf(SHOP), 'nerdgraph', { failing: true });
     await expect(compared()).rejects.toThrow('the data cannot be read over NerdGraph');
     expect((await compared({}, ', key_transactions: false')).unexpected).toBe(0);
   });
 
-  it('chooses applications by tags as NerdGraph lists them', async () => {
+  it('selects applications by tags as NerdGraph lists them', async () => {
     const comparison = await compared({ hosts: false }, ', applications: {include: [{tag: TEAM, value: shop}]}');
     const ids = comparison.differences.map(({ labels }) => labels['app_id']);
     expect(ids).toContain(String(SHOP));
@@ -174,7 +174,7 @@ describe('compare', () => {
 });
 
 describe('the table of compare', () => {
-  it('has all of each name that differs, no other line wider than the terminal, and its parts in order', async () => {
+  it('shows differing names in full, fits other lines to the terminal, and has its parts in order', async () => {
     plant(SHOP, 'nerdgraph', { traffic: { requests_per_minute: 7_000, response_milliseconds: 900 }, settings: null });
     const comparison = await compared();
     const { family, labels } = comparison.differences[0]!;

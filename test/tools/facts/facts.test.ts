@@ -42,11 +42,11 @@ describe('the table of facts', () => {
       };
     });
     const told = packs.map((pack) => {
-      const own = rows.filter((row) => row.pack === pack);
+      const packRows = rows.filter((row) => row.pack === pack);
       return {
         pack,
-        types: sorted(own.flatMap(({ types }) => types)),
-        fields: sorted(own.flatMap(({ fields }) => fields)),
+        types: sorted(packRows.flatMap(({ types }) => types)),
+        fields: sorted(packRows.flatMap(({ fields }) => fields)),
       };
     });
     expect(told).toEqual(read);
@@ -67,13 +67,13 @@ function innermost(nrql: string) {
   return { from, fields: words.filter((word) => !NO_FIELD.test(word)) };
 }
 
-describe('evidence that is shared', () => {
+describe('shared evidence', () => {
   const subject = fc.constantFrom(...(Object.keys(WORDS) as (keyof typeof WORDS)[]));
 
-  test('holds words of the lists and numbers of two or three digits, whatever was seen', () => {
+  test('contains only listed words and numbers of two or three digits, whatever was seen', () => {
     fc.assert(
-      fc.property(subject, fc.string(), fc.oneof(fc.double(), fc.nat()), (of, text, value) => {
-        expect(['other', ...WORDS[of]]).toContain(Object.values(observeWord(of, text))[1]);
+      fc.property(subject, fc.string(), fc.oneof(fc.double(), fc.nat()), (list, text, value) => {
+        expect(['other', ...WORDS[list]]).toContain(Object.values(word(list, text))[1]);
         for (const [seen, digits] of [
           [observeCount('rows', value), 2] as const,
           [observeRatio('seen by expected', value), 3] as const,
@@ -86,14 +86,14 @@ describe('evidence that is shared', () => {
   });
 
   test.each([
-    [observeWord('language', 'ruby'), { of: 'language', word: 'ruby' }],
-    [observeWord('language', 'Acme Secret 9'), { of: 'language', word: 'other' }],
-    [observeWord('field', 'muted', ['muted']), { of: 'field', word: 'muted' }],
-    [observeWord('field', 'secret', ['muted']), { of: 'field', word: 'other' }],
-    [observeCount('rows', 4899), { of: 'rows', count: 4900 }],
-    [observeRatio('seen by expected', 1.23456), { of: 'seen by expected', ratio: 1.23 }],
-    [observeRatio('seen by expected', NaN), { of: 'seen by expected', ratio: 0 }],
-  ])('%o is what is shared', (seen, shared) => {
+    [word('language', 'ruby'), { of: 'language', word: 'ruby' }],
+    [word('language', 'Acme Secret 9'), { of: 'language', word: 'other' }],
+    [word('field', 'muted', ['muted']), { of: 'field', word: 'muted' }],
+    [word('field', 'secret', ['muted']), { of: 'field', word: 'other' }],
+    [count('rows', 4899), { of: 'rows', count: 4900 }],
+    [ratio('seen by expected', 1.23456), { of: 'seen by expected', ratio: 1.23 }],
+    [ratio('seen by expected', NaN), { of: 'seen by expected', ratio: 0 }],
+  ])('contains only %o', (seen, shared) => {
     expect(seen).toEqual(shared);
   });
 });

@@ -29,9 +29,9 @@ const counted = (c: number, n: number, k: number) => judge.countOfMetrics(answer
 
 const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
   ['a window as requested', windowed({ from: 60, to: 3660 }), 'as assumed'],
-  ['a window that is cut a little', windowed({ from: 0, to: 3600 }), 'as assumed'],
-  ['a window that is cut a lot', windowed({ from: -2000, to: 3600 }), 'differs'],
-  ['a window that is not told', windowed(undefined), 'differs'],
+  ['a window that is a little shorter', windowed({ from: 0, to: 3600 }), 'as assumed'],
+  ['a window that is much shorter', windowed({ from: -2000, to: 3600 }), 'differs'],
+  ['a window that is missing', windowed(undefined), 'differs'],
   ['5,000 rows', cut(5000, 7), 'as assumed'],
   ['fewer rows and others', cut(4899, 7), 'differs'],
   ['more rows', cut(5001, 0), 'differs'],
@@ -67,11 +67,11 @@ const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])
   ['no point', counted(0, 0, 0), 'no traffic'],
 ];
 
-test.each(CASES)('%s are judged', (_, decided, verdict) => {
+test.each(CASES)('judges %s', (_, decided, verdict) => {
   expect(said(decided)).toBe(verdict);
 });
 
-test('the delay that would do is told where a minute is complete too late', () => {
+test('names the sufficient delay where a minute is complete too late', () => {
   const delays = [late(2, [2, 50], [3, 50], [5, 100], [10, 100]), late(2, [2, 20], [3, 30], [5, 50], [10, 100])];
   expect(delays.map(({ seen }) => seen.at(-1))).toEqual(['5m', '10m'].map((text) => ({ of: 'delay', word: text })));
 });

@@ -17,8 +17,8 @@ import { checkSimulator, idsOf } from './support.ts';
 const MANY_ROWS = { applications: 16, hostsPerApplication: 3 };
 const MANY_ENTITIES = { applications: 60 };
 
-describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as assumed', (api) => {
-  test('has no row that differs, and a reason for each that it cannot decide', async () => {
+describe.each(['rest', 'nerdgraph'] as const)('an account over %s that matches the assumptions', (api) => {
+  test('has no differing row, and a reason for each undecidable row', async () => {
     const found = await checkSimulator(api, { size: MANY_ROWS, wait: 10 });
     expect(found.rows.map(({ id }) => id)).toEqual(FACTS.map(({ id }) => id));
     expect(idsOf(found, 'differs')).toEqual([]);
@@ -27,13 +27,13 @@ describe.each(['rest', 'nerdgraph'] as const)('an account over %s that is as ass
   });
 });
 
-it('decides the pages of entities where there are enough', async () => {
+it('decides the page size of entities where there are enough entities', async () => {
   const found = await checkSimulator('nerdgraph', { size: MANY_ENTITIES });
   expect(idsOf(found, 'differs')).toEqual([]);
   expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
 });
 
-it('asks no more than an hour of the account, a day of one application, and once of an account that cannot exist', async () => {
+it('queries at most an hour of the account, a day of one application, and one account that cannot exist', async () => {
   const { queries } = await checkSimulator('nerdgraph');
   const rare = /FROM (?:NrAiIncident|ChangeTrackingEvent, Deployment)/;
   const lengths = queries.map((query) => {
@@ -163,14 +163,14 @@ const CASES: readonly (readonly [id: string, fault: Fault])[] = [
   ['nerdgraph_golden_query', replaced(/goldenMetrics/, /"select":"[^"]*"/g, '"select":null')],
 ];
 
-test('a difference is planted for every row', () => {
+test('the tests plant a difference for every row', () => {
   expect(Object.keys(PLANTED)).toEqual(FACTS.map(({ id }) => id));
 });
 
 /** What the simulator of the usual size says while its clock stands still: working that out anew for each row takes most of the time. */
 const ANSWERS: Answers = new Map();
 
-it.each(CASES)('%s alone differs where the answers to it are others', async (id, fault) => {
+it.each(CASES)('%s alone differs where New Relic answers it differently', async (id, fault) => {
   const size = id === 'nerdgraph_entity_page' ? MANY_ENTITIES : undefined;
   const wait = id === 'late_minutes' ? 9 : 0;
   const answers = size === undefined && wait === 0 ? ANSWERS : undefined;
@@ -188,14 +188,14 @@ it.each(CASES)('%s alone differs where the answers to it are others', async (id,
   expect(lines.at(-2)).toMatch(/^All facts: .*\/docs\/facts\.md$/);
 });
 
-it('reads a late minute once more at the end of a wait below ten minutes, and takes that for the final count', async () => {
+it('reads a late minute again at the end of a wait below ten minutes, and uses that as the final count', async () => {
   const { rows: all } = await checkSimulator('rest', { wait: 9, through: (url) => startProxy({ url }, late()) });
   const { seen = [] } = all.find(({ id }) => id === 'late_minutes')?.judged ?? {};
   expect(seen[2]).toEqual({ of: 'of the final count after 5 minutes', ratio: 0.75 });
 });
 
-describe('what fails', () => {
-  it('is the trouble of its own row, and of the rows that need it, which name it', async () => {
+describe('a failing call', () => {
+  it('affects its own row and the rows that need it, which name it', async () => {
     const fault = PLANTED['nerdgraph_app_id'];
     const through = (url: string) => startProxy({ url }, fault ?? (() => false), ANSWERS);
     const found = await checkSimulator('rest', { through });
@@ -207,7 +207,7 @@ describe('what fails', () => {
     });
   });
 
-  it('is no difference where New Relic times out on a query that it should refuse', async () => {
+  it('is not a difference where New Relic times out on a query that it should refuse', async () => {
     const paths = ['* FACET', '* LIKE *'];
     const faults = paths.map((path) => ({ effect: 'graphql-error', class: 'TIMEOUT', path }) as const);
     const found = await checkSimulator('rest', { faults });
@@ -218,7 +218,7 @@ describe('what fails', () => {
     expect(ids).toEqual(['nerdgraph_like', 'nerdgraph_syntax_error']);
   });
 
-  it('is every row where the account cannot be read', async () => {
+  it('leaves every row undecidable where the account cannot be read', async () => {
     const found = await checkSimulator('rest', { faults: [{ effect: 'status', status: 403 }] });
     expect(found.problem).toContain('403');
     expect(idsOf(found, 'not decidable here')).toHaveLength(FACTS.length);

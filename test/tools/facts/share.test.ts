@@ -46,7 +46,7 @@ it.each([
   ['nerdgraph', false],
   ['nerdgraph', true],
 ] as const)(
-  'the file of an account over %s holds no text of the account (all texts marked: %s)',
+  'the file to share contains no text of the account, over %s (all texts marked: %s)',
   async (api, isWhole) => {
     const found = await checkSimulator(api, {
       through: (target) => marking(isWhole, target),

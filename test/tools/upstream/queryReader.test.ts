@@ -90,7 +90,7 @@ beforeEach(() => {
 });
 
 describe('a query of an account of the REST interface', () => {
-  it('is one call to the NerdGraph address of the same place, with the header Api-Key and time and limit on a new line', async () => {
+  it('makes one call to NerdGraph of the same region, with Api-Key, and time and limit on a new line', async () => {
     const outcome = await read();
     expect(asked).toEqual([
       {
@@ -109,12 +109,12 @@ describe('a query of an account of the REST interface', () => {
     });
   });
 
-  it.each(['rest', 'nerdgraph'])('through %s sends Api-Key, also where the account sends X-Api-Key', async (api) => {
+  it.each(['rest', 'nerdgraph'])('sends Api-Key over %s, also where the account sends X-Api-Key', async (api) => {
     await read({}, { api, api_key_header: 'X-Api-Key' });
     expect(asked.map(({ key, otherKey }) => [key, otherKey])).toEqual([['NRAK-TEST', undefined]]);
   });
 
-  it('ends as long ago as its own delay says, with its own window or that of the range', async () => {
+  it('ends before now by its delay, with its own window or the default window', async () => {
     // The range ends 2 minutes ago, as the configuration says.
     const outcome = await read({ delay: 4 * HOUR * 1000 });
     await read({ delay: 60_000, window: HOUR * 1000 });
@@ -136,7 +136,7 @@ describe('a query of an account of the REST interface', () => {
     ['ends 6 minutes earlier', 360_000, undefined, 'invalid_response'],
     ['of a day ends 10 minutes earlier', 600_000, 24 * HOUR * 1000, undefined],
     ['of a day ends 11 minutes earlier', 660_000, 24 * HOUR * 1000, 'invalid_response'],
-  ])('whose answered window %s', async (_what, earlier, window, reason) => {
+  ])('is judged by the window of the response, which %s', async (_what, earlier, window, reason) => {
     answer = answered([{ facet: 'eu', count: 3 }], {}, earlier);
     expect(failureOf(await read({ window }))).toBe(reason);
   });
@@ -146,8 +146,8 @@ describe('a query of an account of the REST interface', () => {
     ['as many rows as New Relic returns', answered(MOST_ROWS), 'too_large'],
     ['rows whose facets cannot be read', answered([{ count: 1 }]), 'invalid_response'],
     ['no rows', () => ({ metadata: {} }), 'invalid_response'],
-  ])('fails with %s', async (_what, given, reason) => {
-    answer = given;
+  ])('fails with %s', async (_what, reply, reason) => {
+    answer = reply;
     expect(failureOf(await read())).toBe(reason);
   });
 });

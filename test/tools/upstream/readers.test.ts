@@ -29,7 +29,7 @@ const nothing: Responder = (response) => json(response, { applications: [] });
 it.each([
   ['X-Api-Key', 'x-api-key', 'api-key'],
   ['Api-Key', 'api-key', 'x-api-key'],
-])('a reader sends the key in the header %s where that is configured, and in no other', async (header, used, other) => {
+])('a reader sends the key in the configured header %s, and in no other header', async (header, used, other) => {
   const { server, reader } = await opened(nothing, `api_key_header: ${header}`);
   await reader.listApplications({}, call);
   expect([server.asked[0]?.headers[used], server.asked[0]?.headers[other]]).toEqual([KEY, undefined]);
@@ -49,7 +49,7 @@ it('a reader waits for a response as long as configured', async () => {
   await expect(reader.listApplications({}, call)).rejects.toThrow('no response within 0.2 s');
 });
 
-it.each([true, false])('a reader asks for values that are not rounded where that is configured: %s', async (raw) => {
+it.each([true, false])('a reader asks for unrounded values where configured: %s', async (raw) => {
   const answer: Responder = (response) => json(response, { metric_data: { metrics: [] } });
   const { server, reader } = await opened(answer, 'hosts: false', `collection: {raw_values: ${raw}}\n`);
   const subject = { applicationId: 7, hostKey: undefined, metrics: { names: ['Apdex'] } };
@@ -57,7 +57,7 @@ it.each([true, false])('a reader asks for values that are not rounded where that
   expect(server.asked[0]?.url.searchParams.get('raw')).toBe(raw ? 'true' : null);
 });
 
-it('the key of a reader is hidden in what is logged from then on, and its mark does not show it', async () => {
+it('a reader hides its key in later log lines, and the fingerprint does not show the key', async () => {
   const { keyMark, secrets } = await opened(nothing, 'hosts: false');
   expect(secrets.mask(`it was ${KEY}`)).not.toContain(KEY);
   expect(keyMark()).toMatch(/^[0-9a-f]{64}$/);

@@ -12,7 +12,7 @@ import { FREE_CALL } from './support.ts';
 /** An account that cannot be read, and rejects after this number of turns. */
 function broken(name: string, turns: number): LiveAccount {
   const fail = async (): Promise<never> => {
-    for (let left = turns; left > 0; left -= 1) await turn();
+    for (let remaining = turns; remaining > 0; remaining -= 1) await turn();
     throw new Error('down');
   };
   const reader = Object.assign(new FakeReader(new VirtualClock(), REST), {
@@ -24,14 +24,14 @@ function broken(name: string, turns: number): LiveAccount {
   return { config, reader, limiter, call: FREE_CALL, close: () => Promise.resolve() };
 }
 
-describe('an application that may be in several accounts that cannot be read', () => {
-  it('is missed with the first account of the configuration', async () => {
+describe('an application that may be in several unreadable accounts', () => {
+  it('is reported with the first account of the configuration', async () => {
     const accounts = [broken('first', 3), broken('second', 0)];
     await expect(findApplications(accounts, ['1000001'])).rejects.toThrow('account first');
   });
 });
 
-describe('a text that names an application or a host', () => {
+describe('a text that selects an application or a host', () => {
   it.each(['1', '9007199254740991'])('is an id: %s', (text) => {
     expect(isId(text)).toBe(true);
   });

@@ -7,10 +7,10 @@ import { FakeReader } from '../../collect/support/fakeReader.ts';
 import { VirtualClock } from '../../collect/support/virtualClock.ts';
 
 it.each<[string, Api, readonly string[], number]>([
-  ['make at most 25 calls at once together with one key', 'nerdgraph', ['same', 'same', 'same'], 25],
-  ['share the calls at once also with keys of their own, which may be of one user', 'nerdgraph', ['one', 'two'], 25],
-  ['make as many calls as each may over REST', 'rest', ['same', 'same', 'same'], 60],
-])('accounts of a command %s', async (_, api, keys, most) => {
+  ['make at most 25 calls at once with one key', 'nerdgraph', ['same', 'same', 'same'], 25],
+  ['share the 25 calls also with different keys, which may belong to one user', 'nerdgraph', ['one', 'two'], 25],
+  ['each have their own limit over REST', 'rest', ['same', 'same', 'same'], 60],
+])('the accounts of a command %s', async (_, api, keys, most) => {
   const clock = new VirtualClock();
   const accounts = keys.map((key, index) =>
     accountConfig({
