@@ -21,7 +21,7 @@ const application = async () => (await read(simulator, `/v2/applications/${APP}.
 const change = (body: unknown) => control('POST', `/applications/${APP}`, body);
 
 describe('the control endpoint', () => {
-  it('adds, shows and takes back fault rules', async () => {
+  it('adds, shows and removes fault rules', async () => {
     expect(await control('POST', '/faults', { effect: 'status', status: 500 })).toEqual({
       status: 201,
       body: { ids: [1] },
@@ -47,7 +47,7 @@ describe('the control endpoint', () => {
     expect(reply.body).toHaveProperty('error');
   });
 
-  it('is not there when switched off', async () => {
+  it('answers 404 when switched off', async () => {
     const closed = await simulatorOfTest({ control: false });
     expect((await call(`${closed.url}/control/faults`)).status).toBe(404);
   });
@@ -78,7 +78,7 @@ describe('the control endpoint', () => {
     expect(await application()).toMatchObject({ reporting: true });
   });
 
-  it('sets the traffic of every minute, and everything follows', async () => {
+  it('sets the traffic of every minute, and all figures follow', async () => {
     await change({
       traffic: { requests_per_minute: 100, response_milliseconds: 250, errors_per_minute: 5, background_per_minute: 2 },
     });
@@ -95,7 +95,7 @@ describe('the control endpoint', () => {
     expect(await application()).not.toMatchObject({ application_summary: { throughput: 100 } });
   });
 
-  it('orders an incident, which ends', async () => {
+  it('starts an incident, which ends', async () => {
     await change({ incident: { minutes: 10, started_minutes_ago: 5, response_factor: 6, error_ratio: 0.4 } });
     expect(await application()).toMatchObject({ health_status: 'red' });
     const during = (await application()) as { application_summary: { error_rate: number } };
@@ -113,7 +113,7 @@ describe('a body', () => {
     ['POST', '/control/faults', {}],
     ['POST', '/graphql', { 'Api-Key': GOOD['X-Api-Key'] }],
     ['GET', '/v2/applications.json', { ...GOOD, 'Content-Type': 'application/x-www-form-urlencoded' }],
-  ])('of over a megabyte gets 413: %s %s', async (method, path, headers) => {
+  ])('above one megabyte gets 413: %s %s', async (method, path, headers) => {
     const status = async (body: string) => {
       const length = { 'Content-Length': String(body.length) };
       return (await call(simulator.url + path, { method, headers: { ...headers, ...length }, body })).status;
@@ -124,7 +124,7 @@ describe('a body', () => {
 });
 
 describe('the log of calls', () => {
-  it('counts by kind and status, keeps what was asked, and never the key', async () => {
+  it('counts calls by kind and status, and keeps requests without the key', async () => {
     await read(simulator, '/v2/applications.json');
     for (const minute of ['00', '00', '01']) {
       const range = `from=2026-05-20T13:${minute}:00Z&to=2026-05-20T13:31:00Z`;
@@ -156,7 +156,7 @@ describe('the log of calls', () => {
     ...{ kind: undefined, applicationId: undefined, keyHeader: undefined, keyValid: true },
   };
 
-  it.each([1, 3, 100])('keeps the newest %d calls as entries where that is its limit, and counts them all', (limit) => {
+  it.each([1, 3, 100])('keeps the newest %d calls with that limit, and counts all calls', (limit) => {
     const log = new RequestLog(limit);
     for (let elapsed = 1; elapsed <= 1_000; elapsed += 1) {
       log.begin({ ...anyCall, elapsed })(200);
@@ -166,7 +166,7 @@ describe('the log of calls', () => {
     expect(log.count()).toBe(1_000);
   });
 
-  it('finds the busiest minute wherever it begins', () => {
+  it('finds the busiest minute, at whatever second the minute begins', () => {
     const log = new RequestLog();
     for (const elapsed of [0, 1, 2, 59_999, 60_000, 60_001, 200_000]) log.begin({ ...anyCall, elapsed })(200);
     expect(log.busiest()).toBe(4);
@@ -174,14 +174,14 @@ describe('the log of calls', () => {
     expect(log.count('other')).toBe(7);
   });
 
-  it('knows the most calls at once', async () => {
+  it('counts the highest number of calls at once', async () => {
     const slow = await simulatorOfTest({ faults: [{ effect: 'hang' }] });
-    const given = new AbortController();
+    const controller = new AbortController();
     const calls = Array.from({ length: 4 }, () =>
-      call(`${slow.url}/v2/applications.json`, { signal: given.signal }).catch(() => 'given up'),
+      call(`${slow.url}/v2/applications.json`, { signal: controller.signal }).catch(() => 'given up'),
     );
     await expect.poll(() => slow.requests.running).toBe(4);
-    given.abort();
+    controller.abort();
     expect(await Promise.all(calls)).toEqual(Array(4).fill('given up'));
     await expect.poll(() => slow.requests.running).toBe(0);
     expect(slow.requests.maxConcurrency).toBe(4);

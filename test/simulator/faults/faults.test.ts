@@ -32,8 +32,8 @@ const REFUSALS: readonly (readonly [FaultRuleInput, number, Record<string, strin
   [{ effect: 'redirect', location: 'http://a.test/' }, 302, { location: 'http://a.test/' }, /redirected/],
 ];
 
-describe('a fault that answers in the place of the service', () => {
-  it.each(REFUSALS)('says so: %j', async (rule, status, headers, text) => {
+describe('a fault that answers instead of the service', () => {
+  it.each(REFUSALS)('gives its status and body: %j', async (rule, status, headers, text) => {
     const reply = await struck(rule);
     expect(reply.status).toBe(status);
     expect(reply.headers).toMatchObject(headers);
@@ -41,7 +41,7 @@ describe('a fault that answers in the place of the service', () => {
     else expect(reply.text).toMatch(text);
   });
 
-  it('can be a 429 without any header about its end', async () => {
+  it('can be a 429 without a header for the end of the pause', async () => {
     const { status, headers } = await struck({ effect: 'rate-limit', header: 'none' });
     expect(status).toBe(429);
     expect(Object.keys(headers).filter((name) => /retry|limit|reset/i.test(name))).toEqual([]);
@@ -49,7 +49,7 @@ describe('a fault that answers in the place of the service', () => {
 });
 
 describe('a fault on the connection', () => {
-  it('hangs until the client gives up, and does not keep the simulator from closing', async () => {
+  it('hangs until the client gives up, and does not prevent the simulator from closing', async () => {
     const other = await startSimulator({ faults: [{ effect: 'hang' }] });
     const pending = call(other.url + LIST);
     const outcome = expect(pending).rejects.toThrow();
@@ -58,18 +58,18 @@ describe('a fault on the connection', () => {
     await outcome;
   });
 
-  it.each(['reset', 'cut'] as const)('ends it before the whole response: %s', async (effect) => {
+  it.each(['reset', 'cut'] as const)('closes the connection before the end of the response: %s', async (effect) => {
     await expect(struck({ effect })).rejects.toMatchObject({ code: 'ECONNRESET' });
   });
 
-  it('delays the response at least so long', async () => {
+  it('delays the response by at least its milliseconds', async () => {
     const before = performance.now();
     const reply = await struck({ effect: 'delay', milliseconds: 120 });
     expect(performance.now() - before).toBeGreaterThanOrEqual(115);
     expect(reply.status).toBe(200);
   });
 
-  it('drips the whole body', async () => {
+  it('sends the whole body slowly', async () => {
     const sound = await call(simulator.url + ONE);
     const before = performance.now();
     const reply = await struck({ effect: 'drip', milliseconds: 5, bytes: 64 }, ONE);
@@ -77,7 +77,7 @@ describe('a fault on the connection', () => {
     expect(performance.now() - before).toBeGreaterThanOrEqual(Math.floor(sound.text.length / 64) * 4);
   });
 
-  it('hides a sound body behind megabytes of white space', async () => {
+  it('puts megabytes of white space before a valid body', async () => {
     const reply = await struck({ effect: 'huge', megabytes: 3 }, ONE);
     expect(reply.text.length).toBeGreaterThan(3 * 1024 * 1024);
     expect(JSON.parse(reply.text)).toHaveProperty('application');
@@ -92,17 +92,17 @@ describe('a fault in the body', () => {
     expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   });
 
-  it('puts a text where the list should be', async () => {
+  it('replaces the list by a text', async () => {
     expect(JSON.parse((await struck({ effect: 'wrong-shape' })).text)).toMatchObject({ applications: 'unexpected' });
   });
 
-  it('takes id and name from the first record only', async () => {
+  it('removes id and name from the first record only', async () => {
     const { applications } = JSON.parse((await struck({ effect: 'bad-record' })).text) as { applications: object[] };
     expect(applications[0]).toMatchObject({ id: 'not a number', name: null });
     expect(applications[1]).toMatchObject({ id: 1_000_002, name: 'Checkout API' });
   });
 
-  it('takes the name from the first metric', async () => {
+  it('removes the name from the first metric', async () => {
     const { metric_data } = JSON.parse((await struck({ effect: 'bad-record' }, DATA)).text) as {
       metric_data: { metrics: object[] };
     };
@@ -112,7 +112,7 @@ describe('a fault in the body', () => {
   it.each([
     ['nulls', /^null$/],
     ['strings', /^"[\d.]+"$/],
-  ] as const)('makes %s of the figures, not of the ids', async (effect, figure) => {
+  ] as const)('makes %s of figures, but not of ids', async (effect, figure) => {
     const { application } = JSON.parse((await struck({ effect }, ONE)).text) as {
       application: { id: unknown; application_summary: { throughput: unknown } };
     };
@@ -128,8 +128,8 @@ describe('a fault in the body', () => {
   });
 });
 
-describe('a fault in the pages', () => {
-  it('never ends', async () => {
+describe('a fault in the pages of a list', () => {
+  it('makes the list endless', async () => {
     simulator.faults.add({ effect: 'endless-pages' });
     let next: string | undefined = simulator.url + LIST;
     const seen = new Set<string>();
@@ -149,25 +149,25 @@ describe('a fault in the pages', () => {
     expect([ids.length, new Set(ids).size]).toEqual([32, 16]);
   });
 
-  it('leads to the page it is on', async () => {
+  it('links each page to itself', async () => {
     expect(linked(await struck({ effect: 'repeat-next' }), 'next')).toBe(`${simulator.url}${LIST}?page=1`);
   });
 });
 
-describe('a rule', () => {
+describe('a fault rule', () => {
   const status = async (path: string) => (await call(simulator.url + path)).status;
 
   it.each<[string, Pick<FaultRuleInput, 'on' | 'app' | 'path'>, number[]]>([
     ['kinds of calls', { on: ['application', 'metric_data'] }, [200, 500, 500, 500]],
     ['application', { app: 1_000_001 }, [200, 500, 200, 500]],
     ['path, query included,', { path: '*names[]=HttpDispatcher*' }, [200, 200, 200, 500]],
-  ])('strikes the %s it names', async (_, match, statuses) => {
+  ])('applies to the %s that it names', async (_, match, statuses) => {
     simulator.faults.add({ effect: 'status', status: 500, ...match });
     const paths = [LIST, ONE, '/v2/applications/1000002.json', DATA];
     expect(await Promise.all(paths.map(status))).toEqual(statuses);
   });
 
-  it('lets calls pass first and is spent after its times', async () => {
+  it('lets its first calls pass, and ends after its number of times', async () => {
     simulator.faults.add({ effect: 'status', status: 500, skip: 1, times: 2 });
     const statuses: number[] = [];
     for (let index = 0; index < 5; index += 1) statuses.push(await status(ONE));
@@ -175,7 +175,7 @@ describe('a rule', () => {
     expect(simulator.faults.entries()).toMatchObject([{ matched: 3 }]);
   });
 
-  it('gives way to the one before it, and can be taken back', async () => {
+  it('applies after earlier rules, and can be removed', async () => {
     const first = simulator.faults.add({ effect: 'status', status: 500 });
     simulator.faults.add({ effect: 'status', status: 502 });
     expect(await status(ONE)).toBe(500);

@@ -10,7 +10,7 @@ const ACCOUNTS = '{"query":"{ actor { accounts { id } } }"}';
 const simulator = await simulatorOfFile();
 
 describe('a document', () => {
-  it('is executed, not matched: aliases, fragments, variables, directives, several fields', async () => {
+  it('is executed with aliases, fragments, variables, directives and several fields', async () => {
     const query = `
       query Both($id: Int!, $more: Boolean!, $nrql: Nrql!) {
         who: actor { list: accounts { ...account } one: account(id: $id) {
@@ -36,13 +36,13 @@ describe('a document', () => {
     ['{ actor { secrets } }', /Cannot query field "secrets"/],
     ['query ($id: Int!) { actor { account(id: $id) { id } } }', /"\$id" of required type "Int!" was not provided/],
     ['{ actor { account(id: "5") { id } } }', /Int cannot represent/],
-  ])('that is wrong gets 200 with errors: %s', async (query, message) => {
+  ])('with a fault gets 200 with errors: %s', async (query, message) => {
     const { data, errors } = await body(simulator, query);
     expect(data).toBeUndefined();
     expect(errors![0]!.message).toMatch(message);
   });
 
-  it('has null and an error for the field that fails, and its good siblings whole', async () => {
+  it('has null and an error for a failing field, and complete values for the other fields', async () => {
     const query = `query ($id: Int!) { actor {
       accounts { id }
       good: account(id: $id) { nrql(query: "${COUNT}") { results } }
@@ -82,7 +82,7 @@ describe('an account that the key does not list', () => {
 });
 
 describe('the GraphQL call', () => {
-  it('is answered compressed when it accepts that', async () => {
+  it('gets a compressed response when it accepts gzip', async () => {
     const [plain, compressed] = await Promise.all(
       ['identity', 'gzip'].map((encoding) =>
         fetch(`${simulator.url}/graphql`, {
@@ -95,7 +95,7 @@ describe('the GraphQL call', () => {
     expect(await compressed?.json()).toEqual(await plain?.json());
   });
 
-  it('needs a good key in Api-Key', async () => {
+  it('needs a valid key in Api-Key', async () => {
     const wrong = [{}, { 'Api-Key': 'wrong' }, { 'X-Api-Key': DEMO_API_KEY }];
     for (const headers of wrong) {
       const reply = await send(simulator, '{ actor { accounts { id } } }', {}, headers);
@@ -112,7 +112,7 @@ describe('the GraphQL call', () => {
     }
   });
 
-  it('gets 429 beyond 25 at once of one user, with all keys together, independent of other users', async () => {
+  it('gets 429 beyond 25 calls at once with all keys of one user, independent of other users', async () => {
     const busy = await simulatorOfTest({ apiKeys: [DEMO_API_KEY, 'second', 'another'], users: { another: 2 } });
     busy.faults.add({ effect: 'hang', times: 25 });
     const aborting = new AbortController();
@@ -153,7 +153,7 @@ describe('the GraphQL call', () => {
     expect(await status(repeated)).toBe(200);
   });
 
-  it('is in the log with its requests and their numbers of rows, without the key', async () => {
+  it('appears in the log with its requests and their numbers of rows, without the key', async () => {
     simulator.requests.clear();
     await nrql(simulator, COUNT);
     await ask(simulator, 'SELECT nothing');

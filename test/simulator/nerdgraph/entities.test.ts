@@ -21,7 +21,7 @@ async function all(query: string, limit?: number): Promise<{ readonly pages: num
 const decode = (guid: string): string => Buffer.from(guid, 'base64').toString();
 
 describe('an entity search', () => {
-  it('comes in pages of 200, which a limit can make smaller, not larger', async () => {
+  it('gives pages of 200, or fewer with a limit', async () => {
     const { pages, entities } = await all(APPLICATIONS);
     expect(pages).toEqual([200, 200, 50]);
     expect(new Set(entities.map(({ guid }) => guid)).size).toBe(450);
@@ -41,12 +41,12 @@ describe('an entity search', () => {
     expect(results.entities.map(({ name }) => name)).toEqual(names);
   });
 
-  it('refuses what is no condition', async () => {
+  it('rejects an invalid condition', async () => {
     await expect(search(simulator, `name ~ 'x'`)).rejects.toThrow('unexpected');
   });
 
   // What applications and key transactions have besides: test/e2e/values.test.ts.
-  it('gives the figures of applications that the REST interface gives, in seconds', async () => {
+  it('gives the figures of applications as the REST interface, in seconds', async () => {
     const { entities } = await all(APPLICATIONS);
     const { applications } = await read(simulator, '/v2/applications.json');
     records({ applications }, 'applications').forEach((rest, index) => {
@@ -59,7 +59,7 @@ describe('an entity search', () => {
     });
   });
 
-  it('gives guids of applications with their ids, of key transactions with other numbers', async () => {
+  it('gives guids of applications that contain their ids, and of key transactions with other numbers', async () => {
     const [application, key] = [await search(simulator, APPLICATIONS), await search(simulator, KEY_TRANSACTIONS)];
     expect(decode(application.results.entities[0]!.guid)).toBe(`${ACCOUNT}|APM|APPLICATION|1000001`);
     const { guid, tags } = key.results.entities[0]!;
@@ -89,7 +89,7 @@ describe('entities by guid', () => {
     ]);
   });
 
-  it('are found with padding too; an unknown one is left out', async () => {
+  it('are found also with padding; an unknown guid is left out', async () => {
     const [first] = (await all(KEY_TRANSACTIONS)).entities;
     const padded = Buffer.from(decode(first!.guid)).toString('base64');
     const { found } = await entities([padded, 'bm9uZQ']);

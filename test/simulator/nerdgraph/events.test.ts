@@ -15,7 +15,7 @@ async function rows(text: string, minutes = 30, limit = 'MAX'): Promise<readonly
 const number = (row: Row | undefined, key: string): number => row![key] as number;
 
 describe('a query of events', () => {
-  it('counts samples by the attributes that it names, and says their aliases', async () => {
+  it('counts samples by the named attributes, and gives their aliases', async () => {
     const found = await nrql(
       simulator,
       `SELECT count(*) AS orders FROM Transaction WHERE appName = 'Storefront' AND transactionType = 'Web'
@@ -31,7 +31,7 @@ describe('a query of events', () => {
     expect(found.totalResult).toEqual({ orders: total });
   });
 
-  it('gives percentiles as an object, also where they are divided', async () => {
+  it('gives percentiles as an object, also in a quotient', async () => {
     const [row] = await rows(
       `SELECT percentile(duration, 50, 95) AS took, percentile(duration, 50) / 1000 AS thousandth, max(duration) AS most
        FROM Transaction WHERE appName = 'Storefront'`,
@@ -43,7 +43,7 @@ describe('a query of events', () => {
     expect((row!['thousandth'] as Readonly<Record<string, number>>)['50']).toBeCloseTo(took['50']! / 1000, 9);
   });
 
-  it('has members in its rows that nothing asked for', async () => {
+  it('has row members that the query does not name', async () => {
     const [picked] = await rows(
       'SELECT getField(percentile(duration, 99.5), 99.5) AS a, count(*) AS n FROM Transaction',
     );
@@ -58,7 +58,7 @@ describe('a query of events', () => {
     expect(Object.values(h).reduce((sum, each) => sum + each)).toBe(sized!['n']);
   });
 
-  it('compares with the values of a subquery, which has the same range or one of its own', async () => {
+  it('compares with the values of a subquery, with the same or another range', async () => {
     const counted = async (range: string): Promise<number> => {
       const subquery = `SELECT uniques(name) FROM Transaction WHERE appName = 'Storefront'${range}`;
       const [row] = await rows(`SELECT count(*) FROM Transaction WHERE name IN (${subquery})`);
@@ -95,7 +95,7 @@ describe('a query of events', () => {
     expect(number(row, 'newest')).toBeLessThan(TO);
   });
 
-  it('compares numbers, and finds nothing of an attribute that no event has', async () => {
+  it('compares numbers, and finds no rows with an attribute that no event has', async () => {
     const count = async (condition: string) =>
       number((await rows(`SELECT count(*) FROM Transaction WHERE ${condition}`))[0], 'count');
     expect((await count('duration > 0.2')) + (await count('duration <= 0.2'))).toBe(
@@ -106,7 +106,7 @@ describe('a query of events', () => {
     expect(await rows('SELECT count(*) FROM NoSuchEvent FACET appName')).toEqual([]);
   });
 
-  it('reads the rows of another query, of which there are ten unless it says otherwise', async () => {
+  it('reads the rows of another query, ten by default', async () => {
     const inner = (limit: string) =>
       `SELECT count(*) AS applications, max(n) AS most FROM (SELECT count(*) AS n FROM Transaction FACET appName ${limit})`;
     const [[all], [ten]] = [await rows(inner('LIMIT MAX')), await rows(inner(''))];
@@ -123,7 +123,7 @@ describe('a query of events', () => {
     expect(results.map(({ n }) => n)).toEqual([48, 48, 48]);
   });
 
-  it('gives the same events at each time it is asked, and those of a range are those of its parts', async () => {
+  it('gives the same events at every time, and a range has the events of its parts', async () => {
     const text = 'SELECT count(*) AS n, sum(duration) AS t FROM Transaction';
     const count = async (since: number, until: number) =>
       (await nrql(simulator, `${text} SINCE ${since} UNTIL ${until}`)).results[0]!;
@@ -137,7 +137,7 @@ describe('a query of events', () => {
 });
 
 describe('the events of the world', () => {
-  it('have an opening and an end of every incident, those made by hand too', async () => {
+  it('have an opening and an end of every incident, also of requested incidents', async () => {
     const open = `SELECT filter(count(*), WHERE event LIKE 'open') AS open, count(*) AS incidents
       FROM (SELECT latest(event) AS event, latest(entity.name) AS entity, latest(conditionName) AS condition
             FROM NrAiIncident FACET incidentId LIMIT MAX)
@@ -154,7 +154,7 @@ describe('the events of the world', () => {
     expect([during!['open'], number(during, 'incidents') - number(before, 'incidents')]).toEqual([1, 1]);
   });
 
-  it('have an open warning whenever one looks', async () => {
+  it('always have an open warning', async () => {
     for (let day = 0; day < 12; day += 1) {
       const until = TO - day * DAY * 1.3;
       const { results } = await nrql(
@@ -166,7 +166,7 @@ describe('the events of the world', () => {
     }
   });
 
-  it('open for the watched application when it falls silent', async () => {
+  it('open for the watched application when it stops reporting', async () => {
     let now = NOW;
     const few = await simulatorOfTest({ now: () => now });
     const ofSilence = async () => {
@@ -227,7 +227,7 @@ describe('the facets that a limit keeps', () => {
     ['count(*)', 'ORDER BY percentile(duration, 95)', 'p95', 'n'],
     ['average(duration)', 'ORDER BY sum(duration)', 'total', 'mean'],
     ['max(duration)', 'ORDER BY count(*)', 'n', 'most'],
-  ])('behind a first %s with "%s" are those with the most %s, sorted by %s', async (first, order, chosen, sorted) => {
+  ])('with %s as first column and "%s" have the most %s, sorted by %s', async (first, order, chosen, sorted) => {
     const all = await rows(`SELECT ${COLUMNS} ${BY_NAME}`);
     const few = await rows(`SELECT ${first} AS first, ${COLUMNS} ${BY_NAME} ${order}`, 30, '2');
     const facets = few.map((row) => row['facet']);
@@ -235,7 +235,7 @@ describe('the facets that a limit keeps', () => {
     expect(facets).toEqual(firstBy(few, sorted, 2));
   });
 
-  it('are not the same by these columns, or the table would say nothing', async () => {
+  it('differ by column, so that the table above can tell them apart', async () => {
     const all = await rows(`SELECT ${COLUMNS} ${BY_NAME}`);
     const kinds = ['n', 'total', 'mean'].map((key) => firstBy(all, key, 2).toSorted().join());
     expect(new Set(kinds).size).toBe(3);
@@ -246,12 +246,12 @@ describe('the facets that a limit keeps', () => {
     `${BY_NAME} ORDER BY sum(duration) DESC`,
     'FROM Transaction FACET appName WHERE duration > 0 ORDER BY sum(duration)',
     'FROM Transaction ORDER BY sum(duration)',
-  ])('cannot be chosen with %s', async (rest) => {
+  ])('cannot be selected with %s', async (rest) => {
     await expect(rows(`SELECT sum(duration) ${rest}`)).rejects.toThrow('NRQL Syntax Error');
   });
 });
 
-it('says beside each result of count(*) of metrics that it adds up their counts, and beside no other', async () => {
+it('adds a message only to results of count(*) of metrics: it adds up their counts', async () => {
   const messages = async (text: string) =>
     (await nrql(simulator, `${text} SINCE ${TO - 30 * MINUTE} UNTIL ${TO}`)).metadata.messages;
   const told = [expect.stringMatching(/^count\(\*\) of Metric .* datapointCount\(\)/)];
@@ -267,7 +267,7 @@ it('says beside each result of count(*) of metrics that it adds up their counts,
   expect(await messages(`SELECT count(*) FROM (${perEntity})`)).toEqual([]);
 });
 
-it('counts with count(*) of metrics what they count, and with datapointCount() their points', async () => {
+it('count(*) of metrics adds up their counts, and datapointCount() counts their points', async () => {
   const [row] = await rows(
     `SELECT count(*) AS c, datapointCount() AS n, count(http.server.requests) AS k
      FROM Metric WHERE http.server.requests IS NOT NULL`,

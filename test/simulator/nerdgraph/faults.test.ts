@@ -28,7 +28,7 @@ describe('a fault on a GraphQL call', () => {
       'graphql_nrql',
       `{ actor { account(id: ${ACCOUNT}) { nrql(query: "SELECT count(${V}) FROM Metric") { results } } } }`,
     ],
-  ] as const)('strikes calls of its kind alone: %s', async (on, document) => {
+  ] as const)('applies only to calls of its kind: %s', async (on, document) => {
     rule({ effect: 'status', status: 500, on });
     expect((await send(simulator, document)).status).toBe(500);
     expect((await send(simulator, `{ actor { account(id: ${ACCOUNT}) { name } } }`)).status).toBe(200);
@@ -38,7 +38,7 @@ describe('a fault on a GraphQL call', () => {
     expect((await send(simulator, document)).status).toBe(200);
   });
 
-  it('strikes the queries that name its application', async () => {
+  it('applies to queries that name its application', async () => {
     rule({ effect: 'graphql-error', class: 'TIMEOUT', app: 1_000_002 });
     expect(error(await ask(simulator, BOTH))).toBe('TIMEOUT');
     expect(error(await ask(simulator, query('1000002')))).toBe('TIMEOUT');
@@ -47,19 +47,19 @@ describe('a fault on a GraphQL call', () => {
     expect(error(await ask(simulator, others))).toBeUndefined();
   });
 
-  it('strikes the queries whose text its path matches', async () => {
+  it('applies to queries whose text matches its path', async () => {
     rule({ effect: 'graphql-error', path: '/graphql *Apdex*' });
     expect(error(await ask(simulator, BOTH))).toBe('SERVER_ERROR');
     expect(error(await ask(simulator, `SELECT count(${V}) FROM Metric WHERE appId = 1000001`))).toBeUndefined();
   });
 
-  it('of the REST interface leaves NerdGraph alone, and the other way round', async () => {
+  it('of one interface does not apply to the other interface', async () => {
     rule({ effect: 'graphql-error' });
     expect((await call(`${simulator.url}/v2/applications.json`)).status).toBe(200);
     expect(error(await ask(simulator, BOTH))).toBe('SERVER_ERROR');
   });
 
-  it('graphql-error nulls the field with this class and message, beside its good siblings', async () => {
+  it('graphql-error makes the field null with its class and message, and keeps the other fields', async () => {
     const forbidden = { class: 'FORBIDDEN', message: 'not authorized' };
     rule({ effect: 'graphql-error', ...forbidden, on: 'graphql_applications', times: 1 });
     const document = `{ actor { accounts { id } entitySearch(query: "${APPLICATIONS}") { count } } }`;
@@ -72,7 +72,7 @@ describe('a fault on a GraphQL call', () => {
     expect((await body(simulator, document)).errors![0]!.extensions).toEqual({ error_code: 'BAD_API_KEY' });
   });
 
-  it('null-alias is a null without an error: for the field, the account or the actor', async () => {
+  it('null-alias gives null without an error for the field, the account or the actor', async () => {
     rule({ effect: 'null-alias', on: 'graphql_nrql', times: 1 });
     expect(await ask(simulator, BOTH)).toEqual({ data: { actor: { account: { nrql: null } } } });
     rule({ effect: 'null-alias', level: 'account', times: 1 });
@@ -82,7 +82,7 @@ describe('a fault on a GraphQL call', () => {
     expect((await nrql(simulator, BOTH)).results).toHaveLength(4);
   });
 
-  it('truncate drops half of the rows, or all but so many, into otherResult', async () => {
+  it('truncate moves half of the rows, or all but a number of them, into otherResult', async () => {
     const { results } = await nrql(simulator, BOTH);
     rule({ effect: 'truncate', times: 1 });
     const half = await nrql(simulator, BOTH);
@@ -94,7 +94,7 @@ describe('a fault on a GraphQL call', () => {
     expect([found.count, found.results.entities.length]).toEqual([16, 3]);
   });
 
-  it('message is beside the rows of a result', async () => {
+  it('message adds a message to the rows of a result', async () => {
     const { results } = await nrql(simulator, BOTH);
     rule({ effect: 'message', times: 1 });
     const told = await nrql(simulator, BOTH);
@@ -105,7 +105,7 @@ describe('a fault on a GraphQL call', () => {
     expect((await nrql(simulator, BOTH)).metadata.messages).toEqual([]);
   });
 
-  it('endless-pages, repeat-next and repeat-ids lead a search astray', async () => {
+  it('endless-pages, repeat-next and repeat-ids give wrong pages of a search', async () => {
     rule({ effect: 'endless-pages', times: 2 });
     const first = (await search(simulator, APPLICATIONS)).results;
     const second = (await search(simulator, APPLICATIONS, { cursor: first.nextCursor })).results;
@@ -119,7 +119,7 @@ describe('a fault on a GraphQL call', () => {
     expect([guids.length, new Set(guids).size]).toEqual([32, 16]);
   });
 
-  it('nulls stand for figures, not for ids and times', async () => {
+  it('nulls replace figures, but not ids and times', async () => {
     rule({ effect: 'nulls', times: 2 });
     const rows = await nrql(simulator, BOTH);
     expect(rows.results[0]).toMatchObject({ facet: ['1000001', 'HttpDispatcher'], c: null });
@@ -129,7 +129,7 @@ describe('a fault on a GraphQL call', () => {
     expect(entity!['apmSummary']).toMatchObject({ hostCount: null, throughput: null });
   });
 
-  it('bad-record spoils the first row or entity, and leaves the others', async () => {
+  it('bad-record damages only the first row or entity', async () => {
     rule({ effect: 'bad-record', times: 2 });
     const { results } = await nrql(simulator, BOTH);
     expect(results.map(({ facet }) => facet === null)).toEqual([true, false, false, false]);
@@ -138,7 +138,7 @@ describe('a fault on a GraphQL call', () => {
     expect(entities[1]).toMatchObject({ applicationId: 1_000_002 });
   });
 
-  it('invalid-key is a 401 that echoes the key, payment-required a 402', async () => {
+  it('invalid-key answers 401 with the key in the body, payment-required 402', async () => {
     rule({ effect: 'invalid-key', times: 1 });
     const refused = await send(simulator, '{ actor { accounts { id } } }');
     expect(refused.status).toBe(401);
@@ -150,7 +150,7 @@ describe('a fault on a GraphQL call', () => {
     expect([rest.status, rest.text]).toEqual([402, '{"error":{"title":"Payment Required"}}']);
   });
 
-  it('wrong-shape puts a text where the data should be', async () => {
+  it('wrong-shape replaces the data by a text', async () => {
     rule({ effect: 'wrong-shape' });
     expect((await send(simulator, '{ actor { accounts { id name } } }')).text).toBe('{"data":"unexpected"}');
   });

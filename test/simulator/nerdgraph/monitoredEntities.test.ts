@@ -61,7 +61,7 @@ describe('entities of other types', () => {
     expect(count).toBe(75);
   });
 
-  it('are services whose metrics come from the traffic of their applications', async () => {
+  it('include services whose metrics come from the traffic of their applications', async () => {
     const services = await entitiesOf('EXT', 'SERVICE');
     expect(services.filter(({ reporting }) => reporting === false).map(({ name }) => name)).toEqual([
       'retired-intranet',
@@ -80,7 +80,7 @@ describe('entities of other types', () => {
     expect(await values(idle, 'throughput')).toEqual({ 'retired-intranet': undefined, 'mail-worker': undefined });
   });
 
-  it('are browsers with metrics of several events, one by another id, one with a percentile', async () => {
+  it('include browsers with metrics of several events, one with another id, one with a percentile', async () => {
     const browsers = await entitiesOf('BROWSER', 'APPLICATION');
     expect((await values(browsers, 'throughputPpm'))['Storefront']).toBeGreaterThan(1);
     expect((await values(browsers, 'pageLoadSeconds'))['Forum']).toBeGreaterThan(0.1);
@@ -92,7 +92,7 @@ describe('entities of other types', () => {
     expect((await values(browsers, 'throughputPpm'))['Search']).toBeUndefined();
   });
 
-  it('are hosts of two providers, of which one has a condition', async () => {
+  it('include hosts of two providers, one of which has a condition', async () => {
     const hosts = await entitiesOf('INFRA', 'HOST');
     const cpu = await values(hosts.slice(0, 4), 'cpuUsage');
     const storage = await values(hosts.slice(0, 4), 'storageUsage');
@@ -105,7 +105,7 @@ describe('entities of other types', () => {
     expect(await values(hosts.slice(2, 4), 'networkTrafficTx')).toEqual({});
   });
 
-  it('are services of two providers, whose figures of one traffic mean the same', async () => {
+  it('include services of two providers, whose figures agree for the same traffic', async () => {
     const services = await entitiesOf('EXT', 'SERVICE');
     const definitionOf = ({ goldenMetrics }: Entity): string => goldenMetrics.metrics[0]?.definition.select ?? '';
     const [micrometer, ...others] = services.filter((each) => definitionOf(each).includes('http.server.requests'));
@@ -113,7 +113,7 @@ describe('entities of other types', () => {
     const { name } = micrometer!;
     const applications = await entitiesOf('APM', 'APPLICATION');
     const application = applications.find((each) => each.name.toLowerCase() === name)!;
-    const of = async (metric: string) => {
+    const timeslicesOf = async (metric: string) => {
       const where = `appName = '${application.name}' AND metricTimesliceName = '${metric}'`;
       const time = `SINCE ${RANGE.from * 1000} UNTIL ${RANGE.to * 1000}`;
       const { results } = await nrql(
@@ -122,14 +122,14 @@ describe('entities of other types', () => {
       );
       return results[0] as { readonly c: number; readonly t: number };
     };
-    const [calls, errors] = [await of('HttpDispatcher'), await of('Errors/all')];
-    const own = async (metric: string): Promise<unknown> => (await values([micrometer!], metric))[name];
-    expect(await own('throughput')).toBeCloseTo(calls.c / 5);
-    expect(await own('responseTimeMs')).toBeCloseTo((1000 * calls.t) / calls.c);
-    expect(await own('errorRate')).toBeCloseTo((100 * errors.c) / calls.c);
+    const [calls, errors] = [await timeslicesOf('HttpDispatcher'), await timeslicesOf('Errors/all')];
+    const metricValue = async (metric: string): Promise<unknown> => (await values([micrometer!], metric))[name];
+    expect(await metricValue('throughput')).toBeCloseTo(calls.c / 5);
+    expect(await metricValue('responseTimeMs')).toBeCloseTo((1000 * calls.t) / calls.c);
+    expect(await metricValue('errorRate')).toBeCloseTo((100 * errors.c) / calls.c);
   });
 
-  it('are left out where the first column is null, and not where a count stands before it', async () => {
+  it('have no row where the first column is null, but have a row where a count comes first', async () => {
     const services = await entitiesOf('EXT', 'SERVICE');
     const select = async (name: string, columns: string) => {
       const { guid } = services.find((each) => each.name === name)!;
@@ -147,7 +147,7 @@ describe('entities of other types', () => {
     await expect(select('storefront', `${errors}, average(http.server.requests)`)).rejects.toThrow(mixed);
   });
 
-  it('fail by their golden metrics alone under a fault that names the field, all or one by name', async () => {
+  it('lose only their golden metrics under a fault of that field, for all entities or one by name', async () => {
     const fault = { effect: 'graphql-error', class: 'FORBIDDEN', on: 'graphql_entity_list', times: 1 } as const;
     const failed = async (entity?: string) => {
       simulator.faults.add({ ...fault, field: 'goldenMetrics', ...(entity === undefined ? {} : { entity }) });

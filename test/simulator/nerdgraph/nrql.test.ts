@@ -20,7 +20,7 @@ const names = async (condition: string): Promise<unknown[]> => {
 };
 
 describe('the rows of an NRQL query', () => {
-  it('bear one attribute as a text and under its name, several as a list of texts, numbers too', async () => {
+  it('have one facet as a text and under its name, several facets as a list of texts, also numbers', async () => {
     const condition = `WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'HttpDispatcher'`;
     const [one] = await rows(`SELECT count(${V}) FROM Metric ${condition} FACET appId ${TIME}`);
     expect(one).toEqual({ facet: '1000001', appId: '1000001', count: expect.any(Number) as number });
@@ -38,7 +38,7 @@ describe('the rows of an NRQL query', () => {
     });
   });
 
-  it('are at most ten without a LIMIT, the first by the first function, and the rest is in otherResult', async () => {
+  it('are the ten largest by the first function without a LIMIT, and otherResult has the remaining rows', async () => {
     const text = (order: string, limit: string) =>
       `SELECT ${order} FROM Metric WHERE appName LIKE '%' AND metricTimesliceName = 'HttpDispatcher' FACET appId ${TIME} ${limit}`;
     const all = await query(text(`count(${V}) AS c, max(${V}) AS mx`, 'LIMIT MAX'));
@@ -54,13 +54,13 @@ describe('the rows of an NRQL query', () => {
     expect(ten.totalResult).toMatchObject({ c: sum(counts) });
   });
 
-  it('are one without FACET, with nothing in otherResult and totalResult', async () => {
+  it('are a single row without FACET, with null in otherResult and totalResult', async () => {
     const found = await query(`SELECT count(${V}), average(${V}) AS a FROM Metric WHERE appId = 1000013 ${TIME}`);
     expect(found).toMatchObject({ results: [{ count: 0, a: null }], otherResult: null, totalResult: null });
     expect(found.metadata.facets).toBeNull();
   });
 
-  it('are of the unscoped and the scoped records of a custom metric, unless the scope is asked for', async () => {
+  it('cover unscoped and scoped records of a custom metric, unless the query names the scope', async () => {
     const custom = `appId = ${STOREFRONT} AND metricTimesliceName = 'Custom/Queue/mail/depth'`;
     const text = (condition: string) =>
       `SELECT count(${V}) AS c, sum(${V}) AS t FROM Metric WHERE ${condition} ${TIME}`;
@@ -94,7 +94,7 @@ describe('the rows of an NRQL query', () => {
   });
 
   // Values, silence, and hosts that share a name: test/e2e/values.test.ts.
-  it('exist where nobody was satisfied, with a count of 0', async () => {
+  it('exist with a count of 0 where no request was satisfied', async () => {
     const slow = await simulatorOfTest();
     const traffic = { requests_per_minute: 16, response_milliseconds: 60_000, errors_per_minute: 16 };
     slow.change(STOREFRONT, { traffic });
@@ -103,7 +103,7 @@ describe('the rows of an NRQL query', () => {
     expect(results).toEqual([{ facet: '1000001', appId: '1000001', c: 0, t: 0, x: 80, mn: 0.5, mx: 0.5 }]);
   });
 
-  it('are of records from SINCE to before UNTIL', async () => {
+  it('cover records from SINCE until before UNTIL', async () => {
     const text = (since: number, until: number) =>
       `SELECT count(${V}) AS c FROM Metric WHERE appId = ${STOREFRONT} AND metricTimesliceName = 'Agent/MetricsReported/count' SINCE ${since} UNTIL ${until}`;
     const count = async (since: number, until: number) => (await rows(text(since, until)))[0]!['c'];
@@ -112,7 +112,7 @@ describe('the rows of an NRQL query', () => {
     expect(await count(FROM, FROM + MINUTE + 1)).toBe(16);
   });
 
-  it('begin with what has the attribute of the first function: key transactions without errors are left out', async () => {
+  it('cover entities with the attribute of the first function, so not key transactions without errors', async () => {
     const text = (first: string, second: string) =>
       `SELECT count(${first}), count(${second}) AS s FROM Metric FACET entity.guid SINCE ${TO - MINUTE} UNTIL ${TO} LIMIT MAX`;
     const byCalls = await rows(text('apm.key.transaction.duration', 'apm.key.transaction.error.count'));
@@ -122,13 +122,13 @@ describe('the rows of an NRQL query', () => {
   });
 
   it.each([
-    ['longer than the service takes', `SELECT count(${V}) FROM Metric WHERE appName = '${'x'.repeat(10_000)}'`],
+    ['longer than the service accepts', `SELECT count(${V}) FROM Metric WHERE appName = '${'x'.repeat(10_000)}'`],
     [
       'with more than 50,000 rows',
       `SELECT count(${V}) FROM Metric WHERE appId IS NOT NULL FACET appId, host, metricTimesliceName TIMESERIES 1 minute LIMIT MAX
        SINCE ${TO - 20 * MINUTE} UNTIL ${TO}`,
     ],
-  ])('of a query %s: it is a little too big', async (_, text) => {
+  ])('are an error for a query %s', async (_, text) => {
     const { data, errors } = await ask(simulator, text);
     expect(data!.actor!['account']).toEqual({ nrql: null });
     expect(errors![0]!.message).toContain('that query is a little too big');
@@ -151,7 +151,7 @@ describe('the rows of an NRQL query', () => {
       'No application was matched (did you specify appId, appName or entity.guid?)',
     ],
     [`SELECT count(${V}) FROM Metric WHERE metricTimesliceName = 'Apdex'`, 'No application was matched'],
-  ])('are null beside an error for %s', async (text, message) => {
+  ])('are null with an error for %s', async (text, message) => {
     const { data, errors } = await ask(simulator, text);
     expect(data!.actor!['account']).toEqual({ nrql: null });
     expect(errors).toMatchObject([{ path: ['actor', 'account', 'nrql'], extensions: { errorClass: 'INVALID_INPUT' } }]);
@@ -159,12 +159,12 @@ describe('the rows of an NRQL query', () => {
   });
 });
 
-it('an unknown application among others has no rows', async () => {
+it('the rows of an unknown application are absent beside a known application', async () => {
   const text = `SELECT count(${V}) FROM Metric WHERE appId IN (${STOREFRONT}, 9999999) FACET appId ${TIME}`;
   expect((await rows(text)).map(({ facet }) => facet)).toEqual(['1000001']);
 });
 
-describe('a long range of metrics, where the service snaps', () => {
+describe('the range of a query', () => {
   const HOUR = 60 * MINUTE;
   // TO is 14:05.
   it.each([
@@ -174,7 +174,7 @@ describe('a long range of metrics, where the service snaps', () => {
     ['of a day', V, TO - 24 * HOUR, TO, [-5, -5]],
     ['that is aligned', V, TO - 2 * HOUR, TO, [0, 0]],
     ['of events', '*', TO - 2 * HOUR - MINUTE, TO - MINUTE, [0, 0]],
-  ])('%s is answered for whole steps, and says so', async (_, from, since, until, moved) => {
+  ])('%s is answered as the service rounds it', async (_, from, since, until, moved) => {
     const snapping = await simulatorOfTest({ nrqlSnapping: true });
     const what = `count(${from}) FROM ${from === '*' ? 'Transaction' : 'Metric'} WHERE appId = ${STOREFRONT}`;
     const { metadata } = await nrql(snapping, `SELECT ${what} SINCE ${since} UNTIL ${until}`);
@@ -187,7 +187,7 @@ describe('a TIMESERIES', () => {
   const series = (app: number, more: string) =>
     query(`SELECT ${COLUMNS} FROM Metric WHERE appId IN (${app}) AND metricTimesliceName = 'HttpDispatcher' ${more}`);
 
-  it('has a row for each facet and bucket, and lists in otherResult and totalResult', async () => {
+  it('has a row for each facet and bucket, and lists as otherResult and totalResult', async () => {
     const found = await series(STOREFRONT, `FACET host TIMESERIES 2 minutes LIMIT 1 ${TIME}`);
     expect(found.results.map(({ facet }) => facet)).toEqual(Array(3).fill(found.results[0]!['facet']));
     const seconds = found.results.map(({ beginTimeSeconds, endTimeSeconds }) => [beginTimeSeconds, endTimeSeconds]);
@@ -217,7 +217,7 @@ describe('a TIMESERIES', () => {
     expect(empty[0]).toMatchObject({ facet: '1000016', c: 0, t: 0, x: 0, mn: 0, mx: 0 });
   });
 
-  it('has only hours of what is more than eight days old', async () => {
+  it('has only hours for data more than eight days old', async () => {
     const hour = 60 * MINUTE;
     const old = Math.floor((NOW - 9 * 24 * hour) / hour) * hour;
     const { results } = await series(STOREFRONT, `TIMESERIES 30 minutes SINCE ${old} UNTIL ${old + 2 * hour}`);
@@ -227,7 +227,7 @@ describe('a TIMESERIES', () => {
 });
 
 describe('uniques', () => {
-  it('gives a thousand values unless told otherwise, under its own key', async () => {
+  it('gives a thousand values by default, under its own key', async () => {
     const [row] = await rows(`SELECT uniques(metricTimesliceName) FROM Metric WHERE appId = 1000002 ${TIME}`);
     expect(row!['uniques.metricTimesliceName']).toHaveLength(1000);
   });

@@ -53,7 +53,7 @@ describe.each([
 });
 
 describe('the pack alert_events', () => {
-  it('counts every open alert event, those of conditions without an entity too', async () => {
+  it('counts every open alert event, also of conditions without an entity', async () => {
     const [pack] = (parse(readFileSync('packs/alert_events.yaml', 'utf8')) as Pack).queries;
     const time = `SINCE ${TO - MINUTES['30d']! * MINUTE} UNTIL ${TO} LIMIT MAX`;
     const { results } = await nrql(simulator, `${pack!.nrql}\n${time}`);
@@ -69,7 +69,7 @@ describe('the pack alert_events', () => {
 });
 
 describe('the pack transactions', () => {
-  it('has the transactions that take most time, which are not the most frequent ones', async () => {
+  it('has the transactions that take most time, not the most frequent transactions', async () => {
     const { queries } = parse(readFileSync('packs/transactions.yaml', 'utf8')) as Pack;
     const { nrql: text, limit } = queries.find(({ name }) => name === 'slowest')!;
     const time = `SINCE ${TO - 5 * MINUTE} UNTIL ${TO}`;
@@ -86,14 +86,14 @@ describe('the pack transactions', () => {
 });
 
 describe('the pack usage', () => {
-  it('has the compute of every kind of contract', async () => {
+  it('has the compute usage of every kind of contract', async () => {
     const { queries } = parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack;
     const { nrql: text } = queries.find(({ name }) => name === 'compute')!;
     const { results } = await nrql(simulator, `${text}\nSINCE ${TO - DAY * MINUTE} UNTIL ${TO} LIMIT MAX`);
     expect(results.map(({ facet }) => facet).toSorted()).toEqual(['AdvancedCCU', 'CCU', 'CoreCCU']);
   });
 
-  it('has the whole last day that New Relic knows, which ends four hours ago', async () => {
+  it('has the last complete day of New Relic, which ends four hours ago', async () => {
     const { delay } = (parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack).queries[0]!;
     const hours = async (end: number) => {
       const time = `SINCE ${end - DAY * MINUTE} UNTIL ${end} LIMIT MAX`;

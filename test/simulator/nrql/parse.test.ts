@@ -10,7 +10,7 @@ const holds = (condition: string, values: Values): boolean | undefined =>
   parseNrql(`SELECT count(*) FROM Transaction WHERE ${condition}`).where.meets((attribute) => values[attribute]);
 
 describe('an NRQL query', () => {
-  it('is read whole, keywords in any case and clauses in any order', () => {
+  it('is parsed with keywords in any case and clauses in any order', () => {
     const text = `select COUNT(${V}) as c, sum(${V}['totalExclusive']), uniques(metricTimesliceName, 20) from Metric
       since 1000 until 2000 limit 7 timeseries 5 MINUTES facet appId, entity.guid AS guid where appId = 1`;
     expect(parseNrql(text)).toMatchObject({
@@ -45,7 +45,7 @@ describe('an NRQL query', () => {
     });
   });
 
-  it('has members of rows that SELECT does not name', () => {
+  it('may name members of rows that SELECT does not name', () => {
     const keysOf = (select: string) => parseNrql(`SELECT ${select} FROM Transaction`).select.map(({ key }) => key);
     expect(keysOf('getField(percentile(duration, 99.5), 99.5) AS a')).toEqual(['a', 'percentile[99.5]']);
     expect(keysOf('getField(percentile(duration, 99.5), 99.5)')).toEqual(['percentile[99.5]']);
@@ -104,13 +104,13 @@ describe('an NRQL query', () => {
     [`SELECT count(${V}) FROM Metric TIMESERIES 1 hour`, 'expected minute or minutes'],
     [`SELECT count(${V}) FROM Metric COMPARE WITH 1 day ago`, `unexpected 'COMPARE'`],
     [`SELECT count(*) FROM (SELECT count(*) FROM Transaction SINCE 5)`, `unexpected 'SINCE'`],
-  ])('that is none is refused with the place: %s', (text, message) => {
+  ])('is refused with the place of the fault: %s', (text, message) => {
     expect(() => parseNrql(text)).toThrow(NrqlError);
     expect(() => parseNrql(text)).toThrow(message);
     expect(() => parseNrql(text)).toThrow(/^NRQL Syntax Error: Error at line 1 position \d+, /);
   });
 
-  it('that is wrong on a later line is refused with the line, and the place in it', () => {
+  it('is refused with line and column of a fault on a later line', () => {
     expect(() => parseNrql('SELECT count(*)\nFROM Transaction\n  LIMIT none')).toThrow(
       "NRQL Syntax Error: Error at line 3 position 9, unexpected 'none'",
     );
@@ -162,7 +162,7 @@ describe('a condition', () => {
     expect(holds(condition, record)).toBe(expected);
   });
 
-  it('finds every text that was escaped, whatever its characters', () => {
+  it('matches every escaped text, whatever its characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const escaped = text.replace(/\\/g, '\\\\').replace(/'/g, "\\'");
@@ -172,7 +172,7 @@ describe('a condition', () => {
     );
   });
 
-  it('is open as long as it depends on an attribute that is not known', () => {
+  it('is undecided while it depends on an unknown attribute', () => {
     const condition = `appId = 5 AND (host = 'a' OR host = 'b')`;
     expect(holds(condition, { appId: '6' })).toBe(false);
     expect(holds(condition, { appId: '5' })).toBeUndefined();
@@ -180,7 +180,7 @@ describe('a condition', () => {
     expect(holds(`NOT host = 'a'`, {})).toBeUndefined();
   });
 
-  it('says which values it selects an attribute by, not those that it excludes', () => {
+  it('gives the values that it selects of an attribute, not the values that it excludes', () => {
     const condition = `appId = 1 OR (appId IN (2, 3) AND NOT appId = 4) AND appId != 5 AND host LIKE '6'`;
     const { where } = parseNrql(`SELECT count(${V}) FROM Metric WHERE ${condition}`);
     expect(comparedValues(where, 'appId')).toEqual(['1', '2', '3']);

@@ -15,7 +15,7 @@ const named = (metrics: readonly Metric[], name: string): Metric => metrics.find
 
 describe('metric data', () => {
   // Averages, rates and percentages: test/e2e/values.test.ts.
-  it('agree with themselves: a summary is the sum of its minutes', async () => {
+  it('are consistent: a summary is the sum of its minutes', async () => {
     const names = [
       ...['HttpDispatcher', 'WebFrontend/QueueTime', 'Datastore/MySQL/allWeb', 'Apdex'],
       ...['EndUser', 'Errors/all', 'CPU/User Time'],
@@ -54,7 +54,7 @@ describe('metric data', () => {
     );
   });
 
-  it('are found or not found, never an error', async () => {
+  it('list names as found or not found, without an error', async () => {
     const names = ['Foo', 'HttpDispatcher', 'ActiveRecord/all', 'HttpDispatcher'];
     const data = await metricData(rounded, APP, names, SUMMARIZED);
     expect(data.metrics_found).toEqual(['HttpDispatcher']);
@@ -62,7 +62,7 @@ describe('metric data', () => {
     expect(data.metrics).toHaveLength(1);
   });
 
-  it('echo the requested range in UTC and answer it minute by minute', async () => {
+  it('repeat the requested range in UTC and have a timeslice per minute', async () => {
     const data = await metricData(rounded, APP, ['Apdex'], {
       from: '2026-05-20T15:30:00+02:00',
       to: '2026-05-20T16:00:00+02:00',
@@ -73,7 +73,7 @@ describe('metric data', () => {
     expect(values.join()).toBe('s,t,f,count,score,value,threshold,threshold_min');
   });
 
-  it('default to a half hour that New Relic moves into the past', async () => {
+  it('cover half an hour that ends in the past by default', async () => {
     const data = await metricData(rounded, APP, ['HttpDispatcher'], SUMMARIZED);
     expect([data.from, data.to]).toEqual(['2026-05-20T13:37:31+00:00', '2026-05-20T14:07:31+00:00']);
     const slice = data.metrics[0]!.timeslices[0]!;
@@ -81,14 +81,14 @@ describe('metric data', () => {
     expect(NOW - parseTimestamp(slice.to)!).toBeGreaterThanOrEqual(1.5 * MINUTE);
   });
 
-  it('have an empty object for values that the metric does not have', async () => {
+  it('have an empty object for values that a metric does not have', async () => {
     const one = { 'values[]': 'call_count', summarize: 'true' };
     const data = await metricData(rounded, APP, ['HttpDispatcher', 'Apdex'], one);
     expect(Object.keys(named(data.metrics, 'HttpDispatcher').timeslices[0]!.values)).toEqual(['call_count']);
     expect(named(data.metrics, 'Apdex').timeslices[0]!.values).toEqual({});
   });
 
-  it('are rounded to three significant digits but for counts, unless raw', async () => {
+  it('are rounded to three significant digits except counts, unless raw', async () => {
     const valuesOf = async (simulator: Simulator, more = {}) => {
       const data = await metricData(simulator, APP, ['HttpDispatcher'], { ...SUMMARIZED, ...WINDOW, ...more });
       return data.metrics[0]!.timeslices[0]!.values;
@@ -126,13 +126,13 @@ describe('metric data', () => {
     expect(data.metrics_not_found).toEqual(browser);
   });
 
-  it('find EndUserApdex under its other spelling, and no member of objects', async () => {
+  it('find EndUserApdex under its other spelling, and no members of JavaScript objects', async () => {
     const data = await metricData(rounded, APP, ['EndUserApdex', 'EndUser/Apdex', 'constructor'], WINDOW);
     expect(data.metrics.map(({ name }) => name)).toEqual(['EndUser/Apdex']);
     expect([data.metrics_found, data.metrics_not_found]).toEqual([['EndUser/Apdex'], ['constructor']]);
   });
 
-  it('end their timeslices with the last second, and list no names, when the settings say so', async () => {
+  it('end timeslices with the last second, and list no names, where the settings say so', async () => {
     const old = await simulatorOfTest({ inclusiveTo: true, metricsFound: false });
     const data = await metricData(old, APP, ['Apdex'], { ...SUMMARIZED, ...WINDOW });
     const today = await metricData(rounded, APP, ['Apdex'], { ...SUMMARIZED, ...WINDOW });
@@ -159,7 +159,7 @@ describe('metric data', () => {
     expect(error.messages).toHaveLength(1);
   });
 
-  it('take their parameters from a form body too, where curl -d puts them', async () => {
+  it('accept parameters from a form body too, as curl -d sends them', async () => {
     const body = 'names[]=Apdex&summarize=true';
     const form = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': String(body.length) };
     const reply = await call(`${rounded.url}/v2${APP}/metrics/data.json`, { headers: { ...GOOD, ...form }, body });

@@ -13,7 +13,7 @@ function range(ago: number, length: number, more: { period?: number | undefined;
   return resolveRange({ from: to - length, to, period: more.period, summarize: more.summarize ?? false }, NOW);
 }
 
-describe('the minutes that answer a range', () => {
+describe('the timeslices of a range', () => {
   it.each([
     [3 * HOUR, 180, 1],
     [6 * HOUR, 180, 2],
@@ -25,7 +25,7 @@ describe('the minutes that answer a range', () => {
     [42 * DAY, 168, 360],
     [63 * DAY, 126, 720],
     [90 * DAY, 30, 4320],
-  ])('are cut into the granules of its length: %i ms', (length, points, granule) => {
+  ])('have the granularity of the length of the range: %i ms', (length, points, granule) => {
     expect(granuleOf(length / MINUTE)).toBe(granule);
     const { spans } = range(0, length);
     expect(spans).toHaveLength(points);
@@ -37,17 +37,17 @@ describe('the minutes that answer a range', () => {
     expect(spans).toEqual([{ from: from / MINUTE, to: to / MINUTE }]);
   });
 
-  it('clip a longer range to its granule, keeping the end', () => {
+  it('round a longer range to its granularity, and keep the end', () => {
     const { to, spans } = range(0, 23 * HOUR + 35 * MINUTE, { summarize: true });
     expect(spans).toEqual([{ from: to / MINUTE - 23 * 60 - 30, to: to / MINUTE }]);
   });
 
-  it('clip to hours what starts more than eight days ago, as the published examples show', () => {
+  it('round to hours a range that starts more than eight days ago, as the published examples', () => {
     const { to, spans } = range(9 * DAY, 24 * HOUR + 31 * MINUTE, { summarize: true });
     expect(spans).toEqual([{ from: to / MINUTE - 24 * 60, to: to / MINUTE }]);
   });
 
-  it('come as ten even points when they start more than eight days ago', () => {
+  it('are ten equal timeslices when the range starts more than eight days ago', () => {
     const { spans } = range(9 * DAY, 5 * HOUR);
     expect(spans.map(({ from, to }) => to - from)).toEqual(Array<number>(10).fill(30));
   });
@@ -62,7 +62,7 @@ describe('the minutes that answer a range', () => {
     expect(range(0, 30 * MINUTE, { period }).spans).toHaveLength(points);
   });
 
-  it('lie one and a half to four minutes back without from and to, thirty of them', () => {
+  it('are thirty without from and to, and end one and a half to four minutes ago', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4e12 }), (now) => {
         const open = { from: undefined, to: undefined, period: undefined };
@@ -77,7 +77,7 @@ describe('the minutes that answer a range', () => {
     );
   });
 
-  it('follow on each other without a gap, whatever the range', () => {
+  it('follow each other without a gap, whatever the range', () => {
     const ranges = fc.record({
       ago: fc.nat(100 * 1440),
       length: fc.integer({ min: 1, max: 100 * 1440 }),
@@ -104,7 +104,7 @@ describe('a timestamp', () => {
     ['2026-05-20T14:00:00 00:00', undefined],
     ['2026-13-20T14:00:00Z', undefined],
     ['yesterday', undefined],
-  ])('is read with any offset, or refused: %s', (text, time) => {
+  ])('is accepted with any offset, or refused: %s', (text, time) => {
     expect(parseTimestamp(text)).toBe(time);
   });
 

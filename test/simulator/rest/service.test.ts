@@ -26,20 +26,23 @@ const ENDPOINTS = [
 ] as const;
 
 describe('the service', () => {
-  it.each(ENDPOINTS)('answers %s in its envelope, in XML with lists as plural and singular', async (path, envelope) => {
-    const reply = (ending: string) => call(`${simulator.url}${path}.${ending}?names[]=HttpDispatcher`);
-    const [json, xml] = [await reply('json'), await reply('xml')];
-    expect([json.status, xml.status]).toEqual([200, 200]);
-    expect(json.headers['content-type']).toContain('application/json');
-    expect(xml.headers['content-type']).toContain('application/xml');
-    expect(Object.keys(JSON.parse(json.text) as object)[0]).toBe(envelope);
-    const document = new XMLParser().parse(xml.text) as Record<string, Record<string, Record<string, unknown>>>;
-    const content = document[`${envelope}_response`]![envelope]!;
-    if (envelope.endsWith('s')) expect(content[envelope.slice(0, -1)]).toBeDefined();
-    else expect(Object.keys(content).length).toBeGreaterThan(2);
-  });
+  it.each(ENDPOINTS)(
+    'answers %s in its envelope, and in XML with lists as plural and singular',
+    async (path, envelope) => {
+      const reply = (ending: string) => call(`${simulator.url}${path}.${ending}?names[]=HttpDispatcher`);
+      const [json, xml] = [await reply('json'), await reply('xml')];
+      expect([json.status, xml.status]).toEqual([200, 200]);
+      expect(json.headers['content-type']).toContain('application/json');
+      expect(xml.headers['content-type']).toContain('application/xml');
+      expect(Object.keys(JSON.parse(json.text) as object)[0]).toBe(envelope);
+      const document = new XMLParser().parse(xml.text) as Record<string, Record<string, Record<string, unknown>>>;
+      const content = document[`${envelope}_response`]![envelope]!;
+      if (envelope.endsWith('s')) expect(content[envelope.slice(0, -1)]).toBeDefined();
+      else expect(Object.keys(content).length).toBeGreaterThan(2);
+    },
+  );
 
-  it('writes odd characters so that XML readers get them back', async () => {
+  it('escapes characters so that XML readers get the original', async () => {
     const reply = await call(`${simulator.url}/v2/applications/1000015.xml`);
     const document = new XMLParser().parse(reply.text) as { application_response: { application: { name: string } } };
     expect(document.application_response.application.name).toBe(simulator.world.application(1_000_015)!.name);
@@ -54,7 +57,7 @@ describe('the service', () => {
     `${APP}/instances/1.json`,
     `${APP}/hosts/1/metrics/data.json?names[]=Apdex`,
     '/v2/applications/x.json',
-  ])('answers 404 in the error shape to %s', async (path) => {
+  ])('answers 404 with an error object to %s', async (path) => {
     const reply = await call(simulator.url + path);
     expect(reply.status).toBe(404);
     expect(JSON.parse(reply.text)).toEqual({ error: { title: 'The requested resource was not found' } });
@@ -71,18 +74,18 @@ describe('the service', () => {
     [{ 'X-Api-Key': 'wrong' }, 401, { title: 'Invalid API Key', api_key: 'wrong' }],
     // In the other header the service does not see a key that it does not know.
     [{ 'Api-Key': 'wrong' }, 401, { title: 'No API key specified' }],
-  ])('lets a key in under both header names, and no other: %j', async (headers, status, error) => {
+  ])('accepts a valid key under both header names: %j', async (headers, status, error) => {
     const reply = await call(`${simulator.url}${APP}.json`, { headers: { ...headers, Accept: '*/*' } });
     expect([reply.status, (JSON.parse(reply.text) as { error?: object }).error]).toEqual([status, error]);
   });
 
-  it('answers 200 with nothing when no Accept is sent', async () => {
+  it('answers 200 with an empty body to a request without Accept', async () => {
     const headers = { 'X-Api-Key': GOOD['X-Api-Key'] };
     const reply = await call(`${simulator.url}/v2/applications.json`, { headers });
     expect([reply.status, reply.text]).toEqual([200, '']);
   });
 
-  it('answers 429 with the time of its end beyond the calls of a minute', async () => {
+  it('answers 429 with its end beyond the limit of calls in a minute', async () => {
     const strict = await simulatorOfTest({ callsPerMinute: 2 });
     const statuses: number[] = [];
     for (let index = 0; index < 3; index += 1) statuses.push((await call(`${strict.url}${APP}.json`)).status);
@@ -97,7 +100,7 @@ describe('the service', () => {
 });
 
 describe('lists', () => {
-  it('have 200 objects a page and lead from page to page', async () => {
+  it('have 200 objects a page and link from page to page', async () => {
     const first = await call(`${simulator.url}/v2/applications.json`);
     const second = await call(linked(first, 'next')!);
     const third = await call(linked(second, 'next')!);
@@ -114,12 +117,12 @@ describe('lists', () => {
     expect(linked(third, 'prev')).toBeDefined();
   });
 
-  it('are empty past the end, and have no Link header on one page', async () => {
+  it('are empty past the end, and have no Link header where one page is enough', async () => {
     expect(records(await read(simulator, '/v2/applications.json?page=4'), 'applications')).toEqual([]);
     expect((await call(`${simulator.url}${APP}/hosts.json`)).headers['link']).toBeUndefined();
   });
 
-  it('keep the filters in their addresses', async () => {
+  it('keep the filters in their links', async () => {
     const path = '/v2/applications.json?filter[name]=e';
     expect(linked(await call(simulator.url + path), 'next')).toContain('filter%5Bname%5D=e');
   });
@@ -134,7 +137,7 @@ describe('lists', () => {
     [`${APP}/instances.json?filter[ids]=10000000100`, 'application_instances', [10_000_000_100]],
     ['/v2/key_transactions.json?filter[ids]=5000002', 'key_transactions', [5_000_002]],
     ['/v2/key_transactions.json?filter[name]=quote+%22', 'key_transactions', undefined],
-  ])('are narrowed by %s', async (path, envelope, ids) => {
+  ])('are filtered by %s', async (path, envelope, ids) => {
     const found = records(await read(simulator, path), envelope);
     if (ids === undefined) expect(found.every(({ name }) => String(name).toLowerCase().includes('quote "'))).toBe(true);
     else expect(found.map(({ id }) => id)).toEqual(ids);
@@ -146,7 +149,7 @@ describe('lists', () => {
 describe('metric names', () => {
   const LONG = '/v2/applications/1000002/metrics.json';
 
-  it('come a thousand to a page, by cursor, and end with an empty one', async () => {
+  it('have a thousand names a page, by cursor, and end with an empty page', async () => {
     const first = await call(simulator.url + LONG);
     const second = await call(linked(first, 'next')!);
     const third = await call(linked(second, 'next')!);
@@ -160,12 +163,12 @@ describe('metric names', () => {
     expect((await call(linked(third, 'next')!)).text).toBe(first.text);
   });
 
-  it('may be paged by number', async () => {
+  it('can be paged by number', async () => {
     const last = await call(`${simulator.url}${LONG}?page=3`);
     expect(linked(last, 'prev')).toContain('page=2');
   });
 
-  it('are narrowed by name and say their values', async () => {
+  it('are filtered by name and list their values', async () => {
     const found = records(await read(simulator, `${APP}/metrics.json?name=/allweb`), 'metrics');
     expect(found.map(({ name }) => name)).toEqual([
       'Datastore/MySQL/allWeb',
@@ -178,8 +181,8 @@ describe('metric names', () => {
   });
 });
 
-describe('with a certificate', () => {
-  it('serves https, and sends plain HTTP on the same port there', async () => {
+describe('a simulator with a certificate', () => {
+  it('serves HTTPS, and redirects plain HTTP on the same port to HTTPS', async () => {
     const tls = await certificate('localhost', [{ type: 7, ip: '127.0.0.1' }]);
     const secure = await simulatorOfTest({ tls });
     const path = '/v2/applications/1000001.json?a=b';

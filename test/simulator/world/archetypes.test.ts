@@ -76,16 +76,16 @@ const CASES: Readonly<Record<string, (application: SimulatedApplication) => bool
 };
 
 describe('the first sixteen applications', () => {
-  it('are of every language with an agent', () => {
+  it('cover every language with an agent', () => {
     const languages = ['ruby', 'java', 'python', 'go', 'nodejs', 'php', 'dotnet'];
     expect(new Set(applications.map(({ archetype }) => archetype.language))).toEqual(new Set(languages));
   });
 
-  it.each(Object.entries(CASES))('show %s', (_, shows) => {
+  it.each(Object.entries(CASES))('include %s', (_, shows) => {
     expect(applications.filter(shows)).not.toEqual([]);
   });
 
-  it('are at most sixteen, and more are made by starting the row again under other names', () => {
+  it('are at most sixteen archetypes, which a larger world repeats under other names', () => {
     expect(applications.length).toBeLessThanOrEqual(16);
     const larger = createWorld({ applications: 40 }).applications();
     expect(larger).toHaveLength(40);
@@ -94,7 +94,7 @@ describe('the first sixteen applications', () => {
     expect(new Set(larger.map(({ id }) => id)).size).toBe(40);
   });
 
-  it('have key transactions: busy, idle, silent, bare, and one of an invisible application', () => {
+  it('have key transactions that are busy, idle, silent and bare, and one of an invisible application', () => {
     const keys = world.keyTransactions();
     expect(new Set(keys.map(({ state }) => state))).toEqual(new Set(['busy', 'idle', 'silent', 'bare']));
     expect(keys.filter(({ applicationId }) => world.application(applicationId) === undefined)).toHaveLength(1);

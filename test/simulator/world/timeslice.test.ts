@@ -4,7 +4,7 @@ import { EMPTY, valuesOf } from '../../../simulator/world/timesliceValues.ts';
 describe('the values of a timeslice', () => {
   const slice = { count: 99_770, total: 36_316.28, totalExclusive: 0, min: 0.0035, max: 85, sumOfSquares: 373_388 };
 
-  it('has the eleven of HttpDispatcher, times in milliseconds and rates per minute', () => {
+  it('are the eleven of HttpDispatcher, times in milliseconds and rates per minute', () => {
     const values = valuesOf('dispatcher', slice, 1);
     expect(Object.keys(values)).toHaveLength(11);
     expect(values).toMatchObject({
@@ -20,7 +20,7 @@ describe('the values of a timeslice', () => {
   });
 
   // Apdex, processor time and memory: test/e2e/values.test.ts.
-  it('is zero, never a non-number, over nothing', () => {
+  it('are zero, never NaN, without requests', () => {
     for (const kind of ['timing', 'apdex', 'cpu', 'memory', 'end_user'] as const) {
       for (const value of Object.values(valuesOf(kind, EMPTY, 1))) expect(value).toBe(0);
     }

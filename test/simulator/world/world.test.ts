@@ -24,7 +24,7 @@ function count(world: World, where: WorldScope, name: string, from: number, to: 
 }
 
 describe('a world', () => {
-  it('is a function of its options and the time alone', () => {
+  it('depends only on its options and the time', () => {
     fc.assert(
       fc.property(fc.nat(4_000_000_000), fc.nat(15), fc.nat(40_000_000), (seed, index, minute) => {
         const sums = [1, 2].map(() => {
@@ -46,7 +46,7 @@ describe('a world', () => {
     expect(one).not.toBe(other);
   });
 
-  it('adds an application up from its hosts, and a host from its instances', () => {
+  it('sums an application from its hosts, and a host from its instances', () => {
     const world = createWorld({ hostsPerApplication: 3 });
     for (const { id } of world.applications().filter(({ archetype }) => archetype.reporting)) {
       const application = scope(world, { application: id });
@@ -76,8 +76,8 @@ describe('a world', () => {
   it('is busier by day than by night, and on Wednesday than on Sunday', () => {
     const world = createWorld();
     const where = scope(world, { application: FIRST });
-    const hour = (day: number, at: number) => {
-      const from = Date.UTC(2026, 4, day, at) / MINUTE;
+    const hour = (day: number, hourOfDay: number) => {
+      const from = Date.UTC(2026, 4, day, hourOfDay) / MINUTE;
       return count(world, where, 'HttpDispatcher', from, from + 60);
     };
     expect(hour(20, 14)).toBeGreaterThan(2 * hour(20, 2));
@@ -99,7 +99,7 @@ describe('a world', () => {
   });
 });
 
-describe('a plain world without incidents by chance', () => {
+describe('a plain world without random incidents', () => {
   const trouble = (world: World, from: number, step: number): readonly string[] => {
     const found = new Set<string>();
     for (let minute = from; minute < from + 7 * MINUTES_PER_DAY; minute += step) {
@@ -141,14 +141,14 @@ describe('the names of a world', () => {
     };
   };
 
-  it('are plain, and no application has the name of another, unless odd names are asked for', () => {
+  it('are plain and unique without odd names', () => {
     const { applications, others, keyTransactions } = namesOf(false);
     expect(applications.filter((name) => !/^[A-Za-z0-9 ]+$/.test(name))).toEqual([]);
     expect(new Set(applications).size).toBe(applications.length);
     expect([...others, ...keyTransactions].filter((name) => /["\\%|[\]{}]|[^ -~]/.test(name))).toEqual([]);
   });
 
-  it('have every character, and one name is there twice, with odd names', () => {
+  it('contain unusual characters, and one name appears twice, with odd names', () => {
     const { applications, others } = namesOf(true);
     expect(applications).toContain('Quote " back\\slash {brace} [bracket] 100% & <tag> Übergröße 日本');
     expect(new Set(applications).size).toBeLessThan(applications.length);
@@ -185,7 +185,7 @@ describe('an hourly incident', () => {
     }
   });
 
-  it('gives way to an incident ordered by hand', () => {
+  it('is replaced by a requested incident', () => {
     const incident = { fromMinute: MINUTE_NOW, toMinute: MINUTE_NOW + 5, responseFactor: 1, errorRatio: 0.9 };
     const amended = world.amend(FIRST + 1, { incident });
     const where = scope(amended, { application: FIRST + 1 });
@@ -206,7 +206,7 @@ describe('an hourly incident', () => {
   });
 });
 
-describe('an amended world', () => {
+describe('a changed world', () => {
   it('stops reporting ten minutes after the last data, and loses its hosts after an hour', () => {
     const world = createWorld().amend(FIRST, { silentFromMinute: MINUTE_NOW });
     const application = world.application(FIRST)!;
@@ -217,7 +217,7 @@ describe('an amended world', () => {
     expect(count(world, scope(world, { application: FIRST }), 'HttpDispatcher', MINUTE_NOW, MINUTE_NOW + 5)).toBe(0);
   });
 
-  it('gives an application without errors those of an incident ordered by hand', () => {
+  it('gives an application without errors the errors of a requested incident', () => {
     const billing = FIRST + 9;
     const incident = { fromMinute: MINUTE_NOW - 10, toMinute: MINUTE_NOW, responseFactor: 3, errorRatio: 0.5 };
     const world = createWorld().amend(billing, { incident });
@@ -237,12 +237,12 @@ describe('late data', () => {
   const punctual = createWorld();
   const late = createWorld({ lateData: 0.5 });
 
-  it('are all there once they have arrived, the same as without lateness', () => {
+  it('are complete once they have arrived, with the same values as without lateness', () => {
     expect(sums(late)).toEqual(sums(punctual));
     expect(sums(late, (MINUTE_NOW + 8) * MINUTE)).toEqual(sums(punctual));
   });
 
-  it('are missing in part when the minutes end, and never take anything back', () => {
+  it('are partly missing when the minutes end, and never decrease later', () => {
     const where = scope(late, { application: FIRST });
     const counts = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((after) =>
       count(late, where, 'HttpDispatcher', MINUTE_NOW - 3, MINUTE_NOW, (MINUTE_NOW + after) * MINUTE),
@@ -251,7 +251,7 @@ describe('late data', () => {
     expect(new Set(counts).size).toBeGreaterThan(3);
   });
 
-  it('are the share that was asked for', () => {
+  it('are the requested share', () => {
     const where = scope(punctual, { application: FIRST });
     const arrived = (lateData: number): number => {
       const minutes = createWorld({ lateData }).minutes(where, MINUTE_NOW - 1, MINUTE_NOW, MINUTE_NOW * MINUTE);
