@@ -48,15 +48,15 @@ const expressions = dashboardExpressions();
 const recorded = new Set(['recording.yaml', 'slo.yaml'].flatMap(rulesOf).map(({ record }) => record ?? ''));
 
 /** Panels, but for the titles of rows. */
-const charts = parsed.flatMap(({ title: of, panels }) =>
-  panels.filter(({ type }) => type !== 'row').map((panel) => ({ ...panel, of: `${of}: ${panel.title}` })),
+const charts = parsed.flatMap(({ title: place, panels }) =>
+  panels.filter(({ type }) => type !== 'row').map((panel) => ({ ...panel, place: `${place}: ${panel.title}` })),
 );
 /** The panels that do not hold. */
 const offenders = (holds: (chart: (typeof charts)[number]) => boolean): string[] =>
-  charts.filter((chart) => !holds(chart)).map(({ of }) => of);
+  charts.filter((chart) => !holds(chart)).map(({ place }) => place);
 
 describe('every dashboard', () => {
-  test('has the variables that the linter of Grafana wants: data source, job and instance', () => {
+  test('has the variables that the Grafana linter requires: data source, job and instance', () => {
     const list = { type: 'query', datasource: DATASOURCE, multi: true, allValue: '.+', refresh: 2 };
     for (const { title, templating } of parsed) {
       const wanted = templating.list.filter(({ name, type }) => type === 'datasource' || /^(job|instance)$/.test(name));
@@ -68,7 +68,7 @@ describe('every dashboard', () => {
     }
   });
 
-  test('is not editable, so that a provisioned copy stays what is committed, and links to the others', () => {
+  test('is not editable, so that a provisioned copy stays as committed, and links to the other dashboards', () => {
     const uids = parsed.map(({ uid }) => uid);
     for (const { uid, editable, links } of parsed) {
       const others = uids.filter((other) => other !== uid);
@@ -89,7 +89,7 @@ describe('every dashboard', () => {
     }
   });
 
-  test('has no two panels that lie over one another', () => {
+  test('has no overlapping panels', () => {
     for (const { title, panels } of parsed) {
       const cells = panels
         .filter(({ type }) => type !== 'row')
@@ -109,12 +109,12 @@ describe('every panel', () => {
       title !== '' && description.endsWith('.');
     expect(offenders(isTold)).toEqual([]);
     expect(offenders(({ fieldConfig }) => known.has(fieldConfig?.defaults.unit))).toEqual([]);
-    for (const { of, datasource, targets } of charts)
+    for (const { place, datasource, targets } of charts)
       for (const source of [datasource, ...targets.map((each) => each.datasource)])
-        expect(source, of).toEqual(DATASOURCE);
+        expect(source, place).toEqual(DATASOURCE);
   });
 
-  test('asks for something, each query under its own letter', () => {
+  test('has queries, each with its own letter', () => {
     const letters = (targets: readonly { readonly refId: string }[]) => new Set(targets.map(({ refId }) => refId)).size;
     expect(offenders(({ targets }) => targets.length > 0 && letters(targets) === targets.length)).toEqual([]);
   });
@@ -130,7 +130,7 @@ function selectorsIn(expression: string): readonly string[] {
   );
 }
 
-test('every expression reads families that exist, of its job and instance', () => {
+test('every expression reads existing families and selects job and instance', () => {
   for (const { dashboard: name, panel: title, refId, expression } of expressions) {
     const where = `${name} / ${title} / ${refId}`;
     const selectors = selectorsIn(expression);
@@ -145,7 +145,7 @@ test('every expression reads families that exist, of its job and instance', () =
   }
 });
 
-test('every counter is rated, over $__rate_interval, and nothing else is', () => {
+test('every counter, and nothing else, has a rate over $__rate_interval', () => {
   const counters = expressions.flatMap(({ expression }) => expression.match(/\w+_(?:total|bucket)\{[^}]*\}\S*/g) ?? []);
   expect(counters.length).toBeGreaterThan(0);
   expect(counters.filter((counter) => !counter.includes('[$__rate_interval]'))).toEqual([]);
@@ -153,7 +153,7 @@ test('every counter is rated, over $__rate_interval, and nothing else is', () =>
   expect(rates).toHaveLength(counters.length);
 });
 
-test('the application has the deployments of the application that is chosen as annotations', () => {
+test('the application dashboard shows deployments of the selected application as annotations', () => {
   const found = expressions.filter(({ refId }) => refId === 'annotation');
   expect(found).toMatchObject([{ dashboard: 'application', panel: 'Deployments' }]);
   expect(found[0]?.expression).toContain(
@@ -161,7 +161,7 @@ test('the application has the deployments of the application that is chosen as a
   );
 });
 
-test('the overview leads to an application, and the application to a host', () => {
+test('the overview links to an application, and the application to a host', () => {
   const text = (name: string): string => files.find(({ path }) => path.endsWith(`/${name}.json`))?.content ?? '';
   expect(text('fleet')).toContain('/d/newrelic-apm-application?');
   expect(text('fleet')).toContain('var-app=${__data.fields.app_id}');
@@ -172,8 +172,8 @@ test('the overview leads to an application, and the application to a host', () =
 /** Families of the browser pack come from New Relic without the id. */
 const HAS_ID = (expr: string): boolean => !expr.includes('newrelic_browser_');
 
-test('every legend that names an application has its account and id, and so has every row of a table', () => {
-  const named = charts.flatMap(({ of, type, targets }) => targets.map((each) => ({ of, type, ...each })));
+test('every legend and every table row that names an application has its account and id', () => {
+  const named = charts.flatMap(({ place, type, targets }) => targets.map((each) => ({ place, type, ...each })));
   const legends = named.filter(({ legendFormat = '' }) => legendFormat.includes('{{app}}'));
   expect(legends.length).toBeGreaterThan(5);
   const vague = legends.filter(({ expr, legendFormat = '' }) =>
@@ -181,13 +181,13 @@ test('every legend that names an application has its account and id, and so has 
       ? !legendFormat.startsWith('{{app}} ({{account}}, {{app_id}})')
       : !legendFormat.includes('{{account}}'),
   );
-  expect(vague.map(({ of }) => of)).toEqual([]);
+  expect(vague.map(({ place }) => place)).toEqual([]);
   const rows = named.filter(({ type, expr }) => type === 'table' && /by \([^)]*\bapp\b/.test(expr));
   expect(rows.length).toBeGreaterThan(5);
-  expect(rows.filter(({ expr }) => !/by \([^)]*\bapp_id\b/.test(expr)).map(({ of }) => of)).toEqual([]);
+  expect(rows.filter(({ expr }) => !/by \([^)]*\bapp_id\b/.test(expr)).map(({ place }) => place)).toEqual([]);
 });
 
-test('an alert that fires leads to the section that its rule links to', () => {
+test('a firing alert links to the runbook section of its rule', () => {
   const overrides = z.array(
     z.object({
       matcher: z.object({ options: z.string() }),
@@ -210,8 +210,10 @@ test('an alert that fires leads to the section that its rule links to', () => {
   expect(led).toEqual(alerts.map(({ annotations }) => annotations['runbook_url']));
 });
 
-test('one application has percentiles and key transactions over time', () => {
-  const over = charts.filter(({ of, type }) => of.startsWith('New Relic APM / Application') && type === 'timeseries');
+test('the application dashboard shows percentiles and key transactions over time', () => {
+  const over = charts.filter(
+    ({ place, type }) => place.startsWith('New Relic APM / Application') && type === 'timeseries',
+  );
   const families = over.flatMap(({ targets }) => targets.flatMap(({ expr }) => expr.match(/newrelic_\w+/g) ?? []));
   expect(families).toEqual(
     expect.arrayContaining([
@@ -223,7 +225,7 @@ test('one application has percentiles and key transactions over time', () => {
   );
 });
 
-test('the variables app and host show a name and hold an id, whatever is in the name', () => {
+test('the variables app and host show a name and hold an id, whatever the name contains', () => {
   const shown = (name: string, text: string, id: string) => {
     const regex = parsed.flatMap(({ templating }) => templating.list).find((entry) => entry.name === name)?.regex ?? '';
     return new RegExp(regex.slice(1, -1)).exec(`{${name}="${text}", ${name}_id="${id}"} 1 1700000000000`)?.groups;
@@ -236,7 +238,7 @@ test('the variables app and host show a name and hold an id, whatever is in the 
     expect(shown(name, text, value)).toEqual({ text, value });
 });
 
-test('the entities dashboard chooses by a variable among golden metrics only', () => {
+test('the entities dashboard offers only golden metrics in its variable', () => {
   const [families] = variableQueries().filter(({ variable }) => variable === 'golden_metric');
   expect(families?.query).toMatch(/__name__!~"newrelic_entity_\(\?:info\|reporting\|health_status\)".*, __name__\)$/);
   const [shown] = expressions.filter(({ panel }) => panel === '$golden_metric');

@@ -75,7 +75,7 @@ function withoutExport(text: string): z.infer<typeof content> {
   return content.parse(JSON.parse(text, (key, value: unknown) => (OF_AN_EXPORT.includes(key) ? undefined : value)));
 }
 
-describe.each(dashboards())("$path is what Grafana's own types ask for", ({ content: text }) => {
+describe.each(dashboards())("$path fits Grafana's own types", ({ content: text }) => {
   const parsed = withoutExport(text);
 
   test('as a dashboard', () => {
@@ -95,7 +95,7 @@ describe.each(dashboards())("$path is what Grafana's own types ask for", ({ cont
     expect(wrong).toEqual([]);
   });
 
-  test('a file to import asks for the data source and names every kind of panel that it needs', () => {
+  test('a file to import asks for the data source and names every panel type that it needs', () => {
     const file = imported.parse(JSON.parse(text));
     const needed = file.__requires.filter(({ type }) => type === 'panel').map(({ id }) => id);
     const used = new Set(file.panels.map(({ type }) => type).filter((type) => type !== 'row'));

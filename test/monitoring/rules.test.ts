@@ -39,13 +39,13 @@ test('every rule names only families that exist', () => {
   expect(all.flatMap(({ expr }) => unknownNames(expr, recorded))).toEqual([]);
 });
 
-test('rules/*.yaml loads what is for good: what is for a time only lies deeper', () => {
+test('rules/*.yaml matches only permanent rules; temporary rules are in subfolders', () => {
   expect(readdirSync(resolve(ROOT, 'monitoring/rules')).filter((name) => name.endsWith('.yaml'))).toEqual(
     ['alerts', 'packs', 'recording', 'slo'].map((name) => `${name}.yaml`),
   );
 });
 
-test('no rule needs what one interface lacks, but the alert about the end of the other', () => {
+test('no rule needs families that one interface lacks, except the alert about the end of REST', () => {
   const lacking = (expr: string): boolean => [...REST_ONLY].some((name) => new RegExp(`\\b${name}\\b`).test(expr));
   const needing = offenders([...recording, ...alerts, ...slo], ({ expr }) => !lacking(expr));
   expect(new Set(needing)).toEqual(new Set(['NewRelicRestApiEndsSoon']));
@@ -57,7 +57,7 @@ describe('recording rules', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('average nothing over applications or hosts: avg only folds copies together', () => {
+  test('average nothing over applications or hosts; avg only merges copies', () => {
     const folds = recording.flatMap(({ expr }) => expr.match(/(?<!:)\bavg\b[^(]*\([^)]*\)/g) ?? []);
     expect(new Set(folds)).toEqual(new Set(['avg without (instance, pod)']));
   });
@@ -65,7 +65,7 @@ describe('recording rules', () => {
   test.each([
     ['recording.yaml', ['recording.yaml']],
     ['slo.yaml', ['slo-long.yaml', 'slo-days.yaml']],
-  ])('of %s have a case with a value each', (rules, cases) => {
+  ])('of %s each have a test case with a value', (rules, cases) => {
     const proven = cases
       .flatMap(ruleTestsOf)
       .flatMap(({ promql_expr_test }) => promql_expr_test)
@@ -76,12 +76,12 @@ describe('recording rules', () => {
 });
 
 describe('alerts', () => {
-  test('have each a name and a severity that no other has', () => {
+  test('have unique pairs of name and severity', () => {
     const names = alerts.map(({ alert, labels }) => `${alert} ${labels['severity']}`);
     expect(new Set(names).size).toBe(alerts.length);
   });
 
-  test('say how bad it is, what it is, and what to do', () => {
+  test('have a severity, a description and a runbook', () => {
     const wrong = offenders(shipped, ({ alert, labels, annotations }) => {
       const { summary = '', description = '', dashboard_url, runbook_url, ...others } = annotations;
       const page = `${HOME}/blob/main/docs/alerts.md#${alert.toLowerCase()}`;
@@ -95,7 +95,7 @@ describe('alerts', () => {
     expect(sections).toEqual([...new Set(shipped.map(({ alert }) => alert))]);
   });
 
-  test('name in their summary what they are about: application, account and id, or account, or exporter', () => {
+  test('name their subject in the summary: application, account and id, or account, or exporter', () => {
     const wrong = offenders([...alerts, ...alertsAmong(slo)], ({ alert, annotations: { summary = '' } }) => {
       if (alert === 'NewRelicExporterAbsent') return true;
       const labels = /^NewRelic(Application(?!Vanished)|Host|KeyTransaction|ErrorBudget)/.test(alert)
@@ -108,14 +108,14 @@ describe('alerts', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('have their value in the summary, where it is more than yes or no', () => {
+  test('have their value in the summary, unless it is only yes or no', () => {
     const silent = offenders(shipped, ({ annotations: { summary = '' } }) => summary.includes('$value'));
     const isYesOrNo = ({ expr }: Rule): boolean =>
       /\)+ == 0\n|^up\{.* == 0$|^absent|paused_until_timestamp_seconds/m.test(expr.split('unless')[0] ?? '');
     expect(silent).toEqual(shipped.filter(isYesOrNo).map(({ alert }) => alert));
   });
 
-  test('lead to a dashboard that there is, with what they are about chosen', () => {
+  test('link to an existing dashboard with their subject selected', () => {
     const known = new Map(
       dashboards().map(({ content }) => {
         const { uid, templating } = dashboardFile.parse(JSON.parse(content));
@@ -136,7 +136,7 @@ describe('alerts', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('claim no shorter and no longer time than they wait, with what they look back on', () => {
+  test('state the time that they wait plus the range that they look back', () => {
     // The service itself takes ten minutes to call an application silent.
     const before: Readonly<Record<string, number>> = {
       NewRelicApplicationNotReporting: 10,
@@ -153,7 +153,7 @@ describe('alerts', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('of severity warning are kept quiet by Alertmanager while the critical one of the same quantity fires', () => {
+  test('of severity warning are inhibited by Alertmanager while the critical alert of the same quantity fires', () => {
     const names = shipped.map(({ alert }) => alert);
     const pairs = names.flatMap((page) => {
       const stem = /^(\w+)Critical$/.exec(page)?.[1];
@@ -168,7 +168,7 @@ describe('alerts', () => {
     });
   });
 
-  test('have cases in which they fire and in which they do not, before and after', () => {
+  test('have test cases in which they fire, and do not fire before and after', () => {
     const alertFiles = ['service', 'long', 'weekly', 'exporter'].map((name) => `${name}-alerts`);
     const files = [...alertFiles, 'packs', 'slo', 'slo-long', 'slo-days'];
     const tests = files.flatMap((file) => ruleTestsOf(`${file}.yaml`));
@@ -180,13 +180,13 @@ describe('alerts', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('on services leave out the applications that users exempt from one of them, or from all', () => {
+  test('on services leave out applications that users exempt from one alert or from all', () => {
     const ending = (alert: string): string =>
       `unless on (account, app)\nlast_over_time(newrelic_alert_exempt{alertname=~"|${alert}"}[5m])\n`;
     expect(offenders(ofServices, ({ alert, expr }) => expr.endsWith(ending(alert)))).toEqual([]);
   });
 
-  test('on services wait longer than the window of 5 minutes, those on key transactions than theirs of 10', () => {
+  test('on services wait longer than the window of 5 minutes, and on key transactions than 10 minutes', () => {
     const wrong = offenders(ofServices, ({ expr, for: duration = '' }) => {
       const minutes = Number(/^(\d+)m$/.exec(duration)?.[1]);
       return minutes > (expr.includes('newrelic_key_transaction_') ? 10 : 5);
@@ -194,16 +194,16 @@ describe('alerts', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('on services continue under the same labels when the exporter comes back under another address', () => {
+  test('on services keep the same labels when the exporter returns at another address', () => {
     const wrong = offenders(ofServices, ({ expr }) => {
       // Limits that users set have no instance.
-      const own = expr.replace(/max by \(account, app\) \(last_over_time\(newrelic_alert_threshold/g, '');
-      return /\b(?:max|min) without \(instance, pod\)/.test(expr) && !/\b(?:sum|avg|count|topk|by) \(/.test(own);
+      const expression = expr.replace(/max by \(account, app\) \(last_over_time\(newrelic_alert_threshold/g, '');
+      return /\b(?:max|min) without \(instance, pod\)/.test(expr) && !/\b(?:sum|avg|count|topk|by) \(/.test(expression);
     });
     expect(wrong).toEqual([]);
   });
 
-  test('read no gauge at one instant: a lost scrape must not reset them', () => {
+  test('read gauges over a range, so that a lost scrape does not reset them', () => {
     const instant = (expr: string): string[] =>
       (expr.match(/\bnewrelic_\w+(?:\{[^}]*\})?(?!\w|\{|\[)/g) ?? []).filter((name) => !name.includes('['));
     expect(offenders([...alerts, ...packs], ({ expr }) => instant(expr).length === 0)).toEqual([]);
@@ -211,7 +211,7 @@ describe('alerts', () => {
 });
 
 describe('the rules of the shadow phase', () => {
-  test('have for every alert a case in which it fires, and one in which none does', () => {
+  test('have for every alert a test case in which it fires, and a case without alerts', () => {
     const cases = ruleTestsOf('shadow.yaml').flatMap(({ promql_expr_test }) => promql_expr_test);
     const judged = cases.filter(({ expr }) => expr.includes('ALERTS'));
     const fired = judged.flatMap(({ exp_samples }) => JSON.stringify(exp_samples).match(/NewRelicShadow\w+/g) ?? []);
@@ -219,7 +219,7 @@ describe('the rules of the shadow phase', () => {
     expect(judged.some(({ exp_samples }) => exp_samples.length === 0)).toBe(true);
   });
 
-  test('take no name of ours', () => {
+  test('use no name of the permanent rules', () => {
     expect(namesOf(shadow).filter((name) => unknownNames(name).length === 0)).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import { unknownNames } from './names.ts';
 import { ROOT } from './ruleFiles.ts';
 import { exampleRatios, slothObjectives } from './sloExamples.ts';
 
-test('the examples for Sloth and Pyrra are valid by the definitions of their resources, and each has both service levels', () => {
+test('the examples for Sloth and Pyrra fit the definitions of their resources, and each has both service levels', () => {
   expect(exampleRatios().map(({ name }) => name)).toEqual([
     ...['sloth availability', 'sloth apdex', 'pyrra checkout-availability', 'pyrra checkout-apdex'],
   ]);
