@@ -56,7 +56,7 @@ function heapMegabytes(): number {
 
 describe('a day of random faults', () => {
   // The budget and the calls at once: test/collect/property.test.ts.
-  it(`leaves staleness and memory as they should be (${HOURS} h, SOAK_SEED=${SEED})`, async () => {
+  it(`keeps staleness and memory within their limits (${HOURS} h, SOAK_SEED=${SEED})`, async () => {
     process.stdout.write(`SOAK_SEED=${SEED} replays this run\n`);
     const random = seeded(SEED);
     const limits = [

@@ -14,7 +14,7 @@ export async function authority(
   name = 'test authority',
   { above, expired = false }: { readonly above?: KeyPair; readonly expired?: boolean } = {},
 ): Promise<KeyPair> {
-  const made = await generate([{ name: 'commonName', value: name }], {
+  const pair = await generate([{ name: 'commonName', value: name }], {
     keyType: 'rsa',
     algorithm: 'sha256',
     extensions: [
@@ -26,7 +26,7 @@ export async function authority(
       ? { notBeforeDate: new Date(Date.now() - 2 * DAY_MS), notAfterDate: new Date(Date.now() - DAY_MS) }
       : {}),
   });
-  return { cert: made.cert, key: made.private };
+  return { cert: pair.cert, key: pair.private };
 }
 
 /** A certificate for servers and clients, signed by an authority, or by itself. */
@@ -36,7 +36,7 @@ export async function certificate(
   ca?: KeyPair,
   keyType: 'rsa' | 'ec' = 'rsa',
 ): Promise<KeyPair> {
-  const made = await generate([{ name: 'commonName', value: name }], {
+  const pair = await generate([{ name: 'commonName', value: name }], {
     keyType,
     algorithm: 'sha256',
     extensions: [
@@ -47,7 +47,7 @@ export async function certificate(
     ],
     ...(ca === undefined ? {} : { ca }),
   });
-  return { cert: made.cert, key: made.private };
+  return { cert: pair.cert, key: pair.private };
 }
 
 /** A certificate for `localhost`, or another name, and no address. */

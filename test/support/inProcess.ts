@@ -35,8 +35,8 @@ export function runInProcess(args: readonly string[], options: ToolOptions = {})
   return running;
 }
 
-async function runAlone(args: readonly string[], { config, env: variables, folder: given }: ToolOptions) {
-  const folder = given ?? mkdtempSync(join(tmpdir(), 'tool-'));
+async function runAlone(args: readonly string[], { config, env: variables, folder: existing }: ToolOptions) {
+  const folder = existing ?? mkdtempSync(join(tmpdir(), 'tool-'));
   if (config !== undefined) writeFileSync(join(folder, 'config.yaml'), configText(config));
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((stream) =>
@@ -65,7 +65,7 @@ async function runAlone(args: readonly string[], { config, env: variables, folde
       for (const listener of added) process.off(name, listener as (...values: unknown[]) => void);
     }
     for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
-    if (given === undefined) rmSync(folder, { recursive: true, force: true });
+    if (existing === undefined) rmSync(folder, { recursive: true, force: true });
   }
 }
 

@@ -35,17 +35,17 @@ export function plainExposition(
     }
   }
   const dropped = new Map<string, number>();
-  const kept = new Map(families);
-  const seriesOf = (name: string): number => kept.get(name)?.lines.size ?? 0;
-  const total = (): number => [...kept.keys()].reduce((sum, name) => sum + seriesOf(name), 0);
+  const remaining = new Map(families);
+  const seriesOf = (name: string): number => remaining.get(name)?.lines.size ?? 0;
+  const total = (): number => [...remaining.keys()].reduce((sum, name) => sum + seriesOf(name), 0);
   while (total() > maxSeries) {
-    const [largest = ''] = [...kept.keys()].toSorted((a, b) => seriesOf(b) - seriesOf(a) || (a < b ? -1 : 1));
+    const [largest = ''] = [...remaining.keys()].toSorted((a, b) => seriesOf(b) - seriesOf(a) || (a < b ? -1 : 1));
     dropped.set(largest, seriesOf(largest));
-    kept.delete(largest);
+    remaining.delete(largest);
   }
-  const series = new Map([...kept.keys()].map((name) => [name, seriesOf(name)]));
-  const parts = [...kept.values()].map(({ family, lines }) => head(family, format) + [...lines.values()].join(''));
-  const others = own.filter(({ name }) => !kept.has(name)).map((family) => ownFamily(family, format));
+  const series = new Map([...remaining.keys()].map((name) => [name, seriesOf(name)]));
+  const parts = [...remaining.values()].map(({ family, lines }) => head(family, format) + [...lines.values()].join(''));
+  const others = own.filter(({ name }) => !remaining.has(name)).map((family) => ownFamily(family, format));
   return { text: [...parts, ...others, format === 'openmetrics' ? '# EOF\n' : ''].join(''), series, dropped };
 }
 

@@ -66,7 +66,7 @@ function expectLines(text: string, lines: string, ...absent: readonly string[]):
 }
 
 describe("the exporter's own metrics", () => {
-  it('say how each account and each of its groups is', async () => {
+  it('report the state of each account and each of its groups', async () => {
     const group = 'account="a",group="application_metrics"';
     const lines = `
       newrelic_up{account="a"} 1
@@ -85,7 +85,7 @@ describe("the exporter's own metrics", () => {
     expectLines(text, lines, 'api_paused_until', 'config_last_reload', 'collection_[^{]*{account="b"');
   });
 
-  it('are absent where nothing is known yet', async () => {
+  it('are absent where their values are not known yet', async () => {
     const unknown = { success: undefined, lastSuccess: undefined, durationSeconds: undefined };
     const groups = [{ ...GROUP, ...unknown, oldestWindowEnd: undefined }];
     const text = await body([account('a', { windowEnd: undefined, groups })]);
@@ -93,9 +93,9 @@ describe("the exporter's own metrics", () => {
     expectLines(text, 'newrelic_up{account="a"} 1', ...absent);
   });
 
-  it('give the time a pause ends, a failed refresh as 0, and the interface of every account', async () => {
+  it('report the end of a pause, a failed refresh as 0, and the interface of every account', async () => {
     const paused = { ...account('a').budget, pausedUntil: 1_700_000_300.5 };
-    const own = account('a', { budget: paused, groups: [{ ...GROUP, success: false }], accountId: 7 });
+    const rest = account('a', { budget: paused, groups: [{ ...GROUP, success: false }], accountId: 7 });
     const nerdgraph = account('ng', { api: 'nerdgraph', region: '', endOfLife: undefined });
     telemetry.observer('ng').split('truncated');
     const lines = `
@@ -108,10 +108,10 @@ describe("the exporter's own metrics", () => {
       api_batches_split_total{account="ng",reason="timeout"} 0
       api_batches_split_total{account="ng",reason="error"} 0`;
     const absent = ['api_end_of_life_timestamp_seconds{account="ng"', 'api_batches_split_total{account="a"'];
-    expectLines(await body([own, nerdgraph]), lines, ...absent);
+    expectLines(await body([rest, nerdgraph]), lines, ...absent);
   });
 
-  it('count calls by endpoint and code, failures by reason, retries, calls in flight and scrapes, from 0 on', async () => {
+  it('count calls by endpoint and code, failures by reason, retries, calls in flight and scrapes, starting at 0', async () => {
     const observer: Omit<CallObserver, 'leftOut' | 'serviceMessage'> = telemetry.observer('a');
     const first = `
       api_retries_total{account="a"} 0
@@ -127,23 +127,23 @@ describe("the exporter's own metrics", () => {
     observer.retried(DATA, 'server', 1000);
     observer.ended(DATA, 'error', 10);
     telemetry.scrapes.inc({ result: 'partial' });
-    const of = `account="a",endpoint="${DATA}"`;
+    const labels = `account="a",endpoint="${DATA}"`;
     const then = `
-      api_requests_total{${of},code="200"} 1
-      api_requests_total{${of},code="error"} 1
-      api_failures_total{${of},reason="server"} 1
-      api_failures_total{${of},reason="auth"} 0
+      api_requests_total{${labels},code="200"} 1
+      api_requests_total{${labels},code="error"} 1
+      api_failures_total{${labels},reason="server"} 1
+      api_failures_total{${labels},reason="auth"} 0
       api_retries_total{account="a"} 1
       api_requests_in_flight{account="a"} 1
       scrapes_total{result="partial"} 1
-      api_request_duration_seconds_bucket{${of},le="0.25"} 0
-      api_request_duration_seconds_bucket{${of},le="0.5"} 1
-      api_request_duration_seconds_sum{${of}} 10.3
-      api_request_duration_seconds_count{${of}} 2`;
+      api_request_duration_seconds_bucket{${labels},le="0.25"} 0
+      api_request_duration_seconds_bucket{${labels},le="0.5"} 1
+      api_request_duration_seconds_sum{${labels}} 10.3
+      api_request_duration_seconds_count{${labels}} 2`;
     expectLines(await body([account('a')]), then);
   });
 
-  it('tell of reloads and of the build', async () => {
+  it('report reloads and the build', async () => {
     telemetry.reloaded(true, 1_700_000_000_500);
     telemetry.reloaded(false, 1_800_000_000_000);
     const lines = `
@@ -153,7 +153,7 @@ describe("the exporter's own metrics", () => {
     expectLines(await body([]), lines);
   });
 
-  it('say how many series the exposition has of each family, and count what was cut, once for each refresh', async () => {
+  it('report the number of series of each family, and count dropped series once for each refresh', async () => {
     const [small, large] = [gauge('newrelic_small'), gauge('newrelic_large')];
     const read = written(
       block(
@@ -188,7 +188,7 @@ describe("the exporter's own metrics", () => {
     expect(value(await cutTo(3, other), dropped, { family: 'newrelic_custom' })).toBe(7);
   });
 
-  it('carry the static labels of their account, where they carry an account at all; a label of a family goes first', async () => {
+  it('have the static labels of their account, where they have an account; labels of a family win', async () => {
     telemetry.observer('a').ended(DATA, 200, 1);
     const labels = { team: 'payments', account_id: 'own' };
     const families = await scrape(account('a', { accountId: 7, labels }), account('b'));
@@ -201,7 +201,7 @@ describe("the exporter's own metrics", () => {
     ]);
   });
 
-  it('end with their account: counters too, and calls that come back late', async () => {
+  it('end with their account, also counters and late responses', async () => {
     const observer = telemetry.observer('gone');
     observer.started(DATA);
     telemetry.observer('kept').ended(DATA, 200, 1);
@@ -216,7 +216,7 @@ describe("the exporter's own metrics", () => {
     expect(value(back, 'newrelic_exporter_api_requests_total', { account: 'gone' })).toBeUndefined();
   });
 
-  it('say of each query how it went, and how many of its rows became no series', async () => {
+  it('report the result of each query, and the number of its rows without a series', async () => {
     const failed = { ...QUERY, name: 'failed', success: false, state: 'missing', series: 0 } as const;
     const untried = { ...QUERY, name: 'untried', success: undefined, seconds: undefined } as const;
     const lines = `
@@ -230,23 +230,23 @@ describe("the exporter's own metrics", () => {
     expectLines(text, lines, 'query_success{account="a",query="untried"');
   });
 
-  it('say of an entry with account_ids how its list is, and that nothing is read before it leaves an account', async () => {
+  it('report the list of an entry with account_ids, and newrelic_up 0 until the entry has an account', async () => {
     telemetry.observer('all').ended('graphql:accounts', 200, 1);
-    const own = async (over: Partial<EntryStatus>): Promise<string> =>
-      (await render([], { own: await telemetry.readFamilies([], [{ ...ENTRY, ...over }], new Map()) })).text;
+    const body = async (over: Partial<EntryStatus>): Promise<string> =>
+      (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text;
     const before = `
       newrelic_up{account="all",team="x"} 0
       api_requests_total{account="all",endpoint="graphql:accounts",code="200",team="x"} 1`;
-    expectLines(await own({}), before, 'account_list_success', 'accounts');
+    expectLines(await body({}), before, 'account_list_success', 'accounts');
     const after = `
       account_list_success{entry="all"} 0
       accounts{entry="all",state="listed"} 3
       accounts{entry="all",state="exported"} 2
       accounts_left_out{entry="all"} 1`;
-    expectLines(await own({ isEmpty: false, success: false, listed: 3, exported: 2, leftOut: 1 }), after, 'up{');
+    expectLines(await body({ isEmpty: false, success: false, listed: 3, exported: 2, leftOut: 1 }), after, 'up{');
   });
 
-  it('are of the names, types and labels of the catalogue, every one of them', async () => {
+  it('have the names, types and labels of the catalogue, and are complete', async () => {
     telemetry.reloaded(true, 1_700_000_000_000);
     telemetry.observer('a').started(DATA);
     telemetry.observer('a').ended(DATA, 200, 1);
@@ -276,7 +276,7 @@ describe("the exporter's own metrics", () => {
     expect(lint(families)).toEqual([]);
   });
 
-  it('come with those of the process, but for the three that promtool refuses', async () => {
+  it('include the metrics of the process, except three that promtool refuses', async () => {
     const families = await scrape();
     const names = families.map(({ name }) => name);
     expect(names).toContain('process_cpu_user_seconds_total');
@@ -294,14 +294,14 @@ describe("the exporter's own metrics", () => {
     expect(known.filter((sample) => sample.value > 3600)).toEqual([]);
   });
 
-  it('are the same in both formats, whichever is asked for first', async () => {
+  it('are the same in both formats, in either order of requests', async () => {
     telemetry.observer('a').ended(DATA, 200, 1);
-    const own = /^newrelic_/;
+    const ours = /^newrelic_/;
     const seen = new Set<string>();
     for (const format of ['openmetrics', 'text', 'openmetrics', 'text'] as const) {
       const text = await body([account('a')], format);
       const families = format === 'text' ? parseText(text) : parseOpenMetrics(text);
-      const samples = families.flatMap((family) => family.samples).filter(({ name }) => own.test(name));
+      const samples = families.flatMap((family) => family.samples).filter(({ name }) => ours.test(name));
       const read = samples.map(({ name, labels, value: one }) => [name, { ...labels, le: Number(labels['le']) }, one]);
       seen.add(JSON.stringify(read));
     }
