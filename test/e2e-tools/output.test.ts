@@ -44,11 +44,11 @@ async function run(args: readonly string[], stdout: number | 'closed') {
 }
 
 describe.concurrent('standard output', () => {
-  it.each(COMMANDS)('closed by its reader ends %s %s quietly', async (...args) => {
+  it.each(COMMANDS)('ends %s %s quietly where its reader has closed it', async (...args) => {
     expect(await run(args, 'closed')).toEqual({ status: 0, stderr: '' });
   });
 
-  it.for(COMMANDS)('on a full disk ends %s %s with one line', async (args, { skip }) => {
+  it.for(COMMANDS)('ends %s %s with one line on a full disk', async (args, { skip }) => {
     skip(!existsSync('/dev/full'), 'this system has no /dev/full');
     expect(await run(args, openSync('/dev/full', 'w'))).toEqual({
       status: 1,

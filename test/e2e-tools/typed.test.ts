@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const WAYS: readonly [name: string, prepare: () => { cwd: string; file: string; path?: string; typed: string }][] = [
   ['in a clone', () => ({ cwd: CLONE, file: 'dist/main.js', typed: `${NODE} dist/main.js` })],
   [
-    'as a command that npm has linked',
+    'as a command linked by npm',
     () => {
       const folder = join(newFolder(), 'bin');
       mkdirSync(folder);

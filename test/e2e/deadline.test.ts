@@ -12,7 +12,7 @@ const MEMORY = 'newrelic_application_memory_used_bytes';
 const HANGING = { request_timeout: '10m', max_retries: 0 };
 
 // Every fault and its reason: test/api. What a failed read is to values, states and success: test/collect.
-test('answers every scrape in time while calls hang, keeps values while calls fail, and recovers without a restart', async () => {
+test('the exporter answers scrapes in time while calls hang, keeps values while calls fail, and recovers without a restart', async () => {
   const clock = clockForTest();
   const simulator = await simulatorForTest({ applications: 2, now: clock.now });
   const front = await Front.open(Number(new URL(simulator.url).port));

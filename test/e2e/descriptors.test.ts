@@ -6,7 +6,7 @@ import { NODE } from './support/program.ts';
 
 const CONFIG = { accounts: [{ name: 'one', api_key: 'NRAK-ONE', base_url: 'http://127.0.0.1:9/graphql' }] };
 
-test('logs once that no file descriptor is free, and answers again when some are free', async () => {
+test('the exporter logs once that no file descriptor is free, and answers again when some are free', async () => {
   const exporter = await exporterForTest({
     config: CONFIG,
     node: 'sh',

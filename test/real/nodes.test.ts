@@ -21,7 +21,7 @@ function works(node: () => { readonly path: string; readonly version: string }):
     expect([status, output]).toEqual([2, expect.stringMatching(/package\.json:1:\d+: accounts: /)]);
   });
 
-  test('exports the metrics of the demo over both interfaces, and ends at SIGTERM', async () => {
+  test('runs the demo over both interfaces, and ends at SIGTERM', async () => {
     const { path, version } = node();
     const demo = startProgram({ node: path, args: ['demo', '--web.listen-address=127.0.0.1:0'] });
     try {

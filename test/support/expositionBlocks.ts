@@ -16,7 +16,7 @@ export function gauge(name: string, group: Group = 'applications', help = `Help 
 export async function render(
   blocks: readonly Block[],
   {
-    own = [],
+    own: ownFamilies = [],
     mask = new SeriesMask(String, () => 0),
     format = 'text',
     gzip = false,
@@ -32,7 +32,7 @@ export async function render(
   } = {},
 ) {
   const { families, dropped } = await findFamilies(blocks, maxSeries, mask, signal);
-  const pieces = await writeExposition(families, own, { format, gzip }, mask, signal);
+  const pieces = await writeExposition(families, ownFamilies, { format, gzip }, mask, signal);
   const bytes = Buffer.concat(pieces);
   return { families, dropped, pieces, text: (gzip ? gunzipSync(bytes) : bytes).toString('utf8') };
 }

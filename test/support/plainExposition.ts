@@ -18,7 +18,7 @@ export interface PlainExposition {
  */
 export function plainExposition(
   blocks: readonly SampleBlock[],
-  own: readonly OwnFamily[],
+  ownFamilies: readonly OwnFamily[],
   { format, maxSeries }: { readonly format: Format; readonly maxSeries: number },
 ): PlainExposition {
   const families = new Map<string, { family: Family; lines: Map<string, string> }>();
@@ -45,7 +45,7 @@ export function plainExposition(
   }
   const series = new Map([...remaining.keys()].map((name) => [name, seriesOf(name)]));
   const parts = [...remaining.values()].map(({ family, lines }) => head(family, format) + [...lines.values()].join(''));
-  const others = own.filter(({ name }) => !remaining.has(name)).map((family) => ownFamily(family, format));
+  const others = ownFamilies.filter(({ name }) => !remaining.has(name)).map((family) => ownFamily(family, format));
   return { text: [...parts, ...others, format === 'openmetrics' ? '# EOF\n' : ''].join(''), series, dropped };
 }
 

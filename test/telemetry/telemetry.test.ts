@@ -165,8 +165,8 @@ describe("the exporter's own metrics", () => {
     const cutTo = async (maxSeries: number, other: Block) => {
       const { families, dropped: leftOut } = await render([read, other], { maxSeries });
       telemetry.dropped(leftOut);
-      const own = await telemetry.readFamilies([], [], families);
-      return parseText(Buffer.from((await render([], { own })).text));
+      const ownFamilies = await telemetry.own([], [], families);
+      return parseText(Buffer.from((await render([], { own: ownFamilies })).text));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
     const other = refresh();
@@ -255,12 +255,12 @@ describe("the exporter's own metrics", () => {
     const counters = { lostSeconds: 60, lateTransactions: 5 };
     const statuses = [account('a', { budget: paused, counters, entities: [typeStatus()], queries: [QUERY] })];
     const entry = { entry: 'e', labels: {}, isEmpty: true, success: true, listed: 3, exported: 2, leftOut: 1 };
-    const own = await telemetry.readFamilies(
+    const ownFamilies = await telemetry.own(
       statuses,
       [{ ...ENTRY, ...entry }],
       new Map([['newrelic_x', { series: 1 }]]),
     );
-    const { pieces } = await render(blocks.map(written), { own });
+    const { pieces } = await render(blocks.map(written), { own: ownFamilies });
     const families = parseText(Buffer.concat(pieces));
     const shapes = families.map(({ name, type, help, samples }) => {
       const labels = new Set(samples.flatMap((sample) => Object.keys(sample.labels)).filter((label) => label !== 'le'));

@@ -43,7 +43,7 @@ test.each<[string, Group, number, number]>([
   ]);
 });
 
-test('counts each query and each type of entities with its own window and interval', () => {
+test('each query and each type of entities counts with its own window and interval', () => {
   expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
     { group: 'queries', name: 'a', minutes: 144 },
     { group: 'queries', name: 'b', minutes: 30 },
@@ -52,7 +52,7 @@ test('counts each query and each type of entities with its own window and interv
   ]);
 });
 
-test('counts no data for metric names, and for REST only golden metrics and queries', () => {
+test('metric names cost no data, and REST only golden metrics and queries', () => {
   const groups = plan({ metric_names: 360, application_metrics: 1, golden_metrics: 1, queries: 1 });
   const read = (api: 'rest' | 'nerdgraph') =>
     new Set(calculateScannedMinutes({ ...account, api }, { window: MINUTE }, groups).map(({ group }) => group));
@@ -60,7 +60,7 @@ test('counts no data for metric names, and for REST only golden metrics and quer
   expect(read('rest')).toEqual(new Set(['golden_metrics', 'queries']));
 });
 
-test('counts less data for a plan that does not fit, because it reads less often', () => {
+test('a plan that does not fit costs less data, because it reads less often', () => {
   expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
     { name: 'a', minutes: 72 },
     { name: 'b', minutes: 15 },
@@ -80,7 +80,7 @@ test.each([
       'Most expensive: queries alert_events/open, 8,640 (99.9 %).',
     ],
   ],
-] as const)('names the group that reads most of the data: %j', (scanned, sentences) => {
+] as const)('the sentences name the group that reads most of the data: %j', (scanned, sentences) => {
   expect(scannedInWords(scanned)).toEqual(sentences);
 });
 

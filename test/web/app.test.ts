@@ -158,7 +158,7 @@ describe('/-/reload', () => {
     [{ origin: 'own' }, 200],
     [{}, 200],
     [{}, 200, 'PUT'],
-  ])('refuses a page of another site: a request with %j gets %d', async (headers, status, method = 'POST') => {
+  ])('lets no page of another site reload: a request with %j gets %d', async (headers, status, method = 'POST') => {
     let reloads = 0;
     const reload = () => {
       reloads += 1;

@@ -31,7 +31,7 @@ describe('the time allowed for a response', () => {
   });
 });
 
-test('rejects a Host header that could be more than an address', () => {
+test('a Host header that could be more than an address is rejected', () => {
   // Of signs that stand in addresses, and of signs that end them: of random ones hardly a text would be taken.
   const unit = fc.constantFrom(...Array.from('aZ09._-[]:aZ09._-[]:/@?#%\\<>"\' \t\r\n\0é'));
   let taken = 0;
@@ -60,7 +60,7 @@ describe('reading the names of a client certificate', () => {
   });
 });
 
-test('logs a message at once, then at most one a minute, with the number of suppressed messages', () => {
+test('a frequent message is logged at once, then once a minute with the number of suppressed messages', () => {
   let now = 0;
   const lines: string[] = [];
   const tell = throttle(

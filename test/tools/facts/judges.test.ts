@@ -29,49 +29,53 @@ const counted = (c: number, n: number, k: number) => judge.countOfMetrics(answer
 
 const CASES: readonly (readonly [what: string, judged: Judged, verdict: string])[] = [
   ['a window as requested', windowed({ from: 60, to: 3660 }), 'as assumed'],
-  ['a window that is a little shorter', windowed({ from: 0, to: 3600 }), 'as assumed'],
-  ['a window that is much shorter', windowed({ from: -2000, to: 3600 }), 'differs'],
-  ['a window that is missing', windowed(undefined), 'differs'],
+  ['a window that begins and ends a minute earlier', windowed({ from: 0, to: 3600 }), 'as assumed'],
+  ['a window that begins much earlier', windowed({ from: -2000, to: 3600 }), 'differs'],
+  ['a response without a window', windowed(undefined), 'differs'],
   ['5,000 rows', cut(5000, 7), 'as assumed'],
-  ['fewer rows and others', cut(4899, 7), 'differs'],
+  ['fewer rows and a count in otherResult', cut(4899, 7), 'differs'],
   ['more rows', cut(5001, 0), 'differs'],
-  ['few rows', cut(40, 0), 'too few rows'],
-  ['others in otherResult', others(counts(5, 4, 3, 2, 1), { c: 9 }), 'as assumed'],
-  ['nothing in otherResult', others(counts(5, 4, 3, 2, 1), { c: 0 }), 'differs'],
-  ['no otherResult', others(counts(5, 4, 3, 2, 1), null), 'differs'],
+  ['rows far below the limit', cut(40, 0), 'too few rows'],
+  ['a count in otherResult', others(counts(5, 4, 3, 2, 1), { c: 9 }), 'as assumed'],
+  ['a zero in otherResult', others(counts(5, 4, 3, 2, 1), { c: 0 }), 'differs'],
+  ['a response without otherResult', others(counts(5, 4, 3, 2, 1), null), 'differs'],
   ['no more rows than the limit', others(counts(5), { c: 0 }), 'too few rows'],
   ['a minute that is complete in time', late(2, [2, 99.5], [5, 100]), 'as assumed'],
   ['a minute that is complete too late', late(2, [2, 80], [5, 100]), 'differs'],
   ['a minute that is complete within a long delay', late(3, [2, 80], [3, 100], [5, 100]), 'as assumed'],
-  ['a minute that was read once', late(2, [2, 80]), 'needs --wait'],
+  ['a minute with one reading', late(2, [2, 80]), 'needs --wait'],
   ['a minute without calls', late(2, [2, 0], [5, 0]), 'no traffic'],
-  ['all fields', fields(3, 1), 'as assumed'],
-  ['a field that is missing', fields(30, 0), 'differs'],
+  ['events with all fields', fields(3, 1), 'as assumed'],
+  ['a field that many events lack', fields(30, 0), 'differs'],
   ['a field that few events lack', fields(3, 0), 'too few events'],
-  ['no event', fields(0, 0), 'too few events'],
-  ['facets with the most records', judge.judgeLimit('by records', named(ALL[2]), named(...ALL)), 'as assumed'],
-  ['facets with the greatest sums', judge.judgeLimit('by records', named(ALL[0]), named(...ALL)), 'differs'],
-  ['facets with neither', judge.judgeLimit('by records', named(ALL[1]), named(...ALL)), 'differs'],
-  ['all facets', judge.judgeLimit('by records', named(...ALL), named(...ALL)), 'too few rows'],
+  ['a response without events', fields(0, 0), 'too few events'],
+  ['facets with the most records', judge.keptBy('by records', named(ALL[2]), named(...ALL)), 'as assumed'],
+  ['facets with the greatest sums', judge.keptBy('by records', named(ALL[0]), named(...ALL)), 'differs'],
   [
-    'facets with both',
-    judge.judgeLimit('by records', named(['d', 9, 9]), named(['d', 9, 9], ALL[1])),
+    'facets with neither the most records nor the greatest sums',
+    judge.keptBy('by records', named(ALL[1]), named(...ALL)),
+    'differs',
+  ],
+  ['a response with all facets', judge.keptBy('by records', named(...ALL), named(...ALL)), 'too few rows'],
+  [
+    'facets with the most records and the greatest sums',
+    judge.keptBy('by records', named(['d', 9, 9]), named(['d', 9, 9], ALL[1])),
     'traffic hardly changes',
   ],
-  ['facets with the greatest sums by order', judge.judgeLimit('by sum', named(ALL[0]), named(...ALL)), 'as assumed'],
-  ['other facets by order', judge.judgeLimit('by sum', named(ALL[2]), named(...ALL)), 'differs'],
-  ['facets that are not among all', judge.judgeLimit('by sum', named(['e', 9, 9]), named(...ALL)), 'differs'],
+  ['facets with the greatest sums under ORDER BY', judge.keptBy('by sum', named(ALL[0]), named(...ALL)), 'as assumed'],
+  ['other facets under ORDER BY', judge.keptBy('by sum', named(ALL[2]), named(...ALL)), 'differs'],
+  ['unknown facets under ORDER BY', judge.keptBy('by sum', named(['e', 9, 9]), named(...ALL)), 'differs'],
   ['the sum of counts', counted(50, 5, 50), 'as assumed'],
   ['the number of points', counted(5, 5, 50), 'differs'],
   ['points of one value each', counted(5, 5, 5), 'traffic hardly changes'],
-  ['no point', counted(0, 0, 0), 'no traffic'],
+  ['a response without points', counted(0, 0, 0), 'no traffic'],
 ];
 
 test.each(CASES)('judges %s', (_, decided, verdict) => {
   expect(said(decided)).toBe(verdict);
 });
 
-test('names the sufficient delay where a minute is complete too late', () => {
+test('a minute that is complete too late gives the sufficient delay', () => {
   const delays = [late(2, [2, 50], [3, 50], [5, 100], [10, 100]), late(2, [2, 20], [3, 30], [5, 50], [10, 100])];
   expect(delays.map(({ seen }) => seen.at(-1))).toEqual(['5m', '10m'].map((text) => ({ of: 'delay', word: text })));
 });

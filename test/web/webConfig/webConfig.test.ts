@@ -40,7 +40,7 @@ function faults(text: string): string[] {
 
 const TLS = 'tls_server_config:\n  cert_file: one.crt\n  key_file: one.key\n';
 
-test('reports all faults of a web configuration and of its files at once', () => {
+test('all faults of a web configuration and of its files are reported at once', () => {
   const text = `tls_server_config:
   cert_file: nowhere.crt
   key_file: one.key
