@@ -58,7 +58,7 @@ describe('the Compose files', () => {
   });
 });
 
-test('provision Grafana with the data source and the mounted folder of dashboards', () => {
+test('Grafana is provisioned with the data source and the mounted folder of dashboards', () => {
   const folder = 'deploy/grafana/provisioning';
   expect(strictYaml(`${folder}/datasources/prometheus.yaml`)).toMatchObject({
     apiVersion: 1,

@@ -251,7 +251,7 @@ describe('the facets that a limit keeps', () => {
   });
 });
 
-it('adds a message only to results of count(*) of metrics: it adds up their counts', async () => {
+it('only results of count(*) of metrics have the message that it adds up their counts', async () => {
   const messages = async (text: string) =>
     (await nrql(simulator, `${text} SINCE ${TO - 30 * MINUTE} UNTIL ${TO}`)).metadata.messages;
   const told = [expect.stringMatching(/^count\(\*\) of Metric .* datapointCount\(\)/)];

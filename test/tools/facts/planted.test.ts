@@ -27,13 +27,13 @@ describe.each(['rest', 'nerdgraph'] as const)('an account over %s that matches t
   });
 });
 
-it('decides the page size of entities where there are enough entities', async () => {
+it('the page size of entities is decided where there are enough entities', async () => {
   const found = await checkSimulator('nerdgraph', { size: MANY_ENTITIES });
   expect(idsOf(found, 'differs')).toEqual([]);
   expect(idsOf(found, 'as assumed')).toContain('nerdgraph_entity_page');
 });
 
-it('queries at most an hour of the account, a day of one application, and one account that cannot exist', async () => {
+it('the facts query at most an hour of the account, a day of one application, and one account that cannot exist', async () => {
   const { queries } = await checkSimulator('nerdgraph');
   const rare = /FROM (?:NrAiIncident|ChangeTrackingEvent, Deployment)/;
   const lengths = queries.map((query) => {
@@ -188,7 +188,7 @@ it.each(CASES)('%s alone differs where New Relic answers it differently', async 
   expect(lines.at(-2)).toMatch(/^All facts: .*\/docs\/facts\.md$/);
 });
 
-it('reads a late minute again at the end of a wait below ten minutes, and uses that as the final count', async () => {
+it('a late minute is read again at the end of a wait below ten minutes, which gives the final count', async () => {
   const { rows: all } = await checkSimulator('rest', { wait: 9, through: (url) => startProxy({ url }, late()) });
   const { seen = [] } = all.find(({ id }) => id === 'late_minutes')?.judged ?? {};
   expect(seen[2]).toEqual({ of: 'of the final count after 5 minutes', ratio: 0.75 });
