@@ -165,7 +165,7 @@ describe("the exporter's own metrics", () => {
     const cutTo = async (maxSeries: number, other: Block) => {
       const { families, dropped: leftOut } = await render([read, other], { maxSeries });
       telemetry.dropped(leftOut);
-      const ownFamilies = await telemetry.own([], [], families);
+      const ownFamilies = await telemetry.readFamilies([], [], families);
       return parseText(Buffer.from((await render([], { own: ownFamilies })).text));
     };
     const dropped = 'newrelic_exporter_series_dropped_total';
@@ -233,7 +233,7 @@ describe("the exporter's own metrics", () => {
   it('report the list of an entry with account_ids, and newrelic_up 0 until the entry has an account', async () => {
     telemetry.observer('all').ended('graphql:accounts', 200, 1);
     const body = async (over: Partial<EntryStatus>): Promise<string> =>
-      (await render([], { own: await telemetry.own([], [{ ...ENTRY, ...over }], new Map()) })).text;
+      (await render([], { own: await telemetry.readFamilies([], [{ ...ENTRY, ...over }], new Map()) })).text;
     const before = `
       newrelic_up{account="all",team="x"} 0
       api_requests_total{account="all",endpoint="graphql:accounts",code="200",team="x"} 1`;
@@ -255,7 +255,7 @@ describe("the exporter's own metrics", () => {
     const counters = { lostSeconds: 60, lateTransactions: 5 };
     const statuses = [account('a', { budget: paused, counters, entities: [typeStatus()], queries: [QUERY] })];
     const entry = { entry: 'e', labels: {}, isEmpty: true, success: true, listed: 3, exported: 2, leftOut: 1 };
-    const ownFamilies = await telemetry.own(
+    const ownFamilies = await telemetry.readFamilies(
       statuses,
       [{ ...ENTRY, ...entry }],
       new Map([['newrelic_x', { series: 1 }]]),

@@ -44,7 +44,7 @@ test.each<[string, Group, number, number]>([
 });
 
 test('each query and each type of entities counts with its own window and interval', () => {
-  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
+  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1, golden_metrics: 1 }))).toEqual([
     { group: 'queries', name: 'a', minutes: 144 },
     { group: 'queries', name: 'b', minutes: 30 },
     { group: 'golden_metrics', name: 'EXT-SERVICE', minutes: 5 },
@@ -61,7 +61,7 @@ test('metric names cost no data, and REST only golden metrics and queries', () =
 });
 
 test('a plan that does not fit costs less data, because it reads less often', () => {
-  expect(scannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
+  expect(calculateScannedMinutes(account, { window: 30 * MINUTE }, plan({ queries: 1 }, 2))).toMatchObject([
     { name: 'a', minutes: 72 },
     { name: 'b', minutes: 15 },
   ]);
@@ -81,7 +81,7 @@ test.each([
     ],
   ],
 ] as const)('the sentences name the group that reads most of the data: %j', (scanned, sentences) => {
-  expect(scannedInWords(scanned)).toEqual(sentences);
+  expect(describeScanned(scanned)).toEqual(sentences);
 });
 
 test('files to copy have the pack alert_events commented out, with its cost', () => {

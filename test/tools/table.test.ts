@@ -14,7 +14,7 @@ describe('table', () => {
   });
 
   it('escapes characters that could move the cursor or hide text', () => {
-    expect(table([['a\nb\u001b[2J\u202e\u2028\u0085']])).toBe('a\\u000ab\\u001b[2J\\u202e\\u2028\\u0085');
+    expect(renderTable([['a\nb\u001b[2J\u202e\u2028\u0085']])).toBe('a\\u000ab\\u001b[2J\\u202e\\u2028\\u0085');
   });
 
   it('measures names in any script by their width on a terminal', () => {

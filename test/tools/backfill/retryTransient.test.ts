@@ -40,7 +40,7 @@ describe('persistently', () => {
   );
 
   it('ends when the run is stopped during a wait', async () => {
-    const waiting = persistently(
+    const waiting = retryTransient(
       () => Promise.reject(failure('timeout')),
       () => Promise.reject(new Error('stopped')),
     );

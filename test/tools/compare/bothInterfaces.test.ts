@@ -5,7 +5,7 @@ import { configOf } from '../../config/reading.ts';
 const ONE = configOf('accounts: [{name: one, api: rest, api_key: abcd, account_id: 5}]\n');
 
 it('compare reads the only account over REST, then over NerdGraph, with unrounded values', () => {
-  const { accounts, collection } = bothInterfaces(ONE, undefined);
+  const { accounts, collection } = configureBothInterfaces(ONE, undefined);
   expect(accounts.map(({ name, api, account_id }) => [name, api, account_id])).toEqual([
     ['one', 'rest', 5],
     ['one', 'nerdgraph', 5],

@@ -73,7 +73,7 @@ describe('shared evidence', () => {
   test('contains only listed words and numbers of two or three digits, whatever was seen', () => {
     fc.assert(
       fc.property(subject, fc.string(), fc.oneof(fc.double(), fc.nat()), (list, text, value) => {
-        expect(['other', ...WORDS[list]]).toContain(Object.values(word(list, text))[1]);
+        expect(['other', ...WORDS[list]]).toContain(Object.values(observeWord(list, text))[1]);
         for (const [seen, digits] of [
           [observeCount('rows', value), 2] as const,
           [observeRatio('seen by expected', value), 3] as const,
@@ -86,13 +86,13 @@ describe('shared evidence', () => {
   });
 
   test.each([
-    [word('language', 'ruby'), { of: 'language', word: 'ruby' }],
-    [word('language', 'Acme Secret 9'), { of: 'language', word: 'other' }],
-    [word('field', 'muted', ['muted']), { of: 'field', word: 'muted' }],
-    [word('field', 'secret', ['muted']), { of: 'field', word: 'other' }],
-    [count('rows', 4899), { of: 'rows', count: 4900 }],
-    [ratio('seen by expected', 1.23456), { of: 'seen by expected', ratio: 1.23 }],
-    [ratio('seen by expected', NaN), { of: 'seen by expected', ratio: 0 }],
+    [observeWord('language', 'ruby'), { of: 'language', word: 'ruby' }],
+    [observeWord('language', 'Acme Secret 9'), { of: 'language', word: 'other' }],
+    [observeWord('field', 'muted', ['muted']), { of: 'field', word: 'muted' }],
+    [observeWord('field', 'secret', ['muted']), { of: 'field', word: 'other' }],
+    [observeCount('rows', 4899), { of: 'rows', count: 4900 }],
+    [observeRatio('seen by expected', 1.23456), { of: 'seen by expected', ratio: 1.23 }],
+    [observeRatio('seen by expected', NaN), { of: 'seen by expected', ratio: 0 }],
   ])('contains only %o', (seen, shared) => {
     expect(seen).toEqual(shared);
   });

@@ -109,12 +109,12 @@ describe('--web.listen-address', () => {
 
 describe('--web.systemd-socket', () => {
   test('uses the file descriptors from 3 on', () => {
-    expect(systemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
+    expect(findSystemdSockets({ LISTEN_FDS: '2', LISTEN_PID: '77' }, 77)).toEqual([3, 4]);
   });
 
   test.each([{}, { LISTEN_FDS: '1' }, { LISTEN_FDS: '1', LISTEN_PID: '78' }, { LISTEN_FDS: '0', LISTEN_PID: '77' }])(
     'says so where systemd passes no socket: %j',
-    (environment) => expect(() => systemdSockets(environment, 77)).toThrow(ListenError),
+    (environment) => expect(() => findSystemdSockets(environment, 77)).toThrow(ListenError),
   );
 
   test('serves on the sockets that a parent process passes', async () => {
