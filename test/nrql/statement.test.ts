@@ -193,7 +193,7 @@ describe('reading any text', () => {
     fc.assert(
       fc.property(text, (query) => {
         const places = readStatement(query).problems.map(({ offset }) => offset);
-        expect(places.every((at) => at >= 0 && at <= query.length)).toBe(true);
+        expect(places.every((place) => place >= 0 && place <= query.length)).toBe(true);
         expect(places).toEqual(places.toSorted((a, b) => a - b));
       }),
     );
