@@ -9,10 +9,14 @@ const DAY_MS = 86_400_000;
 
 type AltName = { readonly type: 1 | 2 | 6 | 7; readonly value?: string; readonly ip?: string };
 
-/** A certificate authority of its own, or one below another; `expired` since a day. */
+/** A certificate authority of its own, or one below another; `expired` a day ago, or valid from tomorrow (`early`). */
 export async function authority(
   name = 'test authority',
-  { above, expired = false }: { readonly above?: KeyPair; readonly expired?: boolean } = {},
+  {
+    above,
+    expired = false,
+    early = false,
+  }: { readonly above?: KeyPair; readonly expired?: boolean; readonly early?: boolean } = {},
 ): Promise<KeyPair> {
   const pair = await generate([{ name: 'commonName', value: name }], {
     keyType: 'rsa',
@@ -25,6 +29,7 @@ export async function authority(
     ...(expired
       ? { notBeforeDate: new Date(Date.now() - 2 * DAY_MS), notAfterDate: new Date(Date.now() - DAY_MS) }
       : {}),
+    ...(early ? { notBeforeDate: new Date(Date.now() + DAY_MS), notAfterDate: new Date(Date.now() + 2 * DAY_MS) } : {}),
   });
   return { cert: pair.cert, key: pair.private };
 }

@@ -39,6 +39,15 @@ export function findPairProblem(cert: string, key: string): PairProblem | undefi
     : { name: 'key', message: 'is not the key of the certificate' };
 }
 
+/** Returns why clients refuse a certificate (PEM) at this time (Unix milliseconds). Undefined for one that is valid now. */
+export function findValidityProblem(cert: string, now: number): string | undefined {
+  const { validFrom, validTo } = new X509Certificate(cert);
+  const day = (time: string): string => new Date(time).toISOString().slice(0, 10);
+  if (Date.parse(validTo) < now) return `expired on ${day(validTo)}, so that clients refuse it: renew the certificate`;
+  if (Date.parse(validFrom) > now) return `is valid from ${day(validFrom)} only, so that clients refuse it until then`;
+  return undefined;
+}
+
 function isPair(pem: string, key: KeyObject): boolean {
   return new X509Certificate(pem).checkPrivateKey(key);
 }

@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { issue, mayBeSecret, type Issue } from '../../config/diagnostic.ts';
 import { parseAuthorities } from '../../config/certificates.ts';
 import { readFile } from '../../config/files.ts';
-import { findPairProblem } from './keyPair.ts';
+import { findPairProblem, findValidityProblem } from './keyPair.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
 /** Settings of a TLS server. A running server can change its `context`. */
@@ -31,7 +31,8 @@ function createIssue(key: keyof TlsSection, message: string): Issue {
 export function readTlsSettings(section: TlsSection, folder: string) {
   const issues = findContradictions(section);
   const files: string[] = [];
-  if (!usesTls(section)) return { settings: undefined, issues, files };
+  const warnings: Issue[] = [];
+  if (!usesTls(section)) return { settings: undefined, issues, warnings, files };
   const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
     const file = section[`${name}_file`];
     if (file === undefined) return section[name];
@@ -45,15 +46,23 @@ export function readTlsSettings(section: TlsSection, folder: string) {
     return undefined;
   };
   const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
-  if (issues.length > 0) return { settings: undefined, issues, files };
+  if (issues.length > 0) return { settings: undefined, issues, warnings, files };
   const authorities = pems.ca === undefined ? undefined : parseAuthorities(Buffer.from(pems.ca));
   if (authorities !== undefined && 'problem' in authorities) {
     issues.push(createIssue(keyOf(section, 'client_ca'), authorities.problem));
   }
   const ca = authorities !== undefined && 'pem' in authorities ? authorities.pem : undefined;
+  if (authorities !== undefined && 'expires' in authorities && authorities.expires < Date.now()) {
+    const day = new Date(authorities.expires).toISOString().slice(0, 10);
+    warnings.push(
+      createIssue(keyOf(section, 'client_ca'), `expired on ${day}, so that no client is let in: renew the authorities`),
+    );
+  }
   const { cert = '', key = '' } = pems;
   const unusable = findPairProblem(cert, key);
   if (unusable !== undefined) issues.push(createIssue(keyOf(section, unusable.name), unusable.message));
+  const invalid = unusable === undefined ? findValidityProblem(cert, Date.now()) : undefined;
+  if (invalid !== undefined) warnings.push(createIssue(keyOf(section, 'cert'), invalid));
   const context = createContextOptions(section, { cert, key, ca });
   try {
     if (unusable === undefined) createSecureContext(context);
@@ -65,7 +74,7 @@ export function readTlsSettings(section: TlsSection, folder: string) {
     clientAuth: section.client_auth_type,
     allowedSans: section.client_allowed_sans?.length ? section.client_allowed_sans : undefined,
   };
-  return { settings: issues.length > 0 ? undefined : settings, issues, files };
+  return { settings: issues.length > 0 ? undefined : settings, issues, warnings, files };
 }
 
 /** False without certificate, key and client settings: the exporter toolkit then serves plain HTTP. */

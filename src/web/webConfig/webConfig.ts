@@ -22,7 +22,10 @@ interface WebConfig {
 }
 
 /** A web configuration or its faults, and every file that the result depends on. */
-type WebConfigResult = ({ readonly config: WebConfig } | { readonly diagnostics: readonly Diagnostic[] }) & {
+type WebConfigResult = (
+  | { readonly config: WebConfig; readonly warnings?: readonly Diagnostic[] }
+  | { readonly diagnostics: readonly Diagnostic[] }
+) & {
   readonly files: readonly string[];
 };
 
@@ -58,7 +61,7 @@ export function loadWebConfig(path: string): WebConfigResult {
     users: users ? new Map(Object.entries(users)) : undefined,
     rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
   };
-  return { config, files };
+  return { config, warnings: tree.listWarnings(tls?.warnings ?? []), files };
 }
 
 /**
@@ -134,6 +137,7 @@ export class WebConfigStore {
         'basic_auth_users is empty in the web configuration: the exporter accepts all requests without a password.',
       );
     }
+    for (const warning of result.warnings ?? []) this.#warn(`The web configuration: ${formatDiagnostic(warning)}`);
     this.#valid = config;
   }
 }

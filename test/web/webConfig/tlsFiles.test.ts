@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Agent } from 'undici';
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/config/diagnostic.ts';
-import { loadWebConfig } from '../../../src/web/webConfig/webConfig.ts';
+import { loadWebConfig, WebConfigStore } from '../../../src/web/webConfig/webConfig.ts';
 import { temporaryFolders } from '../../config/folder.ts';
 import { authorityForms, toDer } from '../../support/authorityForms.ts';
 import { authority, certificate, LOCALHOST, type KeyPair } from '../../support/certificates.ts';
@@ -132,6 +132,37 @@ describe('cert_file and key_file', () => {
   ])('are refused by check and serve with the reason: %s', async (_, files, fault) => {
     expect(check(files)).toEqual([fault]);
     await expect(ask(files)).rejects.toThrow('The web configuration is invalid.');
+  });
+});
+
+describe('certificates outside their time', async () => {
+  const expired = await authority('expired', { expired: true });
+  const early = await authority('early', { early: true });
+  const serverFiles = ({ cert, key }: KeyPair): Partial<Files> => ({ 'server.crt': cert, 'server.key': key });
+
+  it.each<[string, Partial<Files>, RegExp | undefined]>([
+    ['a valid certificate', {}, undefined],
+    [
+      'an expired certificate',
+      serverFiles(expired),
+      /cert_file: expired on \d{4}-\d\d-\d\d, so that clients refuse it/,
+    ],
+    ['a certificate of tomorrow', serverFiles(early), /cert_file: is valid from \d{4}-\d\d-\d\d only/],
+    [
+      'an expired client_ca_file',
+      { 'ca.crt': expired.cert },
+      /client_ca_file: expired on .* so that no client is let in/,
+    ],
+  ])('%s is valid; check and the log warn of what clients will refuse', (_, files, warning) => {
+    const path = write(files);
+    const result = loadWebConfig(path);
+    const warnings = 'warnings' in result ? result.warnings?.map(formatDiagnostic) : undefined;
+    const logged: string[] = [];
+    new WebConfigStore(path, (message) => logged.push(message)).current();
+    for (const texts of [warnings, logged]) {
+      if (warning === undefined) expect(texts).toEqual([]);
+      else expect(texts).toEqual([expect.stringMatching(warning)]);
+    }
   });
 });
 
