@@ -89,9 +89,9 @@ describe.concurrent('a command', () => {
       const simulator = await simulatorForTest({ applications: 1, faults }, onTestFinished);
       const { status, stderr } = await runProgram(args, {
         config: { accounts: [account(simulator)] },
-        interruptOnce: ({ written }) => written.stderr.includes('asked for a pause'),
+        interruptOnce: ({ written }) => written.stderr.includes('Rate limited by New Relic'),
       });
-      expect(stderr).toContain('asked for a pause');
+      expect(stderr).toContain('Rate limited by New Relic');
       expect(status).toBe(130);
     },
   );

@@ -137,7 +137,7 @@ describe('discover', () => {
       expect.stringMatching(
         /^error: account good: the host list of application 1000002 \(Checkout API\) cannot be read: GET .*404/,
       ),
-      expect.stringMatching(/^hint: the key must be a user key/),
+      expect.stringMatching(/^hint: use a valid user key/),
       '',
     ]);
     const document = JSON.parse(stdout) as { accounts: { account: string; applications: { hosts: unknown }[] }[] };

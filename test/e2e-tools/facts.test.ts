@@ -60,7 +60,7 @@ describe('check --live --facts', () => {
       expect(stdout).toMatch(
         /^Account closed: 0 as assumed, 0 differ, \d+ not decidable here\nerror: the account cannot be read: .*\n\nAll facts/,
       );
-      expect(stdout).toContain('hint: the key must be a user key');
+      expect(stdout).toContain('hint: use a valid user key');
       expect(stdout).not.toContain('NRAK-WRONG');
       expect(readFileSync(output, 'utf8')).toContain('"word": "auth"');
     }));

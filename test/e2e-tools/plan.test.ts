@@ -114,7 +114,7 @@ describe('plan', () => {
     const { status, stdout, stderr } = await both('plan', '--format=json');
     expect(status).toBe(1);
     expect(stderr).toMatch(
-      /^error: account bad: the application list cannot be read: GET .* 401: Invalid API Key \(reason auth\)\nhint: the key must be a user key .*\n$/,
+      /^error: account bad: the application list cannot be read: GET .* 401: Invalid API Key \(reason auth\)\nhint: use a valid user key .*\n$/,
     );
     expect((JSON.parse(stdout) as PlanDocument).accounts.map(({ account: name }) => name)).toEqual(['good']);
   });

@@ -116,10 +116,10 @@ test.each(INTERFACES)(
       .output()
       .split('\n')
       .find((line) => line.includes('level=error'));
-    expect(refusal).toContain('The account is refused: ');
+    expect(refusal).toContain('New Relic refuses the account: ');
     const { stdout } = await commandsOn(forbidden)('check', '--live');
     for (const text of [refusal, stdout]) {
-      expect(text?.replaceAll('\\"', '"')).toContain('"region" that of its account: us, eu, gov or jp');
+      expect(text?.replaceAll('\\"', '"')).toContain('"region" to the region of this account: us, eu, gov or jp');
     }
   },
 );
@@ -142,7 +142,7 @@ test('with a wrong key the exporter starts, newrelic_up is 0, and the log says w
   const lines = exporter.output().split('\n');
   const refusals = lines.filter((line) => /level=error/.test(line));
   expect(refusals).toHaveLength(1);
-  expect(refusals[0]).toContain('New Relic refuses the account: the key must be a user key');
+  expect(refusals[0]).toContain('New Relic refuses the account: use a valid user key');
   // Why stands in the line of the group that failed, once.
   expect(lines.filter((line) => /group=applications reason=auth .*status 401/.test(line))).toHaveLength(1);
   for (const text of [exporter.output(), await exporter.text('/metrics'), await exporter.text('/')]) {

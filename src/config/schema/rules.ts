@@ -19,7 +19,7 @@ export function checkRules(file: unknown): Issue[] {
   );
   return accounts.flatMap((account, index) => {
     if (account === undefined) return [];
-    const issues = checkAccount(account, ['accounts', index]);
+    const issues = findAccountIssues(account, ['accounts', index]);
     const path = ['accounts', index, 'name'];
     const first = earlier[index];
     const needsName = account['account_ids'] === undefined && accounts.length > 1;
@@ -47,7 +47,7 @@ function findEarlierEqual(values: readonly unknown[]): readonly (number | undefi
   });
 }
 
-function checkAccount(account: Mapping, path: Path): Issue[] {
+function findAccountIssues(account: Mapping, path: Path): Issue[] {
   const has = (key: string): boolean => account[key] !== undefined;
   const issues: Issue[] = [];
   const report = (key: string, message: string, position?: Issue['at']): void =>

@@ -134,7 +134,12 @@ describe('a list over several pages', () => {
   });
 
   it.each<[string, Responder, RegExp, number]>([
-    ['to a page already read', (response, _, index) => json(response, page(index), link('?page=2')), /read before/, 2],
+    [
+      'to a page already read',
+      (response, _, index) => json(response, page(index), link('?page=2')),
+      /repeats an earlier page/,
+      2,
+    ],
     [
       'back to its first page',
       (response, _, index) => json(response, page(index), link('/v2/applications.json')),

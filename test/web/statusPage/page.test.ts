@@ -63,7 +63,7 @@ describe('the status page', () => {
     const page = await pageOf(large);
     const text = words(page);
     expect(text).toMatch(
-      /✗ New Relic refuses the key of europe: nothing new since 2025-12-31 23:59:30 UTC; 2 more problems What to do The key must be a user key/,
+      /✗ New Relic refuses the key of europe: nothing new since 2025-12-31 23:59:30 UTC; 2 more problems What to do Use a valid user key/,
     );
     expect(page).toMatch(/<dt>Account<\/dt><dd><a href="\/\?q=europe"><bdi>europe<\/bdi><\/a><\/dd>/);
     expect(text).toMatch(
@@ -222,7 +222,7 @@ describe('the status page', () => {
     expect(text).toContain('production ✗ cannot be read');
     expect(text.match(/connection refused/g)).toHaveLength(1);
     expect(text).toMatch(
-      /✗ New Relic cannot be reached for production: nothing new since 2025-12-31 23:59:30 UTC What to do Look at DNS, the proxy settings \(HTTPS_PROXY\)/,
+      /✗ New Relic cannot be reached for production: nothing new since 2025-12-31 23:59:30 UTC What to do Check DNS, the proxy settings \(HTTPS_PROXY\)/,
     );
     expect(text).toContain(
       'Served The last good values, until 2026-01-01 00:01:30 UTC, 1 min 30 s from now. Since 2025-12-31 23:53:20 UTC, 6 min 40 s ago Account production What New Relic answered GET /applications.json: connection refused',

@@ -142,7 +142,7 @@ test.each<[name: string, account: Partial<AccountStatus>, over: Partial<Situatio
     {},
     { reloadFailure },
     'failing',
-    'The last reload failed: the configuration from before it',
+    'The last reload failed: the previous configuration stays in force',
   ],
   [
     'is "incomplete" with reads that have no value',
