@@ -59,7 +59,8 @@ function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly D
 
 /**
  * Reads all files that the flags name, so that the user sees all diagnostics at once. Without `configFile` it tries
- * config.yaml, then the environment. With `once`, the configuration may be a pipe.
+ * config.yaml, then the environment. `once` says that the command never reloads: then the
+ * configuration may be a pipe.
  */
 export async function readFiles(files: {
   readonly configFile: string | undefined;

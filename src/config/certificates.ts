@@ -21,9 +21,9 @@ export function readAuthorities(path: string): Authorities | FileProblem {
 }
 
 /**
- * Parses certificates in PEM form, with other text between them and in any layout, or one in DER form. Returns the
- * parsed certificates as PEM, never the bytes of the file: OpenSSL silently stops at the first block that it cannot
- * read.
+ * Parses certificates in PEM form, or one certificate in DER form. PEM may have any layout, and other text between the
+ * certificates. Returns the parsed certificates as PEM, never the bytes of the file: OpenSSL silently stops at the
+ * first block that it cannot read.
  */
 export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
   const found = bytes[0] === DER_SEQUENCE ? [bytes] : extractBlocks(bytes);
@@ -33,7 +33,7 @@ export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
     // Node.js trusts a chain only up to a self-signed certificate.
     const roots = certificates.filter((each) => each.subject === each.issuer && each.verify(each.publicKey));
     if (roots.length === 0) {
-      return { problem: 'holds no root certificate, which has signed itself: add that of the authority' };
+      return { problem: 'holds no root (self-signed) certificate: add the root certificate of the authority' };
     }
     return {
       pem: certificates.map(String).join(''),

@@ -11,7 +11,7 @@ export interface Config {
   readonly collection: CollectionConfig;
 }
 
-/** An account; with `account_ids` an entry for several accounts (src/collect/accounts/expandAccounts.ts). */
+/** An account, or, with `account_ids`, an entry for several accounts (src/collect/accounts/expandAccounts.ts). */
 export interface AccountConfig extends Readonly<z.output<typeof account>> {
   /**
    * The entry with `account_ids` that created the account, and the name in New Relic; undefined for an account of the
@@ -35,12 +35,13 @@ export function describeEnd(end: number, now: number): string {
   const day = new Date(end * 1000).toISOString().slice(0, 10);
   const days = Math.floor((end - now) / 86_400);
   const when = days < 0 ? `ended on ${day}` : `ends on ${day}, in ${counted(days, 'day')}`;
-  return `REST, which New Relic ${when}: without "api: rest" NerdGraph is read`;
+  return `REST, which New Relic ${when}: remove "api: rest" to read NerdGraph`;
 }
 
 /**
- * Returns the account for the given interface; unchanged if `api` is configured. Otherwise address and key header fit
- * the interface. The concurrency is at most its default, the timeout at least, and instances are off.
+ * Returns the account with the interface `api`; the same object if the account uses it already. Otherwise sets the
+ * address and key header of `api`, and switches instances off. Lowers the concurrency to the default of `api`, and
+ * raises the timeout to that default.
  */
 export function switchInterface(api: Api, account: AccountConfig): AccountConfig {
   if (account.api === api) return account;

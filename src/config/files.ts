@@ -5,10 +5,11 @@ import { TextDecoder } from 'node:util';
 /** Maximum size of a file in bytes. Larger files are mistakes, and would fill the memory. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** O_NONBLOCK: opening a named pipe would block the whole process. */
+/** Without O_NONBLOCK, opening a named pipe blocks the whole process until a writer opens it. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-const SENTENCES: Readonly<Record<string, string>> = {
+/** The problem for each code of a file error: the end of a sentence that begins with the file name. */
+const PROBLEM_BY_CODE: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist',
   EACCES: 'cannot be read: permission denied',
@@ -30,7 +31,7 @@ export function readFile(path: string): { readonly bytes: Buffer } | FileProblem
   try {
     file = openSync(path, FLAGS);
     const stats = fstatSync(file);
-    // A directory opens, but reading it fails with its own reason.
+    // A directory passes this check. Reading it then fails with EISDIR, whose message says more.
     if (!stats.isFile() && !stats.isDirectory()) return { problem: 'is not a regular file' };
     if (stats.size > MAX_BYTES) return { problem: TOO_LARGE };
     // Check the bytes too: generated files, such as those in /proc, report size 0.
@@ -49,7 +50,7 @@ export function readText(path: string): { readonly text: string } | FileProblem 
   return 'problem' in read ? read : decode(read.bytes);
 }
 
-/** Reads UTF-8 text from a file, or from a pipe such as `<(...)` of a shell until its end. */
+/** Reads UTF-8 text from a file. Reads a pipe, such as `<(...)` of a shell, until its end. */
 export async function readTextOrPipe(path: string): Promise<{ readonly text: string } | FileProblem> {
   try {
     return statSync(path).isFIFO() ? decode(await readToEnd(path)) : readText(path);
@@ -74,7 +75,7 @@ export function readIdentity(path: string): string | undefined {
 /** Says why a file operation failed: the end of a sentence that begins with the file name. */
 function describeFailure(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
-  return SENTENCES[code] ?? `cannot be read (${code})`;
+  return PROBLEM_BY_CODE[code] ?? `cannot be read (${code})`;
 }
 
 function decode(bytes: Buffer): { readonly text: string } | FileProblem {

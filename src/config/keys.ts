@@ -23,9 +23,9 @@ export function findKeyProblem(key: string): string | undefined {
   if (isQuoted(key)) return 'has quotes around it, which became a part of the key: remove them';
   const invisible = findInvisible(key);
   if (invisible !== undefined) return `holds the invisible character ${invisible}: remove it`;
-  if (ASSIGNED.test(key)) return 'has a name and a separator before the key: keep what comes after them';
+  if (ASSIGNED.test(key)) return 'begins with a name and "=" or ":": remove both, and keep only the key';
   if (UNREPLACED.test(key)) {
-    return 'names a variable that nothing has replaced: write ${NAME} in a configuration file, elsewhere the key itself';
+    return 'is the name of a variable, not its value: write ${NAME} in a configuration file, elsewhere the key itself';
   }
   if (!/^[\x21-\x7e]+$/.test(key)) {
     return 'has a character that a key cannot have (a space, a line break or one beyond ASCII): check how it was copied';
@@ -53,7 +53,7 @@ export function warnOfKey(account: KeyConfig & { readonly region?: string | unde
   // A proxy at a `base_url` may take its own keys.
   const isFine = account.region === undefined ? !OUTDATED_KEYS.test(key ?? '') : USER_KEY.test(key ?? '');
   if (key === undefined || isFine) return undefined;
-  return 'is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)';
+  return 'is not a user key: only user keys (NRAK-...) work, because REST API keys ended on 1 March 2025';
 }
 
 /** Returns why the key in a file cannot be used, as the end of a sentence that begins with the file. */
@@ -97,7 +97,7 @@ export function openKey(
     return { current: () => api_key };
   }
   if (path === undefined) return { problem: 'there is neither a key nor a key file' };
-  // Before the read: then the next check sees a change in between.
+  // Take the identity before reading the key. Then the next check notices a change during the read.
   let identity = readIdentity(path);
   const first = readKeyFile(path);
   if ('problem' in first) return { problem: `the key file ${path} ${first.problem}` };

@@ -3,23 +3,23 @@ import { writeLabels, type Block, type Column, type PackedSamples } from '../met
 
 /**
  * Hides keys in texts and labels of an exposition. Searches each label once, and again after a key is added: a search
- * on every scrape would take as long as the render. Also replaces lone surrogates by U+FFFD, so that only a masked
- * block can repeat a series.
+ * on every scrape would take as long as the render. Also replaces lone surrogates by U+FFFD. Both can make two
+ * series equal, so only blocks that the mask changed need a search for duplicates.
  */
 export class SeriesMask {
   /** Hides keys in a text. */
   readonly text: (text: string) => string;
-  readonly #keys: () => number;
-  #searchedFor = 0;
+  readonly #countKeys: () => number;
+  #searchedKeyCount = 0;
   /** Labels, and lists of columns, that contain no key. */
   #clean = new WeakSet<Labels | readonly Column[]>();
   /** Masked samples, by their original samples. */
   #masked = new WeakMap<PackedSamples, PackedSamples>();
 
-  /** @param keys returns the number of keys, which never decreases */
-  constructor(text: (text: string) => string, keys: () => number) {
+  /** @param countKeys returns the number of keys, which never decreases */
+  constructor(text: (text: string) => string, countKeys: () => number) {
     this.text = text;
-    this.#keys = keys;
+    this.#countKeys = countKeys;
   }
 
   /** Masks the labels. Returns the same object if nothing changes. */
@@ -31,7 +31,7 @@ export class SeriesMask {
 
   /** Masks the labels of a block. Returns the same object if nothing changes, as is usual. */
   block(block: Block): Block {
-    if (this.#keys() !== this.#searchedFor) this.#forget();
+    if (this.#countKeys() !== this.#searchedKeyCount) this.#forget();
     const { labels, samples } = block;
     if (this.#clean.has(labels) && this.#clean.has(samples.columns)) return block;
     const shown = this.labels(labels);
@@ -57,7 +57,7 @@ export class SeriesMask {
   }
 
   #forget(): void {
-    this.#searchedFor = this.#keys();
+    this.#searchedKeyCount = this.#countKeys();
     this.#clean = new WeakSet();
     this.#masked = new WeakMap();
   }

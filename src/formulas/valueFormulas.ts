@@ -10,13 +10,13 @@ export const SIGN_OF_LIFE = 'Agent/MetricsReported/count';
 type Row = Readonly<Record<'count' | 'sum' | 'exclusive' | 'min' | 'max' | 'squares', number>>;
 
 /**
- * Calculates a value of a row, whose unknown columns are NaN. Returns NaN or infinity for an unknown value. `seconds`
- * is the length of the window of the response. `rows` are all rows of the same application or host and window: total
- * memory depends on how often it reported.
+ * Calculates a value from a row of a metric. Unknown columns of the row are NaN; an unknown value is NaN or infinity.
+ * `seconds` is the length of the window. `rows` are all rows of the application or host in that window: total memory
+ * needs to know how often the application or host reported.
  */
 type Formula = (
   row: Row,
-  about: { readonly name: string; readonly seconds: number; readonly rows: ReadonlyMap<string, Columns> },
+  context: { readonly name: string; readonly seconds: number; readonly rows: ReadonlyMap<string, Columns> },
 ) => number;
 
 const calls: Formula = ({ count }) => count;
@@ -27,10 +27,10 @@ const average: Formula = ({ count, sum }) => sum / count;
 const averageExclusive: Formula = ({ count, exclusive }) => exclusive / count;
 
 const times = (factor: number, formula: Formula): Formula => {
-  return (row, about) => factor * formula(row, about);
+  return (row, context) => factor * formula(row, context);
 };
 
-/** Browser metrics use other columns: `exclusive` is front-end time, `squares` is time in the application. */
+/** In browser metrics, `exclusive` is the front-end time and `squares` is the time in the application. */
 const networkSeconds: Formula = ({ sum, exclusive, squares }) => sum - exclusive - squares;
 
 type Formulas = Readonly<Record<string, Formula>>;
@@ -48,7 +48,7 @@ const GENERAL: Formulas = {
   throughput: ({ count }, { seconds }) => count / seconds,
   rate: ({ sum }, { seconds }) => sum / seconds,
   average_response_time: times(1000, average),
-  // The page of New Relic averages quotients by minute, which differs slightly from the quotient of sums.
+  // New Relic's migration page averages the quotients of single minutes. This quotient of sums differs slightly.
   average_exclusive_time: times(1000, averageExclusive),
   min_response_time: ({ min }) => 1000 * min,
   max_response_time: ({ max }) => 1000 * max,
@@ -69,7 +69,7 @@ const ANY: Formulas = {
   error_count: calls,
   errors_per_minute: callsPerMinute,
   // For CPU this adds up the shares of several hosts. We infer that REST does the same.
-  percent: (row, about) => (about.name === METRIC.cpu ? percentOfWindow : times(100, average))(row, about),
+  percent: (row, context) => (context.name === METRIC.cpu ? percentOfWindow : times(100, average))(row, context),
   as_percentage: times(100, average),
   utilization: percentOfWindow,
   time_percentage: percentOfWindow,
@@ -94,10 +94,10 @@ const APDEX: Formulas = {
 const DEVICE: Formulas = {
   average_fe_response_time: times(1000, averageExclusive),
   average_be_response_time: ({ count, sum, exclusive }) => (1000 * (sum - exclusive)) / count,
-  // The page of New Relic has no factor of 1,000 here, but REST has milliseconds.
-  average_network_time: (row, about) => (1000 * networkSeconds(row, about)) / row.count,
+  // New Relic's migration page has no factor of 1,000 here, but REST has milliseconds.
+  average_network_time: (row, context) => (1000 * networkSeconds(row, context)) / row.count,
   total_network_time: networkSeconds,
-  network_time_percentage: (row, about) => networkSeconds(row, about) / about.seconds,
+  network_time_percentage: (row, context) => networkSeconds(row, context) / context.seconds,
   total_fe_time: ({ exclusive }) => exclusive,
   fe_time_percentage: ({ exclusive }, { seconds }) => (100 * exclusive) / seconds,
   average_dom_content_load_time: times(1000, average),
@@ -116,7 +116,7 @@ const DEVICE: Formulas = {
  */
 export const VALUES = {
   any: new Map(Object.entries(ANY)),
-  /** Agents send an Apdex metric as satisfied, tolerating, frustrated, threshold, threshold. */
+  /** Count, sum and exclusive are satisfied, tolerating and frustrated requests; min and max are the threshold. */
   apdex: new Map(Object.entries(APDEX)),
   /** Browsers and mobile devices. */
   device: new Map(Object.entries({ ...ANY, ...DEVICE })),
@@ -138,6 +138,7 @@ export function kindOf(metricName: string): keyof typeof VALUES {
   return metricName.startsWith('Memory/') ? 'memory' : 'any';
 }
 
+/** Values whose formula needs the sum of squares. */
 export const NEED_SQUARES: ReadonlySet<string> = new Set([
   ...['standard_deviation', 'average_network_time', 'total_network_time', 'network_time_percentage'],
   ...['average_app_time', 'total_app_time'],

@@ -46,7 +46,7 @@ const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
 /**
  * Formats a line of logfmt, without the line end: time, level and message first. Masks each value before it is escaped,
- * because `mask` finds secrets in their original spelling.
+ * because `mask` does not find an escaped secret.
  */
 function formatLogfmt(
   { time, level, msg, ...fields }: Readonly<Record<string, unknown>>,

@@ -110,12 +110,12 @@ export const EXPORTER = {
   seriesDropped: counter(
     'newrelic_exporter_series_dropped_total',
     ['family'],
-    'Series left out by family, because of max_series or because another series has the same labels. Each refresh of its values counts a series once.',
+    'Series left out by family, because of max_series or because another series has the same labels. A series counts once in each refresh of its values.',
   ),
   accountInfo: gauge(
     'newrelic_exporter_account_info',
     ['account', 'api', 'region', 'account_id'],
-    '1, with the interface (rest or nerdgraph), the region and the number of the account; the region is empty with base_url, the number where it is not known.',
+    '1, with the interface (rest or nerdgraph), the region and the number of the account; region is empty with base_url, account_id is empty while unknown.',
   ),
   accountListSuccess: gauge(
     'newrelic_exporter_account_list_success',

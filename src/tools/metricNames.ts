@@ -23,13 +23,14 @@ export async function runMetricNames(
     readonly format: 'table' | 'json';
   },
 ): Promise<void> {
-  const { app, host: hostText, name: substring, format } = options;
+  const { app, host: hostIdOrName, name: substring, format } = options;
   if (app === undefined) throw new UsageError('give --app, the id or name of an application');
   await withAccounts(options, async ({ accounts, config: { collection }, print }) => {
     const [found] = await findApplications(accounts, [app]);
     if (found === undefined) throw new Error('no application was found, and no error says why');
     const { account, value: application } = found;
-    const host = hostText === undefined ? undefined : await findHost(account, application, hostText, collection);
+    const host =
+      hostIdOrName === undefined ? undefined : await findHost(account, application, hostIdOrName, collection);
     const query = {
       applicationId: application.id,
       ...(host === undefined ? {} : { hostKey: host.key }),
@@ -50,7 +51,7 @@ export async function runMetricNames(
   });
 }
 
-/** Renders the names, grouped by their value names: nearly all metrics have the same ten. */
+/** Renders the names, grouped by their value names: nearly all metrics have the same ten value names. */
 function renderNames(names: readonly MetricName[]): string {
   return [...groupBy(names, ({ values }) => values?.join(' '))]
     .map(([values, members]) =>
@@ -65,20 +66,20 @@ function renderNames(names: readonly MetricName[]): string {
 async function findHost(
   { reader, call }: LiveAccount,
   { id, name }: Application,
-  text: string,
+  idOrName: string,
   collection: Config['collection'],
 ): Promise<Host> {
   const hosts = await readOne(reader.hosts, { applicationId: id }, windowAt(Date.now(), collection), call);
-  const byKey = hosts.filter(({ key }) => key === text);
-  const [only, ...others] = byKey.length > 0 ? byKey : hosts.filter(({ host }) => host === text);
+  const byKey = hosts.filter(({ key }) => key === idOrName);
+  const [only, ...others] = byKey.length > 0 ? byKey : hosts.filter(({ host }) => host === idOrName);
   const about = `of application ${id} (${name})`;
   if (only === undefined) {
-    const meant = suggest(text, [...new Set(hosts.map((each) => each.host))]);
-    throw new Error(`no host ${about} has the id or name "${text}": discover --app=${id} lists them${meant}`);
+    const suggestion = suggest(idOrName, [...new Set(hosts.map((each) => each.host))]);
+    throw new Error(`no host ${about} has the id or name "${idOrName}": discover --app=${id} lists them${suggestion}`);
   }
   if (others.length > 0) {
     const ids = [only, ...others].map(({ key }) => key).join(', ');
-    throw new Error(`${others.length + 1} hosts ${about} have the name "${text}": give one of their ids (${ids})`);
+    throw new Error(`${others.length + 1} hosts ${about} have the name "${idOrName}": give one of their ids (${ids})`);
   }
   return only;
 }

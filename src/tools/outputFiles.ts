@@ -14,8 +14,8 @@ export function checkOutput(file: string, force: boolean): void {
   // A dangling link counts as existing: writing would replace it, or follow it.
   const exists = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
   if (exists && !force) refuse(`${file} would be replaced`, 'give --force, or ');
-  const refusing = [folder, ...(exists ? [file] : [])].find((path) => !isWritable(path));
-  if (refusing !== undefined) refuse(`${refusing} cannot be written`, 'change its permissions, or ');
+  const unwritable = [folder, ...(exists ? [file] : [])].find((path) => !isWritable(path));
+  if (unwritable !== undefined) refuse(`${unwritable} cannot be written`, 'change its permissions, or ');
 }
 
 /** Prints on standard error what the command wrote, and the next step. */

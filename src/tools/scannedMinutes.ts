@@ -18,7 +18,7 @@ const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: nu
   counters: (_, interval) => interval + 10,
 };
 
-/** Minutes of data per minute that a group reads, or a query or type of entities of the group. */
+/** Minutes of data that a group reads per minute. With `name`: only those of one query or entity type of the group. */
 interface ScannedMinutes {
   readonly group: Group;
   readonly name?: string;
@@ -44,25 +44,26 @@ export function calculateScannedMinutes(
     }
     if (api === 'rest') return [];
     const interval = Math.max(MINUTE_MS, effectiveInterval) / MINUTE_MS;
-    const read = READ_MINUTES[group]?.(window / MINUTE_MS, interval);
-    return read === undefined ? [] : [{ group, minutes: read / interval }];
+    const minutes = READ_MINUTES[group]?.(window / MINUTE_MS, interval);
+    return minutes === undefined ? [] : [{ group, minutes: minutes / interval }];
   });
 }
 
 /**
- * Describes the minutes in sentences: the sum by group, and the most expensive read. Returns nothing without minutes.
+ * Describes the minutes in sentences: the sums by group, and the most expensive read. Returns an empty list if
+ * nothing is read.
  */
 export function describeScanned(scanned: readonly ScannedMinutes[]): readonly string[] {
-  const [most] = scanned.toSorted((a, b) => b.minutes - a.minutes);
-  if (most === undefined) return [];
+  const [mostExpensive] = scanned.toSorted((a, b) => b.minutes - a.minutes);
+  if (mostExpensive === undefined) return [];
   const groups = Array.from(
     groupBy(scanned, ({ group }) => describeGroup(group)),
     ([group, rows]) => `${group} ${formatAmount(sumMinutes(rows))}`,
   ).join(', ');
-  const subject = [describeGroup(most.group), most.name ?? []].flat().join(' ');
+  const subject = [describeGroup(mostExpensive.group), mostExpensive.name ?? []].flat().join(' ');
   return [
-    `Data read: ${formatAmount(sumMinutes(scanned))} minutes of data per minute (${groups}), which price plans by compute bill.`,
-    `Most expensive: ${subject}, ${formatAmount(most.minutes)} (${percent(most.minutes / sumMinutes(scanned))}).`,
+    `Data read: ${formatAmount(sumMinutes(scanned))} minutes of data per minute (${groups}). Price plans by compute charge for them.`,
+    `Most expensive: ${subject}, ${formatAmount(mostExpensive.minutes)} (${percent(mostExpensive.minutes / sumMinutes(scanned))}).`,
   ];
 }
 

@@ -22,7 +22,7 @@ describe('a valid configuration warns', () => {
     writeFileSync(file, `${'0a'.repeat(20)}\n`);
     const text = `accounts: [{api_key_file: "${file}"}]`;
     expect(warningsOf(text)).toEqual([
-      expect.stringMatching(/^c\.yaml:1:27: accounts\[0\]\.api_key_file: is no user key/),
+      expect.stringMatching(/^c\.yaml:1:27: accounts\[0\]\.api_key_file: is not a user key/),
     ]);
     writeFileSync(file, 'NRAK-ABCD\n');
     expect(warningsOf(text)).toEqual([]);
@@ -52,7 +52,7 @@ describe('a valid configuration warns', () => {
     (key) => {
       const warnings = warningsOf(`accounts: [{api_key: ${key}}]`);
       expect(warnings).toEqual([
-        'c.yaml:1:22: accounts[0].api_key: is no user key: only user keys work, which begin with NRAK- (REST API keys ended on 1 March 2025)',
+        'c.yaml:1:22: accounts[0].api_key: is not a user key: only user keys (NRAK-...) work, because REST API keys ended on 1 March 2025',
       ]);
       expect(warningsOf('accounts: [{api_key: NRAK-ABCDEF}]')).toEqual([]);
       expect(warningsOf('accounts: [{api_key: abc, base_url: "https://proxy.example/graphql"}]')).toEqual([]);

@@ -44,7 +44,7 @@ describe('check --live', () => {
       'config.yaml: valid',
       `account shop (${simulator.url}/v2): the key is accepted`,
       expect.stringMatching(
-        /^ {2}interface: REST, which New Relic ends on 2027-07-31, in \d+ days: without "api: rest" NerdGraph is read/,
+        /^ {2}interface: REST, which New Relic ends on 2027-07-31, in \d+ days: remove "api: rest" to read NerdGraph/,
       ),
       '  applications: 6 visible, 2 exported, 2 of them reporting',
       '  key transactions: 8 visible, 3 exported',
@@ -197,7 +197,7 @@ describe('check --live', () => {
       '  key transactions: 8 visible, 8 exported',
       expect.stringMatching(/^ {2}plan: \d+\.\d of 600 calls per minute, every group keeps its interval$/),
       '  Data read: 36.8 minutes of data per minute (applications 4.0, key_transactions 10.0, application_metrics 5.0, ' +
-        'hosts 12.8, host_metrics 5.0), which price plans by compute bill.',
+        'hosts 12.8, host_metrics 5.0). Price plans by compute charge for them.',
       '  Most expensive: hosts, 12.8 (34.8 %).',
       '',
     ]);

@@ -7,7 +7,7 @@ export type AuthorityForm = readonly [form: string, bytes: string | Buffer, prob
 const NONE = 'holds no certificate in PEM form';
 const UNREADABLE = 'holds a certificate that cannot be read';
 const CUT = 'holds a certificate that is cut off';
-const ROOTLESS = 'holds no root certificate, which has signed itself: add that of the authority';
+const ROOTLESS = 'holds no root (self-signed) certificate: add the root certificate of the authority';
 
 /** The forms in which people have the certificate of an authority. */
 export async function authorityForms(ca: KeyPair): Promise<readonly AuthorityForm[]> {

@@ -33,7 +33,7 @@ describe('check', () => {
   it('prints warnings, which do not change the status', async () => {
     const { status, stdout, stderr } = await check('accounts: [{api_key: abcd}]', '');
     expect([status, stdout]).toEqual([0, 'config.yaml: valid\nweb.yaml: valid\n']);
-    expect(stderr).toMatch(/^config\.yaml:1:22: accounts\[0\]\.api_key: warning: is no user key: .*\n$/);
+    expect(stderr).toMatch(/^config\.yaml:1:22: accounts\[0\]\.api_key: warning: is not a user key: .*\n$/);
   });
 
   it('checks the environment without a file, and reports a missing configuration', async () => {

@@ -76,7 +76,7 @@ test.each([
       { group: 'queries', name: 'small', minutes: 0.04 },
     ],
     [
-      'Data read: 8,653 minutes of data per minute (hosts 12.8, queries 8,640), which price plans by compute bill.',
+      'Data read: 8,653 minutes of data per minute (hosts 12.8, queries 8,640). Price plans by compute charge for them.',
       'Most expensive: queries alert_events/open, 8,640 (99.9 %).',
     ],
   ],

@@ -3,17 +3,17 @@ import { backoff } from '../backoff.ts';
 /** The id of an application, the guid of a key transaction or entity, or a metric name. */
 export type OmittedItem = number | string;
 
-/** Time after the end of an omission when its record goes. */
+/** Time from the end of an omission until its record is forgotten. */
 const FORGOTTEN_MS = 3_600_000;
 /** Length of the first omission of a subject without data. */
 const FIRST_OMISSION_MS = 5 * 60_000;
-/** Distance between the ends of such omissions. A returning subject is read alone, which costs a call. */
+/** Time between two returns of subjects without data. The exporter reads a returning subject in a call of its own. */
 const RETURN_DISTANCE_MS = 20_000;
 
 /** Leaves refused metric names and subjects without data out of an account's requests for a time. */
 export class Omissions {
   readonly #monotonic: () => number;
-  /** By collection and item: the end of the omission (monotonic milliseconds), and its number in a row. */
+  /** By collection and item: the end of the omission (monotonic milliseconds), and the number of omissions in a row. */
   readonly #omitted = new Map<string, Map<OmittedItem, { readonly until: number; readonly times: number }>>();
   /** Ends of the omissions of subjects without data, in units of RETURN_DISTANCE_MS. */
   readonly #returns = new Set<number>();
@@ -33,7 +33,10 @@ export class Omissions {
     this.#omitted.set(collection, items.set(item, { until: this.#monotonic() + ms, times }));
   }
 
-  /** Omits a subject without data, each time longer. At most three a minute return before `longestMs` is over. */
+  /**
+   * Omits a subject without data, each time longer, up to `longestMs`. Spreads the ends, so that at most three subjects
+   * a minute return. More return only if `longestMs` leaves no room.
+   */
   omitWithoutData(collection: string, item: OmittedItem, longestMs: number): void {
     const now = this.#monotonic();
     const times = (this.#omitted.get(collection)?.get(item)?.times ?? 0) + 1;
@@ -58,7 +61,7 @@ export class Omissions {
     return this.#omitted.get(collection)?.has(item) === true && !this.isOmitted(collection, item);
   }
 
-  /** Removes old records. Call it after each list. */
+  /** Removes old records. Call it after each refresh of a list. */
   forgetOld(): void {
     const now = this.#monotonic();
     for (const end of this.#returns) if (end * RETURN_DISTANCE_MS < now) this.#returns.delete(end);

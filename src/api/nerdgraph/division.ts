@@ -18,7 +18,7 @@ import type { UpstreamError } from '../upstreamError.ts';
 /** A division ends after this many consecutive calls that New Relic refused or did not answer. */
 const FRUITLESS_CALLS = 12;
 
-/** A subject that failed alone, or single columns of an entity. */
+/** A subject whose query failed alone, or an entity of which single columns failed. */
 interface Failed {
   readonly key: ApartKey;
   readonly parts: (readonly [QueryPart, UpstreamError])[];
@@ -26,17 +26,20 @@ interface Failed {
   isWhole: boolean;
 }
 
-/** Reads the parts of a batch whose query failed, depth first, and sets the subjects apart that fail alone. */
+/**
+ * Divides a batch whose query failed. Reads its halves depth first, down to single subjects and columns. Then sets
+ * apart the subjects that fail alone: later reads query them alone.
+ */
 export class Division {
   readonly #read: RowsRead;
   readonly #failures: FailureMemory;
   readonly #planned: Batch;
-  /** The subject to divide, if it is apart already: its calls are limited. */
+  /** The subject to divide, if an earlier division set it apart. Its calls per minute are limited. */
   readonly #apart: ApartKey | undefined;
   /** Queries that returned rows. */
   #answers = 0;
   #fruitless = 0;
-  /** The end of the whole batch's query. If that query did not run: the first end of a part that was not good. */
+  /** How the query of the whole batch ended. If it did not run: the first end of a part's query that was not good. */
   #end: BatchEnd | undefined;
   /** The error that ended the division; undefined: no error ended it. */
   #ended: UpstreamError | undefined;
@@ -44,6 +47,7 @@ export class Division {
   readonly #badColumns = new Map<string, UpstreamError>();
   /** Applications whose query of all hosts failed. They are divided by host after the other applications were read. */
   readonly #byHost: (readonly [Batch, BatchEnd])[] = [];
+  /** True if a failed application is divided by host at once. */
   #isByHost: boolean;
 
   constructor(read: RowsRead, planned: Batch, apart?: ApartKey) {
@@ -80,6 +84,7 @@ export class Division {
     else await this.#divide(batch, end);
     this.#isByHost = true;
     for (const each of this.#byHost) await this.#divideByHost(...each);
+    // Without any answer, the subjects may not be the cause: set none apart.
     if (this.#apart === undefined && this.#answers === 0) return [];
     const failed = [...this.#failed.values()];
     for (const [part, error] of failed.flatMap(({ parts }) => parts))
@@ -130,7 +135,7 @@ export class Division {
     for (const half of halves) await this.#readPart(half);
   }
 
-  /** Reads a refused column for two halves of its entities. If New Relic refuses both, it fails for all entities. */
+  /** Reads a refused column for two halves of its entities. If New Relic refuses both, the column fails for all. */
   async #divideColumn(batch: Batch, halves: readonly [Batch, Batch]): Promise<void> {
     const first = await this.#query(halves[0]);
     const second = await this.#query(halves[1]);
@@ -202,18 +207,19 @@ export class Division {
     const key = keyOf(part, query);
     const failed = this.#failed.get(textOf(key)) ?? { key, parts: [], isWhole: false };
     failed.parts.push([part, error]);
-    // One metric that fails alone fails its whole subject. If a column of an entity is too big, other columns may fit.
+    // A metric that fails alone fails its whole subject. A column that is too big does not fail its entity: other
+    // columns may fit.
     failed.isWhole ||= query.golden === undefined || columns.length > 1 || isRefused(end);
     this.#failed.set(textOf(key), failed);
   }
 
-  /** Fails a part that was not read with the error of its batch. The next division of the batch reads it first. */
+  /** Records the error of the batch for an unread part. The next division of the batch reads that part first. */
   #leaveUnread(part: Batch): void {
     failBatch(this.#read, part, this.#ended ?? failureOf(this.#read, part, this.#end));
     if (this.#ended === undefined) for (const { id } of part) this.#failures.recordUnread(this.#read.query.read, id);
   }
 
-  /** Takes out subjects that failed alone, and columns that fail for all entities. Records their errors. */
+  /** Returns a part without subjects that failed alone and columns that fail for all entities. Records their errors. */
   #withoutFailed(part: Batch): Batch {
     const { query } = this.#read;
     const open = part.filter((each) => {

@@ -23,7 +23,7 @@ export interface NrqlRead {
   /** Failures to retry; `all` by default. */
   readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
-  /** Name of the key's header, if it differs from the account's. */
+  /** Name of the request header that holds the key, if it differs from the account's header. */
   readonly keyHeader?: string;
 }
 
@@ -35,7 +35,7 @@ export interface NerdGraphReaderOptions extends ClientOptions {
   readonly baseUrl: string;
   /** The account to read; undefined: the only account that the key sees. */
   readonly accountId: number | undefined;
-  /** True for an account from the key's list: its number needs no look-up. */
+  /** True if the exporter took the account from the key's list of accounts: its number needs no look-up. */
   readonly isListed?: boolean;
   /** Milliseconds to cache details of key transactions, and other occasional look-ups (`intervals.metric_names`). */
   readonly detailsMs: number;
@@ -57,7 +57,7 @@ export class Transport {
     this.#timeout = Math.min(LONGEST_TIMEOUT, Math.max(SHORTEST_TIMEOUT, seconds));
   }
 
-  /** Runs one NRQL query. Rejects only with the reason of the signal. */
+  /** Runs one NRQL query. Returns a failure as an UpstreamError. Rejects only if the signal aborts, with its reason. */
   async runNrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
     const { group, account, query, bounds = BOUNDS.query } = read;
     try {
@@ -74,8 +74,8 @@ export class Transport {
   }
 
   /**
-   * Makes a call. Returns the document's root object, the meaning of an error that does not fail the call, and the
-   * failed fields of list records. An error above the records fails the call.
+   * Makes a call. Returns in `found` the object at the document's root, in `meaning` that of an error that does not
+   * fail the call, and in `failed` the failed fields of list records. An error outside the records fails the call.
    */
   async read(
     group: CallGroup,
@@ -99,7 +99,7 @@ export class Transport {
         const verdict = judge(parsed, status, document);
         meaning = verdict?.meaning;
         if (list !== undefined) failed = readFailedFields(parsed, status, [...root, ...list]);
-        // `too_big` and `unmatched` fail no query, because they tell the caller how to continue.
+        // For a query, `too_big` and `unmatched` are results, not failures: they tell the caller how to continue.
         const isResult = document === NRQL && (meaning === 'too_big' || meaning === 'unmatched');
         return isResult ? undefined : verdict?.failure;
       },
@@ -136,7 +136,7 @@ export class Transport {
     return this.http.reportFailure(endpointOf(group), failure);
   }
 
-  /** Reads a response. Reports parts that were left out, or that the response is unusable. */
+  /** Parses a response with `read`. Reports the parts that `read` leaves out, or that the response is unusable. */
   parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     return this.http.parseReporting(endpointOf(group), read);
   }

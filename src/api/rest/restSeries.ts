@@ -5,8 +5,8 @@ import { finiteOrUndefined, mergeColumns, type Columns } from '../../formulas/me
 import { DAY_S, HOUR_S } from '../../formulas/units.ts';
 
 /**
- * New Relic returns ranges of up to 3 hours by the minute, and ranges of more than 4 and up to 7 days by the hour
- * ("Extract metric timeslice data").
+ * New Relic returns ranges of up to 3 hours by the minute. It returns ranges longer than 4 days, and up to 7 days,
+ * by the hour ("Extract metric timeslice data").
  */
 export const LIMITS: SeriesLimits = {
   longestByMinute: 3 * HOUR_S,
@@ -16,8 +16,8 @@ export const LIMITS: SeriesLimits = {
 };
 
 /**
- * Merges timeslices into the columns of a summarized response. Calls weight a stated call time. Time weights memory,
- * and a mean without a count. Timeslices without the figure do not count.
+ * Merges timeslices into the columns of a summarized response. Weights `callTime` by the number of calls. Weights
+ * memory, and `mean`, which has no number of calls, by time. Each average ignores timeslices without its value.
  */
 export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
   const columns = mergeColumns(timeslices.map((slice) => slice.columns));
@@ -25,9 +25,9 @@ export function mergeTimeslices(timeslices: readonly Timeslice[]): Columns {
     figure: 'callTime' | 'mean' | 'memory' | 'processMemory',
     weight: (slice: Timeslice) => number = secondsOf,
   ): number | undefined => {
-    const having = timeslices.filter((slice) => slice.columns[figure] !== undefined);
-    const weights = addUp(having, weight);
-    return finiteOrUndefined(addUp(having, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
+    const withFigure = timeslices.filter((slice) => slice.columns[figure] !== undefined);
+    const weights = addUp(withFigure, weight);
+    return finiteOrUndefined(addUp(withFigure, (slice) => (slice.columns[figure] ?? 0) * weight(slice)) / weights);
   };
   return {
     ...columns,
@@ -62,7 +62,7 @@ export function toSeries(
   return { granule: longest === 0 ? chunk.granule : longest, metrics };
 }
 
-/** Calculates the result of a summarized call for a window from its timeslices. */
+/** Calculates, from timeslices, what a summarized call for the same range would return. */
 export function summarizeSeries(
   timeslices: ReadonlyMap<string, readonly Timeslice[]>,
   range: TimeRange,
@@ -90,10 +90,10 @@ function mergeWindow(timeslices: readonly Timeslice[], length: number, granule: 
 function splitUnknown(timeslice: Timeslice, { from: begin, to: end, granule }: SeriesChunk): Timeslice[] {
   const length = secondsOf(timeslice);
   if (isKnown(timeslice) || length <= granule) return [timeslice];
-  const granules = (seconds: number): number => Math.max(0, Math.ceil(seconds / granule));
-  const first = timeslice.from + granules(begin - timeslice.from) * granule;
-  // The chunk bounds the number of granules: the response may name any time.
-  const count = granules(Math.min(end, timeslice.from + length) - first);
+  const countGranules = (seconds: number): number => Math.max(0, Math.ceil(seconds / granule));
+  const first = timeslice.from + countGranules(begin - timeslice.from) * granule;
+  // Count only granules inside the chunk, because the response may name any time.
+  const count = countGranules(Math.min(end, timeslice.from + length) - first);
   return Array.from({ length: count }, (_, index) => {
     const from = first + index * granule;
     return { from, to: from + granule, columns: {} };

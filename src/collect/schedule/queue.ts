@@ -14,6 +14,7 @@ interface QueuedTask {
   readonly task: Task;
   /** Due time, captured when the task was queued; after a failure, the time of the retry. */
   readonly since: number;
+  /** True if the read repeats a failed read; see `repeatsFailure`. */
   readonly isRepeat: boolean;
 }
 
@@ -24,9 +25,9 @@ interface WaitingTasks {
 }
 
 /**
- * The due tasks, most overdue first: the time since the due time, divided by the interval. A failed task comes after
- * all healthy tasks until it has waited for its interval. The queue compares only the first tasks of each kind,
- * because most tasks of a kind share an interval.
+ * The due tasks, most overdue first. How overdue a task is: the time since its due time, divided by its interval. A
+ * failed task comes after all healthy tasks until it has waited for its interval. The queue compares only the first
+ * tasks of each kind, because most tasks of a kind share an interval.
  */
 export class Queue {
   readonly #reads: TaskReads;
@@ -80,8 +81,8 @@ export class Queue {
     if (first === undefined) return undefined;
     const { task, isRepeat } = first;
     const { kind, lastRead } = task;
-    // A slowed plan spreads repeated reads over the minute. After a burst at its start, the remaining tasks would
-    // wait for the next minute, twice as long as their effective interval.
+    // With a slowed plan, tasks that were read before are read evenly over the minute. A burst would spend the budget
+    // of the minute, so the remaining tasks would wait for the next one: twice their effective interval.
     const isSpread = this.#schedule.plan.slowdown > 1 && lastRead !== undefined;
     if (!this.#limiter.startRead({ isSpread, isRepeat })) return undefined;
     const { healthy, failed: failedTasks } = this.#tasks[kind];
@@ -104,7 +105,7 @@ export class Queue {
     this.#limiter.endRead();
   }
 
-  /** Returns the task to read next. Considers failed tasks only while repeats may take another place. */
+  /** Returns the task to read next. Considers failed tasks only while the limiter accepts another repeat. */
   #findFirst(now: number): QueuedTask | undefined {
     let best: QueuedTask | undefined;
     let highest = -Infinity;

@@ -14,14 +14,14 @@ const INCOMPLETE = '"${" must begin ${NAME} or ${NAME:-default}: complete it, or
  */
 export function expandPlaceholders(text: string, env: Environment): string | { readonly problem: string } {
   let expanded = '';
-  let done = 0;
+  let position = 0;
   for (const { 0: whole, 1: name, 2: fallback, index } of text.matchAll(PLACEHOLDER)) {
     const replacement = whole === '$${' ? '${' : resolvePlaceholder(name, fallback, env);
     if (typeof replacement !== 'string') return replacement;
-    expanded += text.slice(done, index) + replacement;
-    done = index + whole.length;
+    expanded += text.slice(position, index) + replacement;
+    position = index + whole.length;
   }
-  return expanded + text.slice(done);
+  return expanded + text.slice(position);
 }
 
 function resolvePlaceholder(name: string | undefined, fallback: string | undefined, env: Environment) {
@@ -35,6 +35,7 @@ function resolvePlaceholder(name: string | undefined, fallback: string | undefin
 }
 
 function describeUnset(name: string, env: Environment): string {
+  // Somebody may have written the key itself between the braces: do not repeat it.
   if (mayBeSecret(name)) {
     return 'the environment variable of this name is not set: write the name of a variable between "${" and "}"';
   }

@@ -13,7 +13,10 @@ export function createGate(options: {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   readonly routePrefix: string;
-  /** The `rate_limit` from the start of the process; all other settings follow the file. */
+  /**
+   * Takes a token of the rate limiter. The process reads `rate_limit` once, at its start; the other settings change
+   * with the file.
+   */
   readonly mayEnter: (() => boolean) | undefined;
   readonly compare: Compare;
   readonly refusedLogin: (address: string) => void;
@@ -61,7 +64,7 @@ export function createGate(options: {
   return (request, response) => {
     // Node still emits pipelined requests of a closed connection.
     if (request.socket.destroyed) return;
-    // No endpoint reads a body. Closing the connection keeps its bytes from becoming the next request.
+    // No endpoint reads a body. So close the connection, or the bytes of the body become the next request.
     const { 'transfer-encoding': encoding, 'content-length': length = 0 } = request.headers;
     if (encoding !== undefined || Number(length) > 0) response.setHeader('Connection', 'close');
     // RFC 9112, 3.2: a proxy in front may have used a different Host header.
@@ -84,17 +87,17 @@ function hasPath({ url = '' }: IncomingMessage): boolean {
 }
 
 /**
- * Returns the path of a request target, not decoded. Removes the host of an absolute URL if its characters are
- * ordinary.
+ * Returns the path of a request target, not decoded. Removes scheme and host of an absolute URL, unless the host has
+ * unusual characters.
  */
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
 }
 
 /**
- * Creates the token bucket of the exporter toolkit, full at the start. The returned function takes a token, or returns
- * false. The bucket gains a token every `intervalMs`, and holds at most `burst`. `now` returns milliseconds of a
- * monotonic clock.
+ * Creates the token bucket of the exporter toolkit, full at the start. The returned function takes a token and
+ * returns true, or returns false if the bucket is empty. The bucket gains a token every `intervalMs`, up to `burst`.
+ * `now` returns milliseconds of a monotonic clock.
  */
 export function createRateLimiter(limit: { intervalMs: number; burst: number }, now: () => number): () => boolean {
   const { intervalMs, burst } = limit;

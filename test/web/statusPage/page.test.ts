@@ -265,7 +265,7 @@ describe('the status page', () => {
     },
   );
 
-  const THEN = ': without "api: rest" NerdGraph is read.';
+  const THEN = ': remove "api: rest" to read NerdGraph.';
   test.each([
     [400, `REST, which New Relic ends on 2027-02-05, in 400 days${THEN}`, ''],
     [1, `REST, which New Relic ends on 2026-01-02, in 1 day${THEN}`, 'warn'],
