@@ -156,7 +156,7 @@ describe('certificates outside their time', async () => {
   ])('%s is valid; check and the log warn of what clients will refuse', (_, files, warning) => {
     const path = write(files);
     const result = loadWebConfig(path);
-    const warnings = 'warnings' in result ? result.warnings?.map(formatDiagnostic) : undefined;
+    const warnings = 'warnings' in result ? result.warnings.map(formatDiagnostic) : undefined;
     const logged: string[] = [];
     new WebConfigStore(path, (message) => logged.push(message)).current();
     for (const texts of [warnings, logged]) {
