@@ -43,8 +43,6 @@ export class UpstreamError extends Error {
     readonly isAnswer?: boolean | undefined;
     /** True for a subject that is set apart from now on (docs/nerdgraph.md, "What breaks a batch"). */
     readonly isSetApart?: boolean | undefined;
-    /** True if New Relic reports that the query or its result is too big or too complex. */
-    readonly isTooBig?: boolean | undefined;
     /** New Relic's code for the error in the body. */
     readonly code?: string | undefined;
   };

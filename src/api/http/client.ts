@@ -90,10 +90,10 @@ export class Client {
   /** Reports a failure, and returns the error for callers. */
   reportFailure(endpoint: string, failure: CallFailure): UpstreamError {
     const { reason, circumstances } = failure;
-    const { status, isTooBig, isAnswer, code } = circumstances;
+    const { status, isAnswer, code } = circumstances;
     // The log line names the reason, so that it leads to the series of the metric.
     const message = this.#report(endpoint, failure, ` (reason ${reason})`);
-    return new UpstreamError(message, { reason, status, isTooBig, isAnswer, code });
+    return new UpstreamError(message, { reason, status, isAnswer, code });
   }
 
   /** Reports a refused metric name. */

@@ -67,7 +67,7 @@ export function failureOf({ account, query }: RowsRead, batch: Batch, end: Batch
   // A message about the data may concern the whole account, so it blames no application of a shared batch.
   const said = others.length === 0 ? `${subject}: ${why}` : why;
   const large = `${[subject, ...others].join(', ')}: too large for one query: ${REMEDIES[group] ?? ''}; ${why}`;
-  return account.transport.failure(group, isTooLarge ? large : said, 'too_large', { isTooBig: true });
+  return account.transport.failure(group, isTooLarge ? large : said, 'too_large');
 }
 
 export function isRefused(end: BatchEnd | undefined): boolean {

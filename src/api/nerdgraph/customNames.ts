@@ -160,7 +160,7 @@ export function createCustomNamesRead(account: NerdGraphAccount): BatchRead<Cust
       const ended = subjects.map(async (subject): Promise<Outcome<CustomNames>> => {
         const rows = found.get(subject.applicationId);
         const error = rows?.failureOf(undefined);
-        if (error?.failure.isTooBig === true) return outcomeOf(readList(account, subject, range.to, call));
+        if (error?.failure.reason === 'too_large') return outcomeOf(readList(account, subject, range.to, call));
         if (error !== undefined) return { error };
         return { value: { names: [...(rows?.rows.get(ITSELF)?.keys() ?? [])].sort() } };
       });

@@ -227,9 +227,8 @@ async function readFitting(
       return page;
     } catch (error) {
       if (!(error instanceof UpstreamError) || limit <= 1) throw error;
-      const { reason, isTooBig } = error.failure;
-      const isSize = isTooBig === true || reason === 'too_large';
-      if (!isSize && (reason !== 'timeout' || isFailing())) throw error;
+      const { reason } = error.failure;
+      if (reason !== 'too_large' && (reason !== 'timeout' || isFailing())) throw error;
     }
   }
 }

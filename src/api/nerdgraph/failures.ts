@@ -10,7 +10,7 @@ const MEANINGS = {
   forbidden: { reason: 'forbidden', isAnswer: true },
   rate_limited: { reason: 'rate_limited', overload: { waitMs: undefined } },
   /** The request or its result is too big. The caller requests less at a time. */
-  too_big: { reason: 'too_large', isTooBig: true, isAnswer: true },
+  too_big: { reason: 'too_large', isAnswer: true },
   timeout: { reason: 'timeout', retriable: true },
   server: { reason: 'server', retriable: true },
   /** None of the requested applications has data. */

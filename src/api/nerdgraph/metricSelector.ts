@@ -26,7 +26,7 @@ const MAX_FOUND = 10_000;
 /** The metrics that a query reads of an application or its hosts. */
 export class MetricSelector {
   readonly names: readonly string[];
-  /** Texts: the query also selects names that contain one of them. */
+  /** The query also selects the names that contain one of these texts. */
   readonly filters: readonly string[];
   readonly hasDatastores: boolean;
   /** True if a value needs the sum of squares. */

@@ -123,13 +123,8 @@ export class Transport {
   }
 
   /** Reports and returns a failure that the reader itself found. */
-  failure(
-    group: CallGroup,
-    words: string,
-    reason: FailureReason = 'invalid_response',
-    circumstances: CallFailure['circumstances'] = {},
-  ): UpstreamError {
-    return this.reportFailure(group, new CallFailure(reason, words, circumstances));
+  failure(group: CallGroup, words: string, reason: FailureReason = 'invalid_response'): UpstreamError {
+    return this.reportFailure(group, new CallFailure(reason, words));
   }
 
   reportFailure(group: CallGroup, failure: CallFailure): UpstreamError {
