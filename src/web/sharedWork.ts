@@ -42,8 +42,10 @@ export class SharedWork<T> {
   async #runAll(): Promise<void> {
     if (this.#isBusy) return;
     this.#isBusy = true;
-    for (let [next] = [...this.#waiting].reverse(); next !== undefined; [next] = [...this.#waiting].reverse()) {
-      const [key, work] = next;
+    for (;;) {
+      const latest = [...this.#waiting].at(-1);
+      if (latest === undefined) break;
+      const [key, work] = latest;
       this.#waiting.delete(key);
       work.begin();
       await work.result.catch(() => undefined);
