@@ -58,20 +58,19 @@ const halving = (bad: number, total: number): number => 3 + Math.min(2 * total, 
 
 type Kind = 'metrics' | 'hosts' | 'rolling';
 
-/** Applications, of which the ones at these places break queries. Places count from 1. */
+/** A read of `count` applications. The applications at the places `bad`, counted from 1, break queries. */
 function applications(count: number, bad: readonly number[], kind: Kind = 'metrics'): Place {
   const names = new Set(bad.map((place) => String(idOf(place))));
   const ids = Array.from({ length: count }, (_, index) => idOf(index + 1));
-  const ofApplications = ids.map((applicationId) => ({ applicationId }));
-  const rolling = ids.map((applicationId) => ({ applicationId }));
+  const subjects = ids.map((applicationId) => ({ applicationId }));
   return {
     world: FLEETS[count]!,
     begin: (between) => ({
       read: () => {
         const nameOf = ({ applicationId }: { readonly applicationId: number }): number => applicationId;
         if (kind === 'metrics') return readNamed(between, between.reader.metricData, metricDataOf(ids), nameOf);
-        if (kind === 'hosts') return readNamed(between, between.reader.hosts, ofApplications, nameOf);
-        return readNamed(between, between.reader.rolling!, rolling, (_) => _.applicationId);
+        if (kind === 'hosts') return readNamed(between, between.reader.hosts, subjects, nameOf);
+        return readNamed(between, between.reader.rolling!, subjects, nameOf);
       },
       isStruck: (nrql) => idsIn(nrql).some((id) => names.has(id)),
       isBad: (name) => names.has(name),
