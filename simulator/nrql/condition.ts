@@ -117,7 +117,7 @@ export interface NrqlCondition {
   readonly comparisons: readonly { readonly attribute: string; readonly values: readonly string[] }[];
 }
 
-/** The attribute that stands for `eventType()`. */
+/** Name under which a record's event type is looked up. */
 export const EVENT_TYPE = 'eventType()';
 
 /**

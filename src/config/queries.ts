@@ -37,7 +37,7 @@ interface QueryList {
 
 /**
  * Reads the query files and packs of a configuration. Checks all queries and custom metrics: each alone, and the
- * rules between them. Takes the values as written, valid or not: then all diagnostics appear together.
+ * rules between them. Takes the values as written, also invalid ones, so that the user sees all diagnostics at once.
  *
  * @returns issues and warnings of the configuration; diagnostics and warnings of the query files; for each account
  * the queries of its files, then of its packs

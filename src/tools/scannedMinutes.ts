@@ -18,7 +18,7 @@ const READ_MINUTES: Readonly<Partial<Record<Group, (window: number, interval: nu
   counters: (_, interval) => interval + 10,
 };
 
-/** Minutes of data that a group reads per minute. With `name`: only those of one query or entity type of the group. */
+/** Minutes of data that a group reads per minute. With `name`, one query or one entity type of the group reads them. */
 interface ScannedMinutes {
   readonly group: Group;
   readonly name?: string;

@@ -32,7 +32,7 @@ const failing =
   };
 
 const WORLD = { applications: 3, keyTransactions: 3 };
-/** Applications of every archetype, one of which does not report. */
+/** A world with every archetype of applications. The archetype "Legacy ERP" does not report. */
 const ALL = { applications: 20, keyTransactions: 3 };
 
 type List = (reading: Reading) => Promise<readonly { readonly reporting?: boolean | undefined }[]>;

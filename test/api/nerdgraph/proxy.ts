@@ -114,7 +114,7 @@ export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault, a
   return `http://127.0.0.1:${port}`;
 }
 
-/** The answers of a world's services to queries. Time stands still there, so each query is answered once. */
+/** Answers by world and query. The time of a world stands still, so a query always has the same answer. */
 const answered = new WeakMap<SimulatorOptions, Answers>();
 
 function answerOnce(world: SimulatorOptions, body: string, simulator: Simulator): Promise<string> {
