@@ -105,6 +105,13 @@ export const TABLE: readonly {
   { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
+/** The codes and classifications that the table knows. */
+export const KNOWN_CODES: readonly string[] = TABLE.flatMap(({ mark }) => {
+  if ('database' in mark) return [mark.database];
+  if ('classification' in mark) return [mark.classification];
+  return 'code' in mark ? [mark.code] : [];
+});
+
 /** Members of `extensions` that may contain a code, most precise first. */
 const CODES = ['errorClass', 'errorCode', 'error_code', 'code', 'classification'] as const;
 const DEPRECATED = 'This field is deprecated';

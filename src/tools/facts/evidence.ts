@@ -1,3 +1,4 @@
+import { KNOWN_CODES } from '../../api/nerdgraph/failures.ts';
 import { FAILURE_REASONS } from '../../api/upstreamError.ts';
 
 /** Ages at which to read a minute again, in minutes after its end. */
@@ -10,8 +11,8 @@ export const WORDS: Readonly<Record<Subject, readonly string[]>> = {
   shape: `absent, number, string, list of texts, list, object, null, undefined, key "75", key "75.0", unordered, by sum,
     by records, without quotes, in quotes, sum of counts, number of points`.split(/,\s+/),
   failure: FAILURE_REASONS,
-  'error class': `INVALID_INPUT SERVER_ERROR INTERNAL_SERVER_ERROR TIMEOUT TOO_MANY_REQUESTS BAD_API_KEY ACCESS_DENIED
-    FORBIDDEN DataFetchingException NRDB:1102004 NRDB:1106924 NRDB:1101002 none`.split(/\s+/),
+  // The first two classes alone decide no meaning: the words of the message do.
+  'error class': ['INVALID_INPUT', 'NRDB:1102004', ...KNOWN_CODES, 'none'],
   language: ['c', 'dotnet', 'elixir', 'go', 'java', 'nodejs', 'php', 'python', 'ruby', 'sdk'],
   field: ['select', 'from', 'eventId'],
   delay: [...AGES.map((age) => `${age}m`), 'more than 10m'],
