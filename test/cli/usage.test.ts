@@ -65,7 +65,7 @@ describe('wrong usage', () => {
 });
 
 it.each([
-  ['backfill', 'give --from, the begin of the range'],
+  ['backfill', 'give --from, the beginning of the range'],
   ['metric-names', 'give --app, the id or name of an application'],
 ])('%s names the flag that it needs', async (command, sentence) => {
   expect(await runInProcess([command])).toEqual({ status: 2, stdout: '', stderr: `error: ${sentence}\n` });

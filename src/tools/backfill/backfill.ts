@@ -48,7 +48,7 @@ export async function runBackfill(
   flags: CommonOptions & Omit<BackfillOptions, 'from'> & { from?: string },
 ): Promise<void> {
   const { from } = flags;
-  if (from === undefined) throw new UsageError('give --from, the begin of the range');
+  if (from === undefined) throw new UsageError('give --from, the beginning of the range');
   const options = { ...flags, from };
   // A run of hours should survive its terminal, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('Ignoring the hangup: ctrl-C or SIGTERM ends the backfill.\n'));
