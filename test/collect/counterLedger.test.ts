@@ -110,6 +110,25 @@ describe('a pause between reads', () => {
     expect(read(ledger, { to: 100 }).lost).toBe(60 * (50 - 30));
   });
 
+  it('counts a time within two silences once, so that lost seconds never fall', () => {
+    const ledger = started();
+    ledger.recordReporting(false, timeOf(10));
+    ledger.recordReporting(true, timeOf(100));
+    ledger.recordReporting(false, timeOf(101));
+    ledger.recordReporting(true, timeOf(200));
+    expect(read(ledger, { to: 201 })).toEqual(NOTHING);
+    const changes = fc.array(fc.tuple(fc.nat(90), fc.boolean()), { maxLength: 12 });
+    fc.assert(
+      fc.property(changes, (steps) => {
+        const random = started();
+        let time = 0;
+        for (const [minutes, isReporting] of steps) random.recordReporting(isReporting, timeOf((time += minutes)));
+        random.recordReporting(true, timeOf(time));
+        expect(read(random, { to: time + 1 }).lost).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+
   it('with the clock set back by more than an hour starts again and keeps the counters', () => {
     const ledger = started();
     read(ledger, { to: 1, minutes: { 0: web(7) } });

@@ -90,7 +90,8 @@ export class CounterLedger {
 
   /** Records whether a list shows the application as reporting at `time`. Silent time is not lost time. */
   recordReporting(isReporting: boolean, time: number): void {
-    if (!isReporting) this.#silentSince ??= time - SILENT_BEFORE;
+    // Silences do not overlap, because each silent second is subtracted from the lost time once.
+    if (!isReporting) this.#silentSince ??= Math.max(time - SILENT_BEFORE, this.#silences.at(-1)?.to ?? -Infinity);
     else if (this.#silentSince !== undefined) {
       this.#silences.push({ from: this.#silentSince, to: time });
       this.#silentSince = undefined;
