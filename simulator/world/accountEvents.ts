@@ -47,7 +47,7 @@ export const ACCOUNT_SOURCES: Readonly<Record<string, (search: EventSearch) => G
 const LIMITS = [
   { limitName: 'Metric API requests per minute', limit: 100_000, mean: 0.3 },
   { limitName: 'APM Agent API transaction events requests per minute', limit: 20_000, mean: 0.5 },
-  { limitName: 'Trace API requests per minute', limit: 10_000, mean: 0.85 },
+  { limitName: 'Trace API requests per minute', limit: 10_000, mean: 0.9 },
 ] as const;
 
 /** Returns the use of a limit in a minute. It rises and falls by a fifth every twenty minutes. */

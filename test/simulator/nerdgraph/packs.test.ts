@@ -85,6 +85,16 @@ describe('the pack transactions', () => {
   });
 });
 
+describe('the pack limits', () => {
+  it('has an incident in every twenty minutes of a day, so that its window of half an hour is never empty', async () => {
+    const day = Math.floor(TO / (DAY * MINUTE)) * DAY * MINUTE;
+    const text = 'SELECT count(*) AS incidents FROM NrIntegrationError WHERE limitName IS NOT NULL';
+    const { results } = await nrql(simulator, `${text} SINCE ${day - DAY * MINUTE} UNTIL ${day} TIMESERIES 20 minutes`);
+    expect(results).toHaveLength(72);
+    expect(results.filter(({ incidents }) => Number(incidents) === 0)).toEqual([]);
+  });
+});
+
 describe('the pack usage', () => {
   it('has the compute usage of every kind of contract', async () => {
     const { queries } = parse(readFileSync('packs/usage.yaml', 'utf8')) as Pack;
