@@ -10,9 +10,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /**
- * Creates the log of the program: one line per event, in logfmt or JSON, with `time`, `level`, `msg` and the event's
- * fields. Writes an error in `err` as its message and causes; at level debug, with their stacks. Masks secrets in every
- * line.
+ * Creates the log of the program: a line per event, with `time`, `level`, `msg` and the event's fields. Writes an error
+ * in `err` as its message and causes; at level debug, with their stacks. Masks secrets in every line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;
@@ -21,13 +20,9 @@ export function createLogger(options: {
   readonly secrets: Secrets;
 }): Logger {
   const { level, format, secrets, destination } = options;
-  const mask = (text: string): string => secrets.mask(text);
   const write = (json: string): void => {
-    const line =
-      format === 'json'
-        ? escapeUnsafe(json.trimEnd())
-        : formatLogfmt(JSON.parse(json) as Readonly<Record<string, unknown>>, mask);
-    destination.write(`${mask(line)}\n`);
+    const line = format === 'json' ? escapeUnsafe(json.trimEnd()) : formatLogfmt(json, secrets);
+    destination.write(`${secrets.mask(line)}\n`);
   };
   return pino(
     {
@@ -44,23 +39,16 @@ export function createLogger(options: {
 // Values that need no quotes in logfmt.
 const BARE = /^[A-Za-z0-9_.:/@%+*,;<>()[\]~!?#$&|^-]+$/;
 
-/**
- * Formats a line of logfmt, without the line end: time, level and message first. Masks each value before it is escaped,
- * because `mask` does not find an escaped secret.
- */
-function formatLogfmt(
-  { time, level, msg, ...fields }: Readonly<Record<string, unknown>>,
-  mask: (text: string) => string,
-): string {
+/** Formats a line of logfmt. Masks each value before it is escaped, because an escaped secret is not found. */
+function formatLogfmt(json: string, secrets: Secrets): string {
+  const { time, level, msg, ...fields } = JSON.parse(json) as Readonly<Record<string, unknown>>;
   return Object.entries({ time, level, msg, ...fields })
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}=${formatValue(value, mask)}`)
+    .map(([key, value]) => {
+      const text = secrets.mask(typeof value === 'string' ? value : JSON.stringify(value));
+      return `${key}=${BARE.test(text) ? text : escapeUnsafe(JSON.stringify(text))}`;
+    })
     .join(' ');
-}
-
-function formatValue(value: unknown, mask: (text: string) => string): string {
-  const text = mask(typeof value === 'string' ? value : JSON.stringify(value));
-  return BARE.test(text) ? text : escapeUnsafe(JSON.stringify(text));
 }
 
 const MAX_ERRORS = 8;

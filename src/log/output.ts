@@ -1,5 +1,7 @@
 import { fstatSync, write, writeSync } from 'node:fs';
 import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import type { DestinationStream } from 'pino';
 
 /** Limits of the waiting lines. Beyond them, lines are dropped. */
@@ -14,16 +16,23 @@ const DISK_PAUSE = 1_000;
 const EXIT_LIMIT = 200;
 const EXIT_PAUSE = 5;
 
-/** Writes bytes without blocking. Calls `done` with an error or the number of bytes written. */
-export type WriteBytes = (bytes: Buffer, done: (error: NodeJS.ErrnoException | null, written: number) => void) => void;
+const STDERR = 2;
+const writeInThread = promisify(write);
+
+/** Opens standard error as the output of the log; see {@link LogOutput}. */
+export function openStandardError(resumed: (lost: number) => void): LogOutput {
+  const output = new LogOutput(resumed);
+  process.once('exit', () => output.flush());
+  return output;
+}
 
 /**
  * Writes the log without blocking the event loop. Lines wait in memory while a reader stalls or a disk is full. Beyond
  * a limit, lines are dropped and counted. After a pipe closes, every line is dropped.
  */
-export class LogOutput implements DestinationStream {
-  readonly #write: WriteBytes;
+class LogOutput implements DestinationStream {
   readonly #resumed: (lost: number) => void;
+  readonly #isPipe = isPipe();
   #waiting: string[] = [];
   #waitingBytes = 0;
   /** The bytes being written. */
@@ -31,19 +40,14 @@ export class LogOutput implements DestinationStream {
   #chunkLines = 0;
   #isWriting = false;
   #isClosed = false;
-  #dropped = 0;
+  /** Lines dropped since the start. */
+  dropped = 0;
   /** The number of dropped lines when `resumed` was last called. */
   #reported = 0;
 
   /** @param resumed called with the number of lost lines when lines can be written again */
-  constructor(write: WriteBytes, resumed: (lost: number) => void) {
-    this.#write = write;
+  constructor(resumed: (lost: number) => void) {
     this.#resumed = resumed;
-  }
-
-  /** Lines dropped since the start. */
-  get dropped(): number {
-    return this.#dropped;
   }
 
   write(line: string): void {
@@ -52,86 +56,67 @@ export class LogOutput implements DestinationStream {
       this.#waiting.length + this.#chunkLines >= MAX_LINES ||
       this.#waitingBytes + this.#chunk.length + bytes > MAX_BYTES;
     if (this.#isClosed || isFull) {
-      this.#dropped += 1;
+      this.dropped += 1;
       return;
     }
     this.#waiting.push(line);
     this.#waitingBytes += bytes;
-    if (!this.#isWriting) this.#writeNext();
+    if (!this.#isWriting) void this.#writeAll();
   }
 
-  /**
-   * Writes waiting lines before the process exits, for a short time. `writeNow` returns the bytes written, or throws.
-   */
-  flush(writeNow: (bytes: Buffer) => number, pause: (milliseconds: number) => void): void {
+  /** Writes waiting lines before the process exits, for a short time. */
+  flush(): void {
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
     let rest = Buffer.concat([this.#chunk, Buffer.from(this.#waiting.join(''))]);
     for (let waited = 0; rest.length > 0 && waited < EXIT_LIMIT && !this.#isClosed;) {
       try {
-        rest = rest.subarray(writeNow(rest));
+        rest = rest.subarray(writeSync(STDERR, rest));
       } catch (error) {
-        if (!isFullPipe(error as NodeJS.ErrnoException)) return;
-        pause(EXIT_PAUSE);
+        if (codeOf(error) !== 'EAGAIN') return;
+        Atomics.wait(sleeper, 0, 0, EXIT_PAUSE);
         waited += EXIT_PAUSE;
       }
     }
   }
 
-  #writeNext(): void {
-    if (this.#chunk.length === 0) {
+  /** Writes to a pipe at once, but to a file in a thread, because a disk may be slow. */
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
+    while (this.#waiting.length > 0) {
       this.#chunk = Buffer.from(this.#waiting.join(''));
       this.#chunkLines = this.#waiting.length;
       this.#waiting = [];
       this.#waitingBytes = 0;
-    }
-    if (this.#chunk.length === 0) return;
-    this.#isWriting = true;
-    this.#write(this.#chunk, (error, written) => {
-      if (error === null) this.#advance(written);
-      else if (error.code === 'EPIPE') this.#close();
-      else {
-        const pause = isFullPipe(error) ? PIPE_PAUSE : DISK_PAUSE;
-        setTimeout(() => this.#writeNext(), pause).unref();
+      while (this.#chunk.length > 0) {
+        try {
+          const written = this.#isPipe
+            ? writeSync(STDERR, this.#chunk)
+            : (await writeInThread(STDERR, this.#chunk)).bytesWritten;
+          this.#chunk = this.#chunk.subarray(written);
+        } catch (error) {
+          const code = codeOf(error);
+          if (code === 'EPIPE') this.#close();
+          else await sleep(code === 'EAGAIN' ? PIPE_PAUSE : DISK_PAUSE, undefined, { ref: false });
+        }
       }
-    });
-  }
-
-  #advance(written: number): void {
-    this.#chunk = this.#chunk.subarray(written);
-    if (this.#chunk.length === 0) {
       this.#chunkLines = 0;
-      const lost = this.#dropped - this.#reported;
-      this.#reported = this.#dropped;
-      if (lost > 0) this.#resumed(lost);
+      const lost = this.dropped - this.#reported;
+      this.#reported = this.dropped;
+      if (lost > 0 && !this.#isClosed) this.#resumed(lost);
     }
     this.#isWriting = false;
-    this.#writeNext();
   }
 
   #close(): void {
     this.#isClosed = true;
-    this.#dropped += this.#waiting.length + this.#chunkLines;
+    this.dropped += this.#waiting.length + this.#chunkLines;
     this.#waiting = [];
     this.#chunk = Buffer.alloc(0);
   }
 }
 
-function isFullPipe({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'EAGAIN';
-}
-
-const STDERR = 2;
-
-/** Opens standard error as the output of the log. Writes waiting lines when the process exits. */
-export function openStandardError(resumed: (lost: number) => void): LogOutput {
-  const output = new LogOutput(isPipe() ? writeToPipe : writeToFile, resumed);
-  const sleeper = new Int32Array(new SharedArrayBuffer(4));
-  process.once('exit', () => {
-    output.flush(
-      (bytes) => writeSync(STDERR, bytes),
-      (milliseconds) => void Atomics.wait(sleeper, 0, 0, milliseconds),
-    );
-  });
-  return output;
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }
 
 /**
@@ -146,17 +131,3 @@ function isPipe(): boolean {
     return false;
   }
 }
-
-const writeToPipe: WriteBytes = (bytes, done) => {
-  let written: number;
-  try {
-    written = writeSync(STDERR, bytes);
-  } catch (error) {
-    done(error as NodeJS.ErrnoException, 0);
-    return;
-  }
-  done(null, written);
-};
-
-/** A thread writes, because a disk may be slow. */
-const writeToFile: WriteBytes = (bytes, done) => write(STDERR, bytes, done);

@@ -1,4 +1,8 @@
+import { escapeHtml } from '../text/escaping.ts';
+
+/** Shortest secret that is hidden. A shorter secret would match everywhere. */
 const SHORTEST = 4;
+
 export const MASKED = '<secret>';
 
 /** A New Relic key, or the beginning of one. A license key has 40 characters and ends in NRAL. */
@@ -10,10 +14,7 @@ const WHOLE_KEY = String.raw`\bNR[A-Z]{2}-[\w-]{20,}|\b[A-Za-z0-9]{36}NRAL\b`;
 /** Shortest secret that labels and pages hide. A shorter secret could be an ordinary word. */
 const SHORTEST_PUBLISHED = 12;
 
-/**
- * Hides the secrets of the process in every text that leaves it: plain, and escaped for a URL, JSON or HTML. Does not
- * hide a secret of fewer than four characters, because it would match everywhere.
- */
+/** Hides the secrets of the process in every text that leaves it: plain, and escaped for a URL, JSON or HTML. */
 export class Secrets {
   #known: readonly string[] = [];
   #everywhere = compilePattern([]);
@@ -23,7 +24,6 @@ export class Secrets {
     return this.#known.length;
   }
 
-  /** Hides a secret from now on. */
   add(value: string): void {
     if (value.length < SHORTEST || this.#known.includes(value)) return;
     this.#known = [...this.#known, value];
@@ -31,7 +31,6 @@ export class Secrets {
     this.#published = compilePattern(this.#known.filter(({ length }) => length >= SHORTEST_PUBLISHED));
   }
 
-  /** True if the text contains a secret. */
   isIn(text: string): boolean {
     return this.#known.some((value) => listSpellings(value).some((spelling) => text.includes(spelling)));
   }
@@ -47,9 +46,7 @@ export class Secrets {
   }
 }
 
-/**
- * Matches secrets and complete keys. Longer spellings come first: a shorter match would leave the end of the secret.
- */
+/** Matches secrets and complete keys. The longest come first: a shorter match would leave the end of a secret. */
 function compilePattern(values: readonly string[]): RegExp {
   const spelt = values.flatMap(listSpellings).toSorted((a, b) => b.length - a.length);
   const literal = spelt.map((each) => each.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`));
@@ -62,13 +59,4 @@ function listSpellings(value: string): readonly string[] {
   const formEncoded = new URLSearchParams([['', wellFormed]]).toString().slice(1);
   const json = JSON.stringify(value).slice(1, -1);
   return [value, encodeURIComponent(wellFormed), formEncoded, json, escapeHtml(value), escapeHtml(json)];
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
 }

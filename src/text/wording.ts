@@ -54,9 +54,7 @@ export function withoutStyle(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/**
- * Returns `; did you mean "..."?` with the known name nearest to `name`; an empty text if none or several are nearest.
- */
+/** Returns `; did you mean "..."?` with the nearest known name; an empty text if none or several are nearest. */
 export function suggest(name: string, known: readonly string[]): string {
   const [same, another] = known.filter((candidate) => withoutStyle(candidate) === withoutStyle(name));
   if (same !== undefined && another === undefined) return `; did you mean "${same}"?`;

@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../text/escaping.ts';
+
 /** Markup that is safe to send: literals of the code, and escaped values. */
 export class Html {
   readonly text: string;
@@ -9,8 +11,6 @@ export class Html {
 
 export type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
-const ENTITIES = new Map(Object.entries({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }));
-
 /** Puts escaped values into markup. Keeps {@link Html} as it is, joins lists, and omits undefined. */
 export function markup(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(literals.map((literal, index) => literal + render(values[index])).join(''));
@@ -20,7 +20,7 @@ function render(value: HtmlValue): string {
   if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(render).join('');
-  return String(value).replace(/[&<>"']/g, (character) => ENTITIES.get(character) ?? '');
+  return escapeHtml(String(value));
 }
 
 /**
