@@ -2,7 +2,7 @@ import process from 'node:process';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { renderCommandLine } from './typed.ts';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel } from '../log/logger.ts';
-import { isTaken } from '../web/dependencies.ts';
+import { PATHS } from '../web/dependencies.ts';
 import { parseListenAddress, type ListenAddress } from '../web/server/listening.ts';
 import { adviseOnDuration, parseDuration } from '../config/duration.ts';
 
@@ -151,7 +151,9 @@ function parsePath(text: string): string {
 }
 
 function parseTelemetryPath(text: string): string {
-  if (isTaken(text)) throw new Error('It is the path of another endpoint: choose one such as /metrics.');
+  if (Object.values<string>(PATHS).includes(text)) {
+    throw new Error('It is the path of another endpoint: choose one such as /metrics.');
+  }
   return parsePath(text);
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import express from 'express';
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Express, RequestHandler } from 'express';
 import { watchClient } from './clientGone.ts';
 import { createScrapeLimiter } from './requestLimiter.ts';
 import { createPageSender, sendInternalError, sendText } from './sending.ts';
@@ -12,7 +12,7 @@ import { WritePlaces } from './writePlaces.ts';
 
 const STUCK = 'The collector makes no progress: work is due, but nothing has started for too long.';
 
-/** Creates the application with all endpoints under the route prefix. `app.get` handles `HEAD` too. */
+/** Creates the application with all endpoints under the route prefix. */
 export function createApp(deps: WebDependencies): Express {
   const app = express();
   app.set('env', 'production');
@@ -32,11 +32,15 @@ export function createApp(deps: WebDependencies): Express {
   const places = new WritePlaces(() => deps.monotonic());
   const limitScrapes = createScrapeLimiter(maxRequests);
   const sendPage = createPageSender(deps.mask.text);
-  /** Wraps a handler: reports an internal error to `failed`, and never sends its stack to the client. */
-  const handleErrors = (handler: Handler): RequestHandler<object, unknown, unknown, URLSearchParams> => {
-    return async (request, response) => {
+  /** Adds a path behind the prefix. Reports an internal error to `failed`, and never sends its stack to the client. */
+  const addRoute = (path: string, handler: Handler, methods = ['GET', 'HEAD']): void => {
+    const answer: RequestHandler<object, unknown, unknown, URLSearchParams> = async (request, response) => {
       const gone = watchClient(response);
       try {
+        if (!methods.includes(request.method)) {
+          response.setHeader('Allow', methods.join(', '));
+          throw new HttpError(405, `Method not allowed: use ${methods.join(' or ')}`);
+        }
         await handler(request, response, { gone, mayWait: true, places });
       } catch (error) {
         if (gone.aborted) request.socket.destroy();
@@ -47,38 +51,33 @@ export function createApp(deps: WebDependencies): Express {
         }
       }
     };
-  };
-  const addGetRoute = (path: string, handler: Handler): void => {
-    app.get(escapePath(path), handleErrors(handler));
-    app.all(escapePath(path), refuseMethod('GET, HEAD'));
+    // Escapes the characters of a path that have a special meaning in Express.
+    app.all(path.replace(/[\\(){}[\]*:!+?]/g, '\\$&'), answer);
   };
   const lastScrapes = new LastScrapes();
   const { page, json, config } = createStatusPages(deps, sendPage, lastScrapes);
 
   // Registered first, so that a telemetry path of "/" replaces the status page.
-  addGetRoute(`${prefix}${telemetryPath}`, limitScrapes(metricsHandler(deps, lastScrapes)));
-  addGetRoute(`${prefix}${PATHS.probe}`, limitScrapes(probeHandler(deps, lastScrapes)));
-  addGetRoute(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
-  addGetRoute(`${prefix}/`, page);
-  addGetRoute(`${prefix}${PATHS.status}`, json);
-  addGetRoute(`${prefix}${PATHS.config}`, config);
+  addRoute(`${prefix}${telemetryPath}`, limitScrapes(metricsHandler(deps, lastScrapes)));
+  addRoute(`${prefix}${PATHS.probe}`, limitScrapes(probeHandler(deps, lastScrapes)));
+  addRoute(`${prefix}${PATHS.discovery}`, discoveryHandler(deps, sendPage));
+  addRoute(`${prefix}/`, page);
+  addRoute(`${prefix}${PATHS.status}`, json);
+  addRoute(`${prefix}${PATHS.config}`, config);
   // Errors of New Relic and pauses never make the exporter unhealthy.
-  addGetRoute(`${prefix}${PATHS.healthy}`, (_request, response) => {
+  addRoute(`${prefix}${PATHS.healthy}`, (_request, response) => {
     if (deps.collector().progressing()) sendText(response, 200, 'Healthy');
     else sendText(response, 503, STUCK);
   });
-  addGetRoute(`${prefix}${PATHS.ready}`, (_request, response) => {
+  addRoute(`${prefix}${PATHS.ready}`, (_request, response) => {
     if (deps.stopping()) sendText(response, 503, 'Shutting down');
     else if (deps.collector().isReady) sendText(response, 200, 'Ready');
     else sendText(response, 503, 'Not ready: some reads have not been tried yet');
   });
-  const reload = escapePath(`${prefix}${PATHS.reload}`);
-  app.post(reload, handleErrors(reloadHandler(deps)));
-  app.put(reload, handleErrors(reloadHandler(deps)));
-  app.all(reload, refuseMethod('POST, PUT'));
+  addRoute(`${prefix}${PATHS.reload}`, reloadHandler(deps), ['POST', 'PUT']);
   if (prefix !== '') {
-    addGetRoute(prefix, page);
-    addGetRoute('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
+    addRoute(prefix, page);
+    addRoute('/', (_request, response) => response.redirect(302, `${linkPrefix(deps.settings)}/`));
   }
   const endpoints = new Set(['/', telemetryPath, ...Object.values(PATHS)]);
   const knownPaths = Array.from(endpoints, (path) => prefix + path).join(', ');
@@ -86,41 +85,19 @@ export function createApp(deps: WebDependencies): Express {
   return app;
 }
 
-/** Escapes the characters of a path that have a special meaning in Express. */
-function escapePath(path: string): string {
-  return path.replace(/[\\(){}[\]*:!+?]/g, '\\$&');
-}
+const RELOAD_OFF = 'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.';
 
-function refuseMethod(allowed: string) {
-  return (_request: Request, response: Response): void => {
-    response.setHeader('Allow', allowed);
-    sendText(response, 405, `Method not allowed: use ${allowed.replace(', ', ' or ')}`);
-  };
-}
-
-/**
- * Handles `/-/reload`: 403 if it is disabled or a page of another site asks; 500 with the diagnostics of an invalid
- * file.
- */
+/** Handles `/-/reload`. Sends the diagnostics of an invalid file. */
 function reloadHandler({ reload, settings }: WebDependencies): Handler {
   return async (request, response) => {
-    if (reload === undefined) {
-      throw new HttpError(
-        403,
-        'Reloading over HTTP is off; start the exporter with --web.enable-lifecycle to allow it.',
-      );
-    }
+    if (reload === undefined) throw new HttpError(403, RELOAD_OFF);
     if (isCrossSite(request, settings.externalUrl)) {
       throw new HttpError(403, 'Refused: a page of another site requested the reload.');
     }
     const faults = await reload();
+    const lines = ['The configuration is invalid; the exporter keeps the running one.', ...faults];
     if (faults.length === 0) sendText(response, 200, 'Reloaded');
-    else
-      sendText(
-        response,
-        500,
-        ['The configuration is invalid; the exporter keeps the running one.', ...faults].join('\n'),
-      );
+    else sendText(response, 500, lines.join('\n'));
   };
 }
 

@@ -20,7 +20,6 @@ export type WebCollector = Pick<
   | 'isReady'
 >;
 
-/** The failure of the last reload. */
 export interface ReloadFailure {
   /** Unix seconds. */
   readonly failedAt: number;
@@ -38,7 +37,7 @@ export interface WebSettings {
   readonly docs: string;
 }
 
-/** What the web side needs from the rest of the program. Functions return the values that a reload replaces. */
+/** What the web side needs from the rest of the program. Functions return what a reload replaces. */
 export interface WebDependencies {
   readonly settings: WebSettings;
   collector(): WebCollector;
@@ -72,7 +71,7 @@ export interface WebDependencies {
   failed(error: unknown): void;
 }
 
-/** Endpoints without the route prefix; the telemetry path and the status page are not listed. */
+/** Endpoints without the route prefix, except the telemetry path and the status page. */
 export const PATHS = {
   probe: '/probe',
   discovery: '/sd',
@@ -83,15 +82,6 @@ export const PATHS = {
   reload: '/-/reload',
 } as const;
 
-/**
- * True if another endpoint has this path, so that it cannot be the telemetry path. "/" can: it replaces the status
- * page.
- */
-export function isTaken(path: string): boolean {
-  return Object.values<string>(PATHS).includes(path);
-}
-
-/** The client that waits for a response. */
 export interface Client {
   /** Aborted if the client disconnects before its response is written. */
   readonly gone: AbortSignal;
@@ -100,14 +90,14 @@ export interface Client {
   readonly places: WritePlaces;
 }
 
-/** Answers the requests of a path. Ends the response, or destroys it if the client disconnects, before it resolves. */
+/** Ends the response, or destroys it if the client disconnects, before it resolves. */
 export type Handler = (
   request: Request<object, unknown, unknown, URLSearchParams>,
   response: Response,
   client: Client,
 ) => void | Promise<void>;
 
-/** An error that the client receives: status and message. */
+/** An error whose message the client receives. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;

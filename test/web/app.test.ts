@@ -1,7 +1,8 @@
 import { gunzipSync } from 'node:zlib';
+import { Command } from 'commander';
 import request from 'supertest';
 import { describe, expect, test } from 'vitest';
-import { isTaken } from '../../src/web/dependencies.ts';
+import { addWebFlags } from '../../src/cli/flags.ts';
 import { serve, served, testApp } from './support/app.ts';
 import { accountStatus, type MemoryCollector } from './support/collector.ts';
 import { deferred } from './support/deferred.ts';
@@ -107,6 +108,11 @@ describe('one page requested by many clients at once', () => {
 });
 
 describe('--web.telemetry-path', () => {
+  const parse = (path: string): void => {
+    const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+    addWebFlags(command).parse([`--web.telemetry-path=${path}`], { from: 'user' });
+  };
+
   test.each(['/', '/a(b)*c:d+e!', '/a/b'])('serves the metrics at exactly the path %s', async (telemetryPath) => {
     const { origin } = await served({ settings: { telemetryPath } });
     expect((await get(`${origin}${telemetryPath}`)).text).toContain('newrelic_up 1');
@@ -115,10 +121,10 @@ describe('--web.telemetry-path', () => {
 
   test.each(['/probe', '/sd', '/config', '/api/status', '/-/healthy', '/-/ready', '/-/reload'])(
     'cannot be the path of another endpoint: %s',
-    (path) => expect(isTaken(path)).toBe(true),
+    (path) => expect(() => parse(path)).toThrow('It is the path of another endpoint'),
   );
 
-  test.each(['/', '/metrics', '/probes'])('may be %s', (path) => expect(isTaken(path)).toBe(false));
+  test.each(['/', '/metrics', '/probes'])('may be %s', (path) => expect(() => parse(path)).not.toThrow());
 });
 
 describe('health and readiness', () => {
