@@ -18,11 +18,6 @@ const SMALL = 64 * 1024;
 /** Bytes of one write: progress of the client is noted after each portion. */
 const PORTION = 64 * 1024;
 
-/** The replacement of a secret, and its form in HTML. */
-const MASKED = '<secret>';
-const ESCAPED = '&lt;secret&gt;';
-
-/** Sends one sentence as plain text. */
 export function sendText(response: ServerResponse, status: number, text: string): void {
   const body = Buffer.from(`${text}\n`);
   response.statusCode = status;
@@ -37,10 +32,7 @@ export function sendInternalError(response: ServerResponse): void {
   else sendText(response, 500, 'Internal error; see the log of the exporter.');
 }
 
-/**
- * Returns a function that sends pages. Renders one page at a time, from `parts`, for all clients that wait for the same
- * `key`. `mask` hides secrets in a text.
- */
+/** Returns a function that sends pages, and renders each once for all clients that wait for the same `key`. */
 export function createPageSender(mask: (text: string) => string) {
   const pages = new SharedWork<readonly Buffer[]>();
   return async (
@@ -51,10 +43,10 @@ export function createPageSender(mask: (text: string) => string) {
     parts: () => Iterable<string>,
   ): Promise<void> => {
     const gzip = acceptsGzip(response.req.headers['accept-encoding']?.toString());
+    // In HTML, the replacement of a secret would look like an element.
+    const shown = contentType.startsWith('text/html') ? '&lt;secret&gt;' : '<secret>';
     const masked = function* () {
-      // In HTML, the replacement of a secret would look like an element.
-      const escape = (text: string) => (contentType.startsWith('text/html') ? text.replaceAll(MASKED, ESCAPED) : text);
-      for (const part of parts()) yield escape(mask(part));
+      for (const part of parts()) yield mask(part).replaceAll('<secret>', shown);
     };
     const render = (limit: number) =>
       pages.share(`${gzip} ${limit} ${key}`, client.gone, (abandoned) => encodeBody(masked(), gzip, abandoned, limit));
@@ -65,15 +57,14 @@ export function createPageSender(mask: (text: string) => string) {
 /**
  * Renders and sends a response. A large response needs a place before it is rendered, so that waiting responses hold no
  * memory. A response that turns out to be large without a place stops, waits for a place, and is rendered again.
- * Resolves to false, with the connection closed, if the client does not receive the response. Rejects, with nothing
- * sent, if `render` throws or the client disconnects while it waits.
+ * Rejects, with nothing sent, if `render` throws or the client disconnects while it waits.
  */
 export async function sendAnswer(
   response: ServerResponse,
   { contentType, gzip }: { readonly contentType: string; readonly gzip: boolean },
   render: Render,
   { gone, places }: Pick<Client, 'gone' | 'places'>,
-): Promise<boolean> {
+): Promise<void> {
   const { url = '' } = response.req;
   for (;;) {
     const expected = places.expectedBytes(url);
@@ -87,7 +78,8 @@ export async function sendAnswer(
       response.setHeader('Vary', 'Accept, Accept-Encoding');
       if (gzip) response.setHeader('Content-Encoding', 'gzip');
       response.setHeader('Content-Length', length);
-      return await sendPieces(response, pieces, gone, () => place && places.noteProgress(place));
+      await sendPieces(response, pieces, gone, () => place && places.noteProgress(place));
+      return;
     } finally {
       if (place !== undefined) places.leave(place);
     }
@@ -96,8 +88,7 @@ export async function sendAnswer(
 
 /**
  * Writes pieces at the speed of the client, and ends the response. Calls `noteProgress` at the start, and after each
- * portion that the socket accepts. Resolves to true when the socket has accepted the last byte. Resolves to false, with
- * the connection closed, if the client disconnects, or takes longer than `limitMs`.
+ * portion that the socket accepts. Closes the connection if the client disconnects, or takes longer than `limitMs`.
  */
 export async function sendPieces(
   response: ServerResponse,
@@ -105,7 +96,7 @@ export async function sendPieces(
   gone: AbortSignal,
   noteProgress: () => void = () => undefined,
   limitMs: number = SEND_LIMIT_MS,
-): Promise<boolean> {
+): Promise<void> {
   const portions = function* (): Generator<Buffer> {
     for (const piece of pieces) {
       for (let start = 0; start < piece.length; start += PORTION) {
@@ -118,10 +109,8 @@ export async function sendPieces(
   const timer = setTimeout(() => stop.abort(), limitMs);
   try {
     await pipeline(portions, response, { signal: AbortSignal.any([gone, stop.signal]) });
-    return true;
   } catch {
     response.destroy();
-    return false;
   } finally {
     clearTimeout(timer);
   }

@@ -1,17 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { awaitUnlessGone } from './clientGone.ts';
 
-/** Limit of large responses in flight. */
+/** Limits of large responses in flight: their number, and their bytes without those of the oldest. */
 const MAX_ANSWERS = 8;
-
-/** Limit of the bytes of large responses in flight; the oldest response does not count. */
 const MAX_BYTES = 128_000_000;
 
-/** While a response waits, a client that receives nothing for this time is disconnected, in milliseconds. */
+/** While a response waits, a client that receives nothing for this time is disconnected. */
 const STALLED_MS = 2_000;
-
-/** Interval of the check for stalled clients, in milliseconds. */
-const TICK_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 
 /** Limit of remembered response sizes. */
 const MAX_SIZES = 100;
@@ -56,9 +52,7 @@ export class WritePlaces {
     return others.reduce((sum, place) => sum + place.bytes, 0);
   }
 
-  /**
-   * Stores the size of a rendered response. Returns false if it does not fit: the caller must leave and enter again.
-   */
+  /** Stores the size of a rendered response. Returns false if it does not fit: the caller must leave and enter again. */
   resize(place: Place, bytes: number): boolean {
     place.bytes = bytes;
     return this.#bytesBesideOldest() <= MAX_BYTES;
@@ -78,10 +72,7 @@ export class WritePlaces {
     return place;
   }
 
-  /**
-   * Returns the size of the last response for this URL, or 0. A response that must wait is then rendered only in its
-   * turn.
-   */
+  /** Returns the size of the last response for this URL, or 0. A large response then waits before it is rendered. */
   expectedBytes(url: string): number {
     return this.#sizes.get(url) ?? 0;
   }
@@ -109,7 +100,7 @@ export class WritePlaces {
       this.#writing.add(next);
       begin();
     }
-    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#disconnectStalled(), TICK_MS);
+    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#disconnectStalled(), CHECK_INTERVAL_MS);
     else {
       clearInterval(this.#timer);
       this.#timer = undefined;

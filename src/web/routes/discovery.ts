@@ -4,34 +4,27 @@ import type { Group } from '../../reads/reads.ts';
 import type { createPageSender } from '../sending.ts';
 import { awaitUnlessGone } from '../clientGone.ts';
 import type { ApplicationView } from '../../collect/serve/accountStatus.ts';
-import {
-  type Handler,
-  HttpError,
-  normalisePrefix,
-  PATHS,
-  type WebCollector,
-  type WebDependencies,
-  type WebSettings,
-} from '../dependencies.ts';
+import { type Handler, HttpError, normalisePrefix, PATHS } from '../dependencies.ts';
+import type { WebCollector, WebDependencies, WebSettings } from '../dependencies.ts';
 import { formatAddress } from '../server/listening.ts';
 import { computeWaitMs } from './scrape.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** Limit of labels with a conflict of tags that is logged, once per label. */
+/** Limit of labels whose conflict of tags is logged, once for each label. */
 const MAX_LOGGED_CONFLICTS = 100;
 
 /**
  * Handles `/sd`, Prometheus HTTP service discovery: returns a target group per application, to be scraped at `/probe`.
- * `?account=`, repeatable, selects accounts. A job per account then keeps its targets when the list of another account
- * cannot be read.
+ * `?account=`, repeatable, selects accounts: the unreadable list of another account then hides no targets.
  */
 export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof createPageSender>): Handler {
   const logged = new Set<string>();
-  const warnOnce = (label: string, message: string): void => {
+  const warnOfConflict = (label: string, first: string, key: string): void => {
     if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
     logged.add(label);
-    deps.warn(message);
+    const values = `the label ${label}, which has the values of ${first}`;
+    deps.warn(`Service discovery: the tags ${first} and ${key} share ${values}.`);
   };
   return async (request, response, client) => {
     const target = readTarget(request);
@@ -61,7 +54,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
     await sendPage(response, client, 'application/json; charset=utf-8', key, function* () {
       let separator = '[';
       for (const { account, application } of listApplications(collector, chosen)) {
-        const labels = [...address, ...labelsOf(account, application), ...createTagLabels(application, warnOnce)];
+        const labels = [...address, ...labelsOf(account, application), ...createTagLabels(application, warnOfConflict)];
         // The name of a label needs no escaping.
         const written = labels.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
         yield `${separator}{"targets":[${JSON.stringify(target)}],"labels":{${written.join(',')}}}`;
@@ -74,10 +67,7 @@ export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typ
 
 const UNKNOWN_ACCOUNTS = 'the accounts of an entry with account_ids are not known yet';
 
-/**
- * Returns the applications of the chosen accounts, or of all. Throws a {@link HttpError} if an account has no usable
- * list.
- */
+/** Returns the applications of the chosen accounts, or of all. Throws a {@link HttpError} without a usable list. */
 function listApplications(collector: WebCollector, chosen: ReadonlySet<string>) {
   const lists = collector.applicationLists().filter(({ account }) => chosen.size === 0 || chosen.has(account));
   const absent: string[] = chosen.size === 0 && collector.isIncomplete ? [UNKNOWN_ACCOUNTS] : [];
@@ -113,22 +103,19 @@ function labelsOf(account: string, { id, name, language = '', reporting }: Appli
 /** Returns the labels of tags. If two tags become one label, uses the first by name, and warns. */
 function createTagLabels(
   { tags = [] }: ApplicationView,
-  warn: (label: string, message: string) => void,
+  warnOfConflict: (label: string, first: string, key: string) => void,
 ): [string, string][] {
   const keys = new Map<string, string>();
   const labels: [string, string][] = [];
   for (const { key, values } of tags.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
     const label = `__meta_newrelic_${tagLabel(key)}`;
     const first = keys.get(label);
-    if (first === undefined) {
-      keys.set(label, key);
-      labels.push([label, values.toSorted().join(',')]);
+    if (first !== undefined) {
+      warnOfConflict(label, first, key);
       continue;
     }
-    warn(
-      label,
-      `Service discovery: the tags ${first} and ${key} share the label ${label}, which has the values of ${first}.`,
-    );
+    keys.set(label, key);
+    labels.push([label, values.toSorted().join(',')]);
   }
   return labels;
 }

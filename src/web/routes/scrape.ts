@@ -14,31 +14,23 @@ const MAX_SCRAPERS = 10;
 
 /** The most recent scrapers. Requests for `collect[]=exporter` alone do not count. */
 export class LastScrapes {
-  /** Time of the last scrape in Unix seconds, by address, the oldest first. */
-  readonly #times = new Map<string, number>();
+  /** The address and the Unix time of the last scrape of each scraper, the newest first. */
+  list: readonly { readonly address: string; readonly at: number }[] = [];
   /** Time of the newest scrape, in milliseconds of the monotonic clock. */
   newest: number | undefined;
 
   /** @param now Unix milliseconds, for display only; `monotonic` is the time of the monotonic clock */
-  note(address = 'unknown', now: number, monotonic: number): void {
+  note(remoteAddress = 'unknown', now: number, monotonic: number): void {
     this.newest = monotonic;
-    const plain = address.replace(/^::ffff:(?=[\d.]+$)/, '');
-    this.#times.delete(plain);
-    this.#times.set(plain, now / 1000);
-    const [oldest] = this.#times.keys();
-    if (this.#times.size > MAX_SCRAPERS && oldest !== undefined) this.#times.delete(oldest);
-  }
-
-  /** Returns the scrapers and the Unix time of their last scrape, the newest first. */
-  list(): readonly { readonly address: string; readonly at: number }[] {
-    return Array.from(this.#times, ([address, time]) => ({ address, at: time })).reverse();
+    const address = remoteAddress.replace(/^::ffff:(?=[\d.]+$)/, '');
+    const others = this.list.filter((scraper) => scraper.address !== address);
+    this.list = [{ address, at: now / 1000 }, ...others].slice(0, MAX_SCRAPERS);
   }
 }
 
 /**
  * Handles the telemetry path: waits for a refresh until the scraper's deadline, then serves the last values.
- * `collect[]=exporter` alone makes no call to New Relic. Stops when the client disconnects. HEAD does the same work, so
- * that its headers match GET.
+ * `collect[]=exporter` alone makes no call to New Relic. HEAD does the same work, so that its headers match GET.
  */
 export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes): Handler {
   /** Milliseconds that the last response took to render and send, by selection: an estimate for the next response. */
@@ -78,15 +70,13 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
       return pieces;
     };
     const writeStart = deps.monotonic();
-    let isSent = false;
     try {
-      isSent = await sendAnswer(response, form, render, client);
+      await sendAnswer(response, form, render, client);
     } finally {
-      const writeMs = deps.monotonic() - writeStart;
       // A scraper that disconnected counts too, because otherwise the next response is late again.
-      if (gone.aborted) writeTimes.set(selection, Math.max(writeMs, writeTimes.get(selection) ?? 0));
+      const least = gone.aborted ? (writeTimes.get(selection) ?? 0) : 0;
       // HEAD sends no body, so its time says nothing.
-      else if (isSent && request.method === 'GET') writeTimes.set(selection, writeMs);
+      if (request.method === 'GET') writeTimes.set(selection, Math.max(least, deps.monotonic() - writeStart));
     }
   };
 }
@@ -115,21 +105,15 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): H
     const debugForm = { format: 'text', contentType: 'text/plain; charset=utf-8', gzip: false } as const;
     const form = debug ? debugForm : negotiateForm(request);
     const render: Render = async (limit) => {
-      const { families, dropped } = await awaitUnlessGone(
-        findFamilies(blocks, collection.max_series, deps.mask, gone),
-        gone,
-      );
+      const { families, dropped } = await findFamilies(blocks, collection.max_series, deps.mask, gone);
       deps.dropped([...cut, ...dropped]);
       const probeFamilies = createProbeFamilies(result.kind === 'result' && result.success, seconds);
-      const pieces = await awaitUnlessGone(
-        writeExposition(families, probeFamilies, form, deps.mask, gone, limit),
-        gone,
-      );
+      const pieces = await writeExposition(families, probeFamilies, form, deps.mask, gone, limit);
       const notes = debug ? deps.mask.text(describeProbe(account, applicationId, result, seconds)) : '';
       return [Buffer.from(notes), ...pieces];
     };
-    const isSent = await sendAnswer(response, form, render, client);
-    if (isSent && request.method === 'GET' && !debug) lastWriteMs = deps.monotonic() - writeStart;
+    await sendAnswer(response, form, render, client);
+    if (request.method === 'GET' && !debug) lastWriteMs = deps.monotonic() - writeStart;
   };
 }
 
@@ -172,38 +156,25 @@ function describeProbe(
 
 const EXPORTER = 'exporter';
 
-/**
- * Reads `collect[]`: the groups, and whether it names `exporter`. Without `collect[]`, everything. Throws a {@link
- * HttpError}.
- */
-function readSelection(query: URLSearchParams): {
-  readonly groups: ReadonlySet<Group>;
-  readonly withExporter: boolean;
-} {
+/** Reads `collect[]`: the groups, and whether it names `exporter`. Throws a {@link HttpError} for an unknown name. */
+function readSelection(query: URLSearchParams) {
   const names = query.getAll('collect[]');
-  if (names.length === 0) return { groups: new Set(GROUPS), withExporter: true };
+  if (names.length === 0) return { groups: new Set<Group>(GROUPS), withExporter: true };
   const known: readonly string[] = [...GROUPS, EXPORTER];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new HttpError(400, `Unknown group ${quote(unknown)} in collect[]; known are ${known.join(', ')}.`);
   }
-  const groups = new Set(GROUPS.filter((group) => names.includes(group)));
-  return { groups, withExporter: names.includes(EXPORTER) };
+  return { groups: new Set(GROUPS.filter((group) => names.includes(group))), withExporter: names.includes(EXPORTER) };
 }
 
 /** Reads the parameters of `/probe`. Throws a {@link HttpError} with the reason. */
-function readProbeQuery(query: URLSearchParams): {
-  readonly account: string;
-  readonly applicationId: number;
-  readonly debug: boolean;
-} {
+function readProbeQuery(query: URLSearchParams) {
   const account = readParameter(query, 'account', 'the name of an account of the configuration');
   const id = readParameter(query, 'app_id', 'the id of an application; /sd lists them');
   if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) {
-    throw new HttpError(
-      400,
-      `The parameter app_id must be the id of an application, a whole number above 0; it is ${quote(id)}.`,
-    );
+    const meaning = 'the id of an application, a whole number above 0';
+    throw new HttpError(400, `The parameter app_id must be ${meaning}; it is ${quote(id)}.`);
   }
   const debug = query.has('debug') ? readParameter(query, 'debug', 'true or false') : 'false';
   if (debug !== 'true' && debug !== 'false') {
@@ -232,8 +203,7 @@ const DECIMAL = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 
 /**
  * Returns how many milliseconds a request may wait for data: the scrape timeout minus the configured offset and
- * `lastWriteMs`, the time to write the last such response. Returns at least half the timeout. An invalid header means
- * the default timeout.
+ * `lastWriteMs`, the time to write the last such response, but at least half the timeout.
  */
 export function computeWaitMs(
   { headers }: Pick<IncomingMessage, 'headers'>,

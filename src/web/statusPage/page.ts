@@ -54,7 +54,7 @@ export function createStatusPages(
         silence: newest === undefined ? undefined : (deps.monotonic() - newest) / 1000,
       };
       const problems = findProblems(situation);
-      return { ...situation, problems, verdict: judge(situation, problems), lastScrapes: scrapes.list() };
+      return { ...situation, problems, verdict: judge(situation, problems), lastScrapes: scrapes.list };
     });
 
   return {

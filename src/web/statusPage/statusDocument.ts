@@ -10,8 +10,7 @@ const TASK = 'group applicationId application hostId host entityType entityGuid 
 export interface View extends Situation {
   readonly problems: readonly Problem[];
   readonly verdict: Verdict;
-  /** The newest first. */
-  readonly lastScrapes: ReturnType<LastScrapes['list']>;
+  readonly lastScrapes: LastScrapes['list'];
 }
 
 /**

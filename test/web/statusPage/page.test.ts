@@ -531,7 +531,7 @@ describe('/api/status', () => {
     });
     const scrapes = new LastScrapes();
     for (const last of [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 3]) scrapes.note(`::ffff:10.0.0.${last}`, 0, last);
-    expect(scrapes.list().map(({ address }) => address)).toEqual(
+    expect(scrapes.list.map(({ address }) => address)).toEqual(
       [3, 11, 10, 9, 8, 7, 6, 5, 4, 2].map((last) => `10.0.0.${last}`),
     );
   });
