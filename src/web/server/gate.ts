@@ -32,7 +32,7 @@ export function createGate(options: {
   const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const current = store.current();
     const config = 'config' in current ? current.config : undefined;
-    for (const [name, value] of Object.entries(config?.headers ?? {})) response.setHeader(name, value);
+    for (const [name, value] of Object.entries(config?.headers ?? {})) if (value) response.setHeader(name, value);
     if (!isOpenToAll(request)) {
       if (config === undefined) {
         sendText(response, 500, 'The web configuration is invalid; see the log of the exporter.');

@@ -62,7 +62,7 @@ function findRefusal(socket: TLSSocket, settings: TlsSettings): string | undefin
     return `its certificate cannot be verified (${String(socket.authorizationError)})`;
   }
   const allowed = settings.allowedSans;
-  if (allowed !== undefined && !readAlternativeNames(certificate).some((name) => allowed.includes(name))) {
+  if (allowed.length > 0 && !readAlternativeNames(certificate).some((name) => allowed.includes(name))) {
     return 'its certificate has no name from client_allowed_sans';
   }
   return undefined;

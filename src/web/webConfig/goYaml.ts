@@ -1,6 +1,7 @@
 import type { ScalarTag } from 'yaml';
 import type { Dialect } from '../../config/yaml/readYaml.ts';
 
+const BOOLEAN = /^(?:[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/;
 const INTEGER = /^[-+]?(?:0x[0-9a-f_]+|0b[01_]+|0o?[0-7_]*|[1-9][0-9_]*)$/i;
 const FLOAT = /^[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:e[-+]?[0-9]+)?$/i;
 
@@ -11,28 +12,23 @@ function parseInteger(text: string): number {
   return text.startsWith('-') ? -value : value;
 }
 
-const TAGS: readonly ScalarTag[] = [
-  { tag: 'tag:yaml.org,2002:null', default: true, test: /^(?:~|null|Null|NULL)?$/, resolve: () => null },
-  {
-    tag: 'tag:yaml.org,2002:bool',
-    default: true,
-    test: /^(?:[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/,
-    resolve: (text) => /^(?:y|yes|true|on)$/i.test(text),
-  },
-  { tag: 'tag:yaml.org,2002:int', default: true, test: INTEGER, resolve: parseInteger },
-  {
-    tag: 'tag:yaml.org,2002:float',
-    default: true,
-    test: FLOAT,
-    resolve: (text) => Number(text.replaceAll('_', '')),
-  },
-];
+const createTag = (name: string, test: RegExp, resolve: (text: string) => unknown): ScalarTag => {
+  return { tag: `tag:yaml.org,2002:${name}`, default: true, test, resolve };
+};
 
 /**
  * The YAML dialect of the exporter toolkit, which uses Go's package yaml.v2: the types of YAML 1.1, merge keys, and any
  * plain value as text where text is expected.
  */
-export const GO_YAML: Dialect = { version: '1.1', tags: TAGS };
+export const GO_YAML: Dialect = {
+  version: '1.1',
+  tags: [
+    createTag('null', /^(?:~|null|Null|NULL)?$/, () => null),
+    createTag('bool', BOOLEAN, (text) => /^(?:y|yes|true|on)$/i.test(text)),
+    createTag('int', INTEGER, parseInteger),
+    createTag('float', FLOAT, (text) => Number(text.replaceAll('_', ''))),
+  ],
+};
 
 /** Nanoseconds in the units of Go's time.ParseDuration. */
 const UNITS: Readonly<Record<string, number>> = {

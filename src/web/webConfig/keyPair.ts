@@ -1,16 +1,10 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 
-/** A problem of a certificate or its key. The message completes a sentence. */
-interface PairProblem {
-  readonly name: 'cert' | 'key';
-  readonly message: string;
-}
-
 const JOINED = /-----[^\S\n]*-----BEGIN /;
 const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 
-/** Finds why PEM certificates and a private key do not fit together; undefined if they do. Never quotes their text. */
-export function findPairProblem(cert: string, key: string): PairProblem | undefined {
+/** Returns why PEM certificates and a key do not fit together, as the end of a sentence that never quotes them. */
+export function findPairProblem(cert: string, key: string): { name: 'cert' | 'key'; message: string } | undefined {
   for (const [name, text] of [
     ['cert', cert],
     ['key', key],
@@ -37,15 +31,6 @@ export function findPairProblem(cert: string, key: string): PairProblem | undefi
   return others.some((pem) => isPair(pem, privateKey))
     ? { name: 'cert', message: 'begins with another certificate than that of the key: put the one of the key first' }
     : { name: 'key', message: 'is not the key of the certificate' };
-}
-
-/** Returns why clients refuse a certificate (PEM) at this time (Unix milliseconds). Undefined for one that is valid now. */
-export function findValidityProblem(cert: string, now: number): string | undefined {
-  const { validFrom, validTo } = new X509Certificate(cert);
-  const day = (time: string): string => new Date(time).toISOString().slice(0, 10);
-  if (Date.parse(validTo) < now) return `expired on ${day(validTo)}, so that clients refuse it: renew the certificate`;
-  if (Date.parse(validFrom) > now) return `is valid from ${day(validFrom)} only, so that clients refuse it until then`;
-  return undefined;
 }
 
 function isPair(pem: string, key: KeyObject): boolean {

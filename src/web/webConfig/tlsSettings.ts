@@ -1,20 +1,19 @@
+import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { issue, mayBeSecret, type Issue } from '../../config/diagnostic.ts';
 import { parseAuthorities } from '../../config/certificates.ts';
 import { readFile } from '../../config/files.ts';
-import { findPairProblem, findValidityProblem } from './keyPair.ts';
+import { findPairProblem } from './keyPair.ts';
 import { CIPHER_SUITES, CURVES, TLS13_CIPHER_SUITES, TLS_VERSIONS, type TlsSection } from './webConfigFile.ts';
 
 /** Settings of a TLS server. A running server can change its `context`. */
 export interface TlsSettings {
   readonly context: SecureContextOptions;
-  /**
-   * Undefined if the file does not have the key: clients need no certificate. A reload that removes the key is ignored.
-   */
+  /** Undefined without the key: clients need no certificate. A reload that removes the key is ignored. */
   readonly clientAuth: TlsSection['client_auth_type'];
-  /** Undefined: any subject alternative name is accepted. */
-  readonly allowedSans: readonly string[] | undefined;
+  /** Empty: any subject alternative name is accepted. */
+  readonly allowedSans: readonly string[];
 }
 
 export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
@@ -23,58 +22,62 @@ export function asksForCertificate({ clientAuth }: TlsSettings): boolean {
 
 const SECTION = 'tls_server_config';
 
-function createIssue(key: keyof TlsSection, message: string): Issue {
-  return issue([SECTION, key], message);
+type PemName = 'cert' | 'key' | 'client_ca';
+
+/** Creates an issue of a text or of its file, whichever the section has. */
+function createIssue(section: TlsSection, name: PemName, message: string): Issue {
+  return issue([SECTION, section[name] === undefined ? `${name}_file` : name], message);
 }
+
+const toDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** Reads the files of `tls_server_config`, relative to `folder`, and checks that keys and files fit together. */
 export function readTlsSettings(section: TlsSection, folder: string) {
   const issues = findContradictions(section);
   const files: string[] = [];
   const warnings: Issue[] = [];
-  if (!usesTls(section)) return { settings: undefined, issues, warnings, files };
-  const read = (name: 'cert' | 'key' | 'client_ca'): string | undefined => {
+  const result = { settings: undefined, issues, warnings, files };
+  if (!usesTls(section)) return result;
+  const read = (name: PemName): string | undefined => {
     const file = section[`${name}_file`];
     if (file === undefined) return section[name];
-    if (section[name] !== undefined) issues.push(createIssue(name, `give ${name} or ${name}_file, not both`));
+    if (section[name] !== undefined) issues.push(createIssue(section, name, `give ${name} or ${name}_file, not both`));
     const path = resolve(folder, file);
     files.push(path);
     const pem = readFile(path);
     if ('bytes' in pem) return pem.bytes.toString('utf8');
     // Hides a file name that may be a secret in the wrong place.
-    issues.push(createIssue(`${name}_file`, `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}`));
+    issues.push(issue([SECTION, `${name}_file`], `${mayBeSecret(file) ? 'the file' : path} ${pem.problem}`));
     return undefined;
   };
-  const pems = { cert: read('cert'), key: read('key'), ca: read('client_ca') };
-  if (issues.length > 0) return { settings: undefined, issues, warnings, files };
-  const authorities = pems.ca === undefined ? undefined : parseAuthorities(Buffer.from(pems.ca));
-  if (authorities !== undefined && 'problem' in authorities) {
-    issues.push(createIssue(keyOf(section, 'client_ca'), authorities.problem));
-  }
-  const ca = authorities !== undefined && 'pem' in authorities ? authorities.pem : undefined;
-  if (authorities !== undefined && 'expires' in authorities && authorities.expires < Date.now()) {
-    const day = new Date(authorities.expires).toISOString().slice(0, 10);
-    warnings.push(
-      createIssue(keyOf(section, 'client_ca'), `expired on ${day}, so that no client is let in: renew the authorities`),
-    );
-  }
-  const { cert = '', key = '' } = pems;
+  const [cert = '', key = '', authorities] = [read('cert'), read('key'), read('client_ca')];
+  if (issues.length > 0) return result;
+  const ca = authorities === undefined ? undefined : parseAuthorities(Buffer.from(authorities));
   const unusable = findPairProblem(cert, key);
-  if (unusable !== undefined) issues.push(createIssue(keyOf(section, unusable.name), unusable.message));
-  const invalid = unusable === undefined ? findValidityProblem(cert, Date.now()) : undefined;
-  if (invalid !== undefined) warnings.push(createIssue(keyOf(section, 'cert'), invalid));
-  const context = createContextOptions(section, { cert, key, ca });
-  try {
-    if (unusable === undefined) createSecureContext(context);
-  } catch (error) {
-    issues.push(createIssue(keyOf(section, 'cert'), `certificate and key cannot be used (${readErrorCode(error)})`));
+  if (unusable !== undefined) issues.push(createIssue(section, unusable.name, unusable.message));
+  if (ca !== undefined && 'problem' in ca) {
+    issues.push(createIssue(section, 'client_ca', ca.problem));
+    return result;
   }
-  const settings = {
-    context,
-    clientAuth: section.client_auth_type,
-    allowedSans: section.client_allowed_sans?.length ? section.client_allowed_sans : undefined,
-  };
-  return { settings: issues.length > 0 ? undefined : settings, issues, warnings, files };
+  if (unusable !== undefined) return result;
+  const context = createContextOptions(section, cert, key, ca?.pem);
+  try {
+    createSecureContext(context);
+  } catch (error) {
+    const message = `certificate and key cannot be used (${readErrorCode(error)})`;
+    issues.push(createIssue(section, 'cert', message));
+    return result;
+  }
+  const { validFrom, validTo } = new X509Certificate(cert);
+  const [now, begin, end, caEnd] = [Date.now(), Date.parse(validFrom), Date.parse(validTo), ca?.expires ?? Infinity];
+  const warn = (name: PemName, message: string): void => void warnings.push(createIssue(section, name, message));
+  if (end < now) warn('cert', `expired on ${toDay(end)}, so that clients refuse it: renew the certificate`);
+  if (begin > now) warn('cert', `is valid from ${toDay(begin)} only, so that clients refuse it until then`);
+  if (caEnd < now) {
+    warn('client_ca', `expired on ${toDay(caEnd)}, so that no client is let in: renew the authorities`);
+  }
+  const settings = { context, clientAuth: section.client_auth_type, allowedSans: section.client_allowed_sans };
+  return { ...result, settings };
 }
 
 /** False without certificate, key and client settings: the exporter toolkit then serves plain HTTP. */
@@ -85,10 +88,12 @@ function usesTls({ cert, key, client_ca, ...section }: TlsSection): boolean {
   );
 }
 
+const REQUIRING = ['RequireAndVerifyClientCert', 'RequireAnyClientCert', 'RequireClientCert'];
+
 /** Finds contradictions within the section, without reading files. */
 function findContradictions(section: TlsSection): Issue[] {
   const issues: Issue[] = [];
-  const auth = section.client_auth_type ?? 'NoClientCert';
+  const { client_auth_type: auth = 'NoClientCert', min_version: min, max_version: max } = section;
   for (const name of ['cert', 'key'] as const) {
     if (usesTls(section) && section[name] === undefined && section[`${name}_file`] === undefined) {
       issues.push(issue([SECTION], `needs ${name} or ${name}_file`, 'key'));
@@ -96,47 +101,29 @@ function findContradictions(section: TlsSection): Issue[] {
   }
   if ((section.client_ca ?? section.client_ca_file) !== undefined && auth === 'NoClientCert') {
     const message = 'has no effect while client_auth_type is NoClientCert: set it to RequireAndVerifyClientCert';
-    issues.push(createIssue(keyOf(section, 'client_ca'), message));
+    issues.push(createIssue(section, 'client_ca', message));
   }
-  const required =
-    auth === 'RequireAndVerifyClientCert' || auth === 'RequireAnyClientCert' || auth === 'RequireClientCert';
-  if ((section.client_allowed_sans ?? []).length > 0 && !required) {
+  if (section.client_allowed_sans.length > 0 && !REQUIRING.includes(auth)) {
     const message =
       'needs client_auth_type RequireAndVerifyClientCert (or RequireAnyClientCert): without a certificate there is no name to match';
-    issues.push(createIssue('client_allowed_sans', message));
+    issues.push(issue([SECTION, 'client_allowed_sans'], message));
   }
-  const { min, max } = versionsOf(section);
-  if (min > max) {
-    issues.push(createIssue('min_version', `is above max_version (${max})`));
-  }
+  if (min > max) issues.push(issue([SECTION, 'min_version'], `is above max_version (${max})`));
   return issues;
 }
 
-function versionsOf({ min_version, max_version }: TlsSection) {
-  return { min: min_version ?? 'TLS12', max: max_version ?? 'TLS13' } as const;
-}
-
-function createContextOptions(
-  section: TlsSection,
-  pems: { cert: string | undefined; key: string | undefined; ca: string | undefined },
-): SecureContextOptions {
-  const suites = (section.cipher_suites ?? []).map((name) => CIPHER_SUITES[name]).filter((name) => name !== undefined);
-  const curves = (section.curve_preferences ?? []).map((name) => CURVES[name]).filter((name) => name !== undefined);
+function createContextOptions(section: TlsSection, cert: string, key: string, ca: string | undefined) {
+  const suites = section.cipher_suites.map((name) => CIPHER_SUITES[name]).filter((name) => name !== undefined);
+  const curves = section.curve_preferences.map((name) => CURVES[name]).filter((name) => name !== undefined);
   return {
-    cert: pems.cert,
-    key: pems.key,
-    ca: pems.ca,
-    minVersion: TLS_VERSIONS[versionsOf(section).min],
-    maxVersion: TLS_VERSIONS[versionsOf(section).max],
-    honorCipherOrder: section.prefer_server_cipher_suites ?? false,
+    ...{ cert, key, ca },
+    minVersion: TLS_VERSIONS[section.min_version],
+    maxVersion: TLS_VERSIONS[section.max_version],
+    honorCipherOrder: section.prefer_server_cipher_suites,
     // Node disables TLS 1.3 if the list has only suites of TLS 1.2.
     ...(suites.length > 0 ? { ciphers: [...TLS13_CIPHER_SUITES, ...suites].join(':') } : {}),
     ...(curves.length > 0 ? { ecdhCurve: curves.join(':') } : {}),
   };
-}
-
-function keyOf(section: TlsSection, name: 'cert' | 'key' | 'client_ca'): keyof TlsSection {
-  return section[name] === undefined ? `${name}_file` : name;
 }
 
 /** Returns a code such as ERR_OSSL_... OpenSSL's messages do not help an operator, and may quote a key. */

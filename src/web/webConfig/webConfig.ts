@@ -11,11 +11,8 @@ import { parseTlsSection, webConfigSchema } from './webConfigFile.ts';
 interface WebConfig {
   /** Undefined: plain HTTP. */
   readonly tls: TlsSettings | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  /**
-   * Bcrypt hashes by user name. Empty: no authentication. Undefined, if the file has no such key: no authentication
-   * either.
-   */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Bcrypt hashes by user name. No authentication if empty, or undefined: the file has no such key. */
   readonly users: ReadonlyMap<string, string> | undefined;
   /** One request every `intervalMs`, and up to `burst` at once. */
   readonly rateLimit: { readonly intervalMs: number; readonly burst: number } | undefined;
@@ -55,9 +52,7 @@ export function loadWebConfig(path: string): WebConfigResult {
   const { interval = 0, burst = 0 } = limit ?? {};
   const config = {
     tls: tls?.settings,
-    headers: Object.fromEntries(
-      Object.entries(http?.headers ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    ),
+    headers: http?.headers ?? {},
     users: users ? new Map(Object.entries(users)) : undefined,
     rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
   };

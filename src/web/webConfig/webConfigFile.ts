@@ -55,19 +55,22 @@ const KNOWN_REVISION = /^\$2[aby]\$/;
 const optional = <T extends z.ZodType>(schema: T) =>
   z.preprocess((value) => (value === null || value === '' ? undefined : value), schema.optional());
 
+/** A value that null leaves at its default, as in Go. */
+const withDefault = <T extends z.ZodType>(schema: T, byDefault: z.infer<T>) =>
+  schema.nullish().transform((value) => value ?? byDefault);
+
 const cipherSuite = z.enum([...Object.keys(CIPHER_SUITES), ...TLS13_CIPHER_SUITES]);
 const tlsVersion = z.enum(['TLS10', 'TLS11', 'TLS12', 'TLS13']);
 const curve = z.enum(Object.keys(CURVES));
 const text = z.string().min(1, { error: 'must not be empty' });
-const switchValue = (byDefault: boolean) => z.boolean().nullable().default(byDefault);
 
 /** Replaces line ends by spaces, and trims the value, as Go does. */
-const header = z
-  .string()
-  .transform((value) => value.replaceAll(/[\r\n]/g, ' ').trim())
-  .refine(isHeaderValue, { error: 'has a character that an HTTP header cannot carry' });
-
-const freeHeader = optional(header);
+const freeHeader = optional(
+  z
+    .string()
+    .transform((value) => value.replaceAll(/[\r\n]/g, ' ').trim())
+    .refine(isHeaderValue, { error: 'has a character that an HTTP header cannot carry' }),
+);
 
 function isHeaderValue(value: string): boolean {
   try {
@@ -78,12 +81,10 @@ function isHeaderValue(value: string): boolean {
   }
 }
 
-const NO_DURATION = 'must be a duration such as 1s or 500ms';
-
 const duration = z
   .unknown()
   .transform((value) => (typeof value === 'string' ? parseGoDuration(value) : (value ?? 0) === 0 ? 0 : undefined))
-  .refine((value) => value !== undefined && value >= 0, { error: NO_DURATION });
+  .refine((value) => value !== undefined && value >= 0, { error: 'must be a duration such as 1s or 500ms' });
 
 const tlsSection = z.strictObject({
   cert: optional(text),
@@ -93,12 +94,12 @@ const tlsSection = z.strictObject({
   key_file: optional(text),
   client_ca_file: optional(text),
   client_auth_type: optional(z.enum(CLIENT_AUTH_TYPES)),
-  client_allowed_sans: z.array(text).nullish(),
-  min_version: tlsVersion.nullable().default('TLS12'),
-  max_version: tlsVersion.nullable().default('TLS13'),
-  cipher_suites: z.array(cipherSuite).nullable().default([]),
-  curve_preferences: z.array(curve).nullable().default([]),
-  prefer_server_cipher_suites: switchValue(true),
+  client_allowed_sans: withDefault(z.array(text), []),
+  min_version: withDefault(tlsVersion, 'TLS12'),
+  max_version: withDefault(tlsVersion, 'TLS13'),
+  cipher_suites: withDefault(z.array(cipherSuite), []),
+  curve_preferences: withDefault(z.array(curve), []),
+  prefer_server_cipher_suites: withDefault(z.boolean(), true),
 });
 
 const headersSection = z.strictObject({
@@ -110,7 +111,7 @@ const headersSection = z.strictObject({
 });
 
 const httpSection = z.strictObject({
-  http2: switchValue(true),
+  http2: withDefault(z.boolean(), true),
   headers: headersSection.nullish(),
 });
 
@@ -123,13 +124,7 @@ const passwordHash = z
 const rateLimitSection = z.strictObject({
   interval: duration.default(0),
   // Go truncates decimals.
-  burst: z
-    .number()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .nullable()
-    .default(0)
-    .transform((count) => Math.trunc(count ?? 0)),
+  burst: withDefault(z.number().min(0).max(Number.MAX_SAFE_INTEGER), 0).transform(Math.trunc),
 });
 
 /** The keys of the exporter toolkit. An unknown key is an error. */
@@ -149,9 +144,7 @@ export const webConfigSchema = z
 
 export type TlsSection = z.infer<typeof tlsSection>;
 
-/**
- * Parses the TLS section of a file, and removes unknown keys. Returns undefined if the section is missing or invalid.
- */
+/** Parses the TLS section of a file, without unknown keys. Returns undefined if it is missing or invalid. */
 export function parseTlsSection(file: unknown): TlsSection | undefined {
   return z.object({ tls_server_config: tlsSection.strip() }).safeParse(file).data?.tls_server_config;
 }
