@@ -36,7 +36,7 @@ export function readTlsSettings(section: TlsSection, folder: string) {
   const issues = findContradictions(section);
   const files: string[] = [];
   const warnings: Issue[] = [];
-  const result = { settings: undefined, issues, warnings, files };
+  const result = { settings: undefined, issues, warnings, files, nextExpiry: Infinity };
   if (!usesTls(section)) return result;
   const read = (name: PemName): string | undefined => {
     const file = section[`${name}_file`];
@@ -77,7 +77,7 @@ export function readTlsSettings(section: TlsSection, folder: string) {
     warn('client_ca', `expired on ${toDay(caEnd)}, so that no client is let in: renew the authorities`);
   }
   const settings = { context, clientAuth: section.client_auth_type, allowedSans: section.client_allowed_sans };
-  return { ...result, settings };
+  return { ...result, settings, nextExpiry: Math.min(...[end, caEnd].filter((time) => time >= now)) };
 }
 
 /** False without certificate, key and client settings: the exporter toolkit then serves plain HTTP. */

@@ -24,6 +24,8 @@ type WebConfigResult = (
   | { readonly diagnostics: readonly Diagnostic[] }
 ) & {
   readonly files: readonly string[];
+  /** When the next certificate expires, in Unix milliseconds. */
+  readonly nextExpiry?: number;
 };
 
 /** Used without a file: plain HTTP without passwords. */
@@ -56,7 +58,8 @@ export function loadWebConfig(path: string): WebConfigResult {
     users: users ? new Map(Object.entries(users)) : undefined,
     rateLimit: interval > 0 ? { intervalMs: interval, burst } : undefined,
   };
-  return { config, warnings: tree.listWarnings(tls?.warnings ?? []), files };
+  const { warnings = [], nextExpiry = Infinity } = tls ?? {};
+  return { config, warnings: tree.listWarnings(warnings), nextExpiry, files };
 }
 
 /**
@@ -78,9 +81,10 @@ export class WebConfigStore {
     this.#warn = warn;
   }
 
-  /** Returns the result for the current files; the same object until a file changes. */
+  /** Returns the result for the current files; the same object until a file changes or a certificate expires. */
   current(): WebConfigResult {
-    if (this.#path !== undefined && stampOf(this.#result.files) !== this.#stamp) {
+    const { files, nextExpiry = Infinity } = this.#result;
+    if (this.#path !== undefined && (stampOf(files) !== this.#stamp || Date.now() > nextExpiry)) {
       this.#apply(this.#path, this.#read(this.#path));
     }
     return this.#result;

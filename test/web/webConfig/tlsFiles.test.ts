@@ -1,8 +1,8 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent } from 'undici';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { formatDiagnostic } from '../../../src/config/diagnostic.ts';
 import { loadWebConfig, WebConfigStore } from '../../../src/web/webConfig/webConfig.ts';
 import { temporaryFolders } from '../../config/folder.ts';
@@ -138,6 +138,7 @@ describe('cert_file and key_file', () => {
 describe('certificates outside their time', async () => {
   const expired = await authority('expired', { expired: true });
   const early = await authority('early', { early: true });
+  const end = (pem: string) => new X509Certificate(pem).validTo;
   const serverFiles = ({ cert, key }: KeyPair): Partial<Files> => ({ 'server.crt': cert, 'server.key': key });
 
   it.each<[string, Partial<Files>, RegExp | undefined]>([
@@ -163,6 +164,24 @@ describe('certificates outside their time', async () => {
       if (warning === undefined) expect(texts).toEqual([]);
       else expect(texts).toEqual([expect.stringMatching(warning)]);
     }
+  });
+
+  it.each<[string, RegExp, number]>([
+    ['cert_file', /cert_file: expired on \d{4}-\d\d-\d\d, so that clients refuse it/, Date.parse(end(cert)) + 1],
+    ['client_ca_file', /client_ca_file: expired on .* so that no client is let in/, Date.parse(end(caCert)) + 1],
+  ])('the log warns once of a %s that expires while the exporter runs', (_, warning, expired) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const logged: string[] = [];
+    const store = new WebConfigStore(write({}), (message) => logged.push(message));
+    store.current();
+    expect(logged).toEqual([]);
+    vi.setSystemTime(expired);
+    store.current();
+    const told = [...logged];
+    store.current();
+    expect(told).toContainEqual(expect.stringMatching(warning));
+    expect(logged).toEqual(told);
   });
 });
 
