@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads';
 const FAKE_HASH = '$2b$10$ltFD16TwbmkJiBVLRzXJxengmroSd7g5ck8B7KcjBPzoE0Oyhy0fi';
 
 const MAX_REMEMBERED = 100;
-
 /** Limit of passwords that wait for a comparison. */
 const MAX_WAITING = 16;
 
@@ -39,10 +38,8 @@ export function compareInWorker(file: URL = WORKER): Compare {
 }
 
 /** Reads an `Authorization: Basic` header. Returns undefined for another scheme or a malformed header. */
-export function readBasicCredentials(
-  header: string | undefined,
-): { readonly user: string; readonly password: string } | undefined {
-  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header ?? '')?.[1];
+export function readBasicCredentials(header: string) {
+  const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(header)?.[1];
   if (encoded === undefined) return undefined;
   const decoded = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
@@ -52,16 +49,13 @@ export function readBasicCredentials(
 /** `none`: the request has no password. `busy`: too many passwords wait, so this password was not compared. */
 export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
 
-/**
- * Checks basic authentication. Caches right passwords. Compares one password at a time, and deduplicates equal
- * requests.
- */
+/** Checks basic authentication. Caches right passwords. Compares one password at a time, and equal ones once. */
 export class BasicAuthenticator {
   /** Digests of right credentials. The digest key is random, so that memory holds no password. */
   readonly #accepted = new Set<string>();
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
-  /** Comparisons by digest, with the client that started them. The oldest comparison runs; the rest wait. */
+  /** Comparisons by digest, with the client that started each. The oldest runs; the rest wait. */
   readonly #comparisons = new Map<string, { readonly client: string; readonly matches: Promise<boolean> }>();
   #last: Promise<unknown> = Promise.resolve();
 

@@ -1,12 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/**
- * Limit of open connections, for all listening sockets together. A new connection replaces the longest idle connection.
- */
+/** Limit of open connections of all sockets together. A new connection replaces the longest idle one. */
 const MAX_CONNECTIONS = 512;
 
-/** Limit of unanswered requests per connection. Scrapers and browsers wait for each response. */
+/** Limit of unanswered requests per connection. */
 const MAX_UNANSWERED = 32;
 
 const SPEAK_TLS = 'This port speaks HTTPS: use https:// in the address.\n';
@@ -28,7 +26,7 @@ interface Connection {
 
 /** Tracks every connection from its start, before the TLS handshake. */
 export class Connections {
-  /** The longest idle connection comes first. */
+  /** By {@link keyOf}. The longest idle connection comes first. */
   readonly #open = new Map<string | Socket, Connection>();
   #closing = false;
 
@@ -64,7 +62,7 @@ export class Connections {
       const open = [...this.#open.values()];
       open.find(({ unanswered, socket: { destroyed } }) => unanswered.size === 0 && !destroyed)?.socket.destroy();
     }
-    const connection: Connection = { socket, unanswered: new Set() };
+    const connection = { socket, unanswered: new Set<ServerResponse>() };
     const key = keyOf(socket);
     this.#open.set(key, connection);
     socket.once('close', () => {
@@ -91,9 +89,7 @@ export class Connections {
   }
 }
 
-/**
- * Returns a key that the TCP socket and the TLS socket of a connection share: its addresses. A unix socket has none.
- */
+/** Returns what the TCP socket and the TLS socket of a connection share: the addresses. A unix socket has none. */
 function keyOf(socket: Socket): string | Socket {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;
   return remotePort === undefined ? socket : [remoteAddress, remotePort, localAddress, localPort].join(' ');

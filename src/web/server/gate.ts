@@ -5,18 +5,14 @@ import { normalisePrefix, PATHS } from '../dependencies.ts';
 import type { WebConfigStore } from '../webConfig/webConfig.ts';
 
 /**
- * Checks each request before the application: limits, then headers, rate limit and users of the web configuration, in
- * the order of the exporter toolkit. Health and readiness need no password and no token of the rate limit. They work
- * even while the web configuration is invalid.
+ * Checks each request before the application, in the order of the exporter toolkit. Health and readiness need no
+ * password and no token of the rate limit, and work even while the web configuration is invalid.
  */
 export function createGate(options: {
   readonly app: RequestListener;
   readonly store: WebConfigStore;
   readonly routePrefix: string;
-  /**
-   * Takes a token of the rate limiter. The process reads `rate_limit` once, at its start; the other settings change
-   * with the file.
-   */
+  /** Takes a token of the rate limiter. Unlike other settings, a changed `rate_limit` needs a restart. */
   readonly mayEnter: (() => boolean) | undefined;
   readonly compare: Compare;
   readonly refusedLogin: (address: string) => void;
@@ -26,39 +22,36 @@ export function createGate(options: {
   const authenticator = new BasicAuthenticator(compare);
   const prefix = normalisePrefix(routePrefix);
   const openPaths = [`${prefix}${PATHS.healthy}`, `${prefix}${PATHS.ready}`];
-  const isOpenToAll = (request: IncomingMessage): boolean =>
-    (request.method === 'GET' || request.method === 'HEAD') && openPaths.includes(pathOf(request));
 
   const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const current = store.current();
     const config = 'config' in current ? current.config : undefined;
     for (const [name, value] of Object.entries(config?.headers ?? {})) if (value) response.setHeader(name, value);
-    if (!isOpenToAll(request)) {
-      if (config === undefined) {
-        sendText(response, 500, 'The web configuration is invalid; see the log of the exporter.');
-        return;
-      }
-      if (mayEnter?.() === false) {
-        sendText(response, 429, 'Too many requests: this one exceeds rate_limit of the web configuration.');
-        return;
-      }
-      const address = request.socket.remoteAddress ?? '';
-      const { authorization } = request.headers;
-      const { users } = config;
-      const verdict = users?.size ? await authenticator.judge(users, authorization, address) : 'right';
-      if (verdict === 'busy') {
-        response.setHeader('Retry-After', '1');
-        sendText(response, 503, 'Too many logins are waiting; try again later.');
-        return;
-      }
-      if (verdict === 'wrong') refusedLogin(address);
-      if (verdict !== 'right') {
-        response.setHeader('WWW-Authenticate', 'Basic');
-        sendText(response, 401, 'Unauthorized');
-        return;
-      }
+    const { method = '', headers, socket } = request;
+    if (['GET', 'HEAD'].includes(method) && openPaths.includes(pathOf(request))) {
+      app(request, response);
+      return;
     }
-    app(request, response);
+    if (config === undefined) {
+      sendText(response, 500, 'The web configuration is invalid; see the log of the exporter.');
+      return;
+    }
+    if (mayEnter?.() === false) {
+      sendText(response, 429, 'Too many requests: this one exceeds rate_limit of the web configuration.');
+      return;
+    }
+    const { users } = config;
+    const address = socket.remoteAddress ?? '';
+    const verdict = users?.size ? await authenticator.judge(users, headers.authorization, address) : 'right';
+    if (verdict === 'wrong') refusedLogin(address);
+    if (verdict === 'right') app(request, response);
+    else if (verdict === 'busy') {
+      response.setHeader('Retry-After', '1');
+      sendText(response, 503, 'Too many logins are waiting; try again later.');
+    } else {
+      response.setHeader('WWW-Authenticate', 'Basic');
+      sendText(response, 401, 'Unauthorized');
+    }
   };
 
   return (request, response) => {
@@ -86,18 +79,14 @@ function hasPath({ url = '' }: IncomingMessage): boolean {
   return url.startsWith('/') || (/^https?:\/\//i.test(url) && URL.canParse(url));
 }
 
-/**
- * Returns the path of a request target, not decoded. Removes scheme and host of an absolute URL, unless the host has
- * unusual characters.
- */
+/** Returns the path of a request target, not decoded, without the scheme and the host of an absolute URL. */
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.replace(/^https?:\/\/[\w.:[\]-]+(?=\/)/i, '').split('?', 1)[0] ?? '';
 }
 
 /**
- * Creates the token bucket of the exporter toolkit, full at the start. The returned function takes a token and
- * returns true, or returns false if the bucket is empty. The bucket gains a token every `intervalMs`, up to `burst`.
- * `now` returns milliseconds of a monotonic clock.
+ * Creates the token bucket of the exporter toolkit, full at the start. It gains a token every `intervalMs`, up to
+ * `burst`. The returned function takes a token, or returns false. `now` returns milliseconds of a monotonic clock.
  */
 export function createRateLimiter(limit: { intervalMs: number; burst: number }, now: () => number): () => boolean {
   const { intervalMs, burst } = limit;

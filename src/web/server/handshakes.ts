@@ -8,9 +8,8 @@ import type { WebConfigStore } from '../webConfig/webConfig.ts';
 const TICKET_KEY_BYTES = 48;
 
 /**
- * Applies changes of the web configuration to a TLS server: each new connection uses the current certificate, client
- * authority and versions. Keeps the last valid settings while the file is invalid, so that health checks work. Reports
- * each refused client to `refused`.
+ * Applies changes of the web configuration to a TLS server, from the next connection on. Keeps the last valid settings
+ * while the file is invalid, so that health checks work. Reports each refused client to `refused`.
  */
 export function followTlsSettings(
   server: Server,
@@ -47,16 +46,14 @@ export function followTlsSettings(
 const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
 
 /**
- * Returns why `client_auth_type` or `client_allowed_sans` refuses a TLS connection; undefined if they accept it. Runs
- * after the handshake, because some types accept a certificate that TLS cannot verify.
+ * Returns why `client_auth_type` or `client_allowed_sans` refuses a TLS connection. Runs after the handshake, because
+ * some types accept a certificate that TLS cannot verify.
  */
 function findRefusal(socket: TLSSocket, settings: TlsSettings): string | undefined {
   const type = settings.clientAuth;
   if (!asksForCertificate(settings) || type === 'RequestClientCert') return undefined;
   const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) {
-    return type === 'VerifyClientCertIfGiven' ? undefined : 'it sent no certificate';
-  }
+  if (certificate === undefined) return type === 'VerifyClientCertIfGiven' ? undefined : 'it sent no certificate';
   const mustVerify = type === 'VerifyClientCertIfGiven' || type === 'RequireAndVerifyClientCert';
   if (mustVerify && !socket.authorized) {
     return `its certificate cannot be verified (${String(socket.authorizationError)})`;

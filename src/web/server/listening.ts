@@ -3,8 +3,8 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Server } from 'node:http';
 
-/** An address to listen on. Without `host`, all IPv4 and IPv6 interfaces. */
 export interface ListenAddress {
+  /** Undefined: all IPv4 and IPv6 interfaces. */
   readonly host: string | undefined;
   readonly port: number;
 }
@@ -17,9 +17,7 @@ export class ListenError extends Error {
 const ADDRESS = /^(?:\[(?<six>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d{1,5})$/;
 const HOST_NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?$/;
 
-/**
- * Parses `host:port`, `:port` or `[::1]:port`. Port 0 lets the system choose. Throws an error that says what to change.
- */
+/** Parses `host:port`, `:port` or `[::1]:port`. Throws an error that says what to change. */
 export function parseListenAddress(text: string): ListenAddress {
   const { six, plain = '', port: digits } = ADDRESS.exec(text)?.groups ?? {};
   const port = Number(digits);
@@ -38,8 +36,8 @@ export function formatAddress(host: string, port: number): string {
 }
 
 /**
- * Returns, for each address, the addresses to listen on with one port. `localhost` is both 127.0.0.1 and ::1 where this machine
- * has both. Leaves out an address that an earlier group has.
+ * Returns, for each address, the addresses to listen on with one port: for `localhost` 127.0.0.1 and ::1, where this
+ * machine has both. Leaves out an address that an earlier group has.
  */
 export async function expandLocalhost(
   addresses: readonly ListenAddress[],
@@ -72,10 +70,7 @@ async function resolveLocalhost(address: ListenAddress): Promise<readonly Listen
 /** The first file descriptor that systemd passes; see sd_listen_fds(3). */
 const FIRST_SOCKET = 3;
 
-/**
- * Returns the file descriptors of the sockets that systemd passed to this process. Throws a {@link ListenError} without
- * any.
- */
+/** Returns the file descriptors of the sockets that systemd passed. Throws a {@link ListenError} without any. */
 export function findSystemdSockets(environment: Readonly<Record<string, string | undefined>>, pid: number): number[] {
   const { LISTEN_FDS: count = '', LISTEN_PID: owner } = environment;
   if (owner !== String(pid) || !/^[1-9]\d{0,3}$/.test(count)) {
@@ -97,10 +92,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: UNKNOWN_HOST,
 };
 
-/**
- * Listens on an address or a socket of systemd. Returns the address as `host:port`, and its port, 0 for a unix socket. Rejects
- * with a {@link ListenError}.
- */
+/** Returns the address as `host:port`, and its port, 0 for a unix socket. Rejects with a {@link ListenError}. */
 export async function listen(
   server: Server,
   target: ListenAddress | { readonly fd: number },

@@ -23,19 +23,18 @@ const LIMITS: ServerOptions = {
   noDelay: true,
 };
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-
-/** Idle timeout of a connection. A scrape may wait two minutes for New Relic. */
+/** Longer than a scrape may wait for New Relic. */
 const IDLE_TIMEOUT_MS = 150_000;
 
 /**
- * Listens on every address with one application and one web configuration. Decides here, once, whether to use TLS.
- * Throws a {@link ListenError} if an address is not available, and then closes all other addresses.
+ * Listens on every address. Decides here, once, whether to use TLS. Throws a {@link ListenError} if an address is not
+ * available, and then closes all others.
  */
 export async function startServers(options: {
   readonly app: RequestListener;
   /** Ignored if `sockets` is set. */
   readonly listen: readonly ListenAddress[];
-  /** File descriptors of listening sockets, from {@link findSystemdSockets}. */
+  /** File descriptors of listening sockets. */
   readonly sockets?: readonly number[] | undefined;
   /** Path of a web configuration that loadWebConfig accepted; undefined: plain HTTP without passwords. */
   readonly webConfigFile?: string | undefined;
@@ -105,9 +104,7 @@ export async function startServers(options: {
     scheme: tls === undefined ? 'http' : 'https',
     /** `host:port` of every listening socket, with the port that the system chose for port 0. */
     addresses,
-    /**
-     * Waits up to `graceMs` for responses in flight, then closes all connections. Resolves when every socket is closed.
-     */
+    /** Waits up to `graceMs` for responses in flight. Resolves when every connection and socket is closed. */
     close: (graceMs: number): Promise<void> => {
       stopWatching();
       return connections.close(servers, graceMs);
@@ -115,13 +112,9 @@ export async function startServers(options: {
   } as const;
 }
 
-/** Minimum interval between log lines that clients can trigger, in milliseconds. */
 const LOG_INTERVAL_MS = 60_000;
 
-/**
- * Logs at most one message a minute, with the number of suppressed messages. `now` returns milliseconds of a monotonic
- * clock.
- */
+/** Logs at most one message a minute, with the number of suppressed ones. `now`: milliseconds of a monotonic clock. */
 export function throttle(log: (message: string) => void, now: () => number): (message: string) => void {
   let [loggedAt, suppressed] = [-Infinity, 0];
   return (message) => {

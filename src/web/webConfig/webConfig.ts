@@ -63,9 +63,9 @@ export function loadWebConfig(path: string): WebConfigResult {
 }
 
 /**
- * Keeps the web configuration in force. Each access checks whether a file changed, and rereads the files, so that
- * certificates, users and headers need no restart. Synchronous, because a TLS handshake cannot wait. Ignores a file
- * that removes protection by accident, and keeps the previous configuration.
+ * Keeps the web configuration in force. Each access rereads the files if one changed, so that certificates, users and
+ * headers need no restart. Synchronous, because a TLS handshake cannot wait. Ignores a file that removes protection by
+ * accident.
  */
 export class WebConfigStore {
   readonly #path: string | undefined;
@@ -112,20 +112,16 @@ export class WebConfigStore {
     const before = this.#valid;
     this.#result = result;
     if ('diagnostics' in result) {
-      if (before === undefined) return;
-      const diagnostics = result.diagnostics.map(formatDiagnostic).join('; ');
-      this.#warn(
-        `The web configuration is invalid, so the exporter refuses requests until it is correct: ${diagnostics}`,
-      );
+      const faults = result.diagnostics.map(formatDiagnostic).join('; ');
+      const effect = 'so the exporter refuses requests until it is correct';
+      if (before !== undefined) this.#warn(`The web configuration is invalid, ${effect}: ${faults}`);
       return;
     }
     const { config } = result;
-    const lost = before === undefined ? [] : findLostProtection(before, config);
-    if (before !== undefined && lost.length > 0) {
+    const lost = before === undefined ? '' : findLostProtection(before, config).join('; ');
+    if (before !== undefined && lost !== '') {
       this.#result = { config: before, files: result.files };
-      this.#warn(
-        `Ignoring the changed web configuration, the previous one stays in force: ${path}: ${lost.join('; ')}`,
-      );
+      this.#warn(`Ignoring the changed web configuration, the previous one stays in force: ${path}: ${lost}`);
       return;
     }
     if (before !== undefined && before.tls === undefined && config.tls !== undefined) {
@@ -150,8 +146,8 @@ function stampOf(files: readonly string[]): string {
 }
 
 /**
- * Finds the protections that a changed file may remove by accident, each with the text that removes it on purpose. A
- * file that is still being written may lack its users.
+ * Finds the protections that a changed file removes perhaps by accident, each with the text that removes it on purpose.
+ * A file that is still being written may lack its users.
  */
 function findLostProtection(before: WebConfig, after: WebConfig): string[] {
   const lost: string[] = [];
