@@ -14,7 +14,7 @@ const NAMED = 3;
 /** The query of a request for the page at `path`. */
 export interface Query {
   readonly path: string;
-  /** Part of a name, an account or an id; empty: everything. */
+  /** Part of a name, an account or an id. */
   readonly search: string;
   /** The type of entities to show alone; undefined: applications, and the first entities of each type. */
   readonly type: string | undefined;
@@ -33,7 +33,7 @@ export function addressOf(query: Query, change: Partial<Query>): string {
   return words.length === 0 ? path : `${path}?${new URLSearchParams(words).toString()}`;
 }
 
-/** Yields a section for applications and for each type of entities, in pages. Rows in trouble come first. */
+/** Yields a section for applications and for each type of entities. */
 export function* monitoredSections({ accounts, rows }: View, query: Query): Generator<Html> {
   const isReading = accounts.some(({ groups }) => groups.some(({ group }) => group === 'applications'));
   const types = new Set(accounts.flatMap(({ entities }) => entities.map(({ type }) => type)));
@@ -41,7 +41,7 @@ export function* monitoredSections({ accounts, rows }: View, query: Query): Gene
   for (const type of query.type === undefined ? all : [query.type]) yield section(type, rows, query);
 }
 
-/** Returns one page of the rows that match the query, with links to other pages, or the reason why none match. */
+/** Returns one page of the rows that match the query. */
 function section(type: string | undefined, all: readonly Row[], query: Query): Html {
   const rows = all.filter((row) => row.type === type);
   const text = query.search.trim().toLowerCase();

@@ -1,12 +1,6 @@
 import type { Group } from '../../reads/reads.ts';
-import {
-  type Client,
-  type Handler,
-  linkPrefix,
-  PATHS,
-  type WebDependencies,
-  type WebSettings,
-} from '../dependencies.ts';
+import { type Client, linkPrefix, PATHS } from '../dependencies.ts';
+import type { Handler, WebDependencies, WebSettings } from '../dependencies.ts';
 import type { LastScrapes } from '../routes/scrape.ts';
 import type { createPageSender } from '../sending.ts';
 import { SharedWork } from '../sharedWork.ts';
@@ -27,10 +21,9 @@ const MAX_LENGTH = 200;
 const REFRESH_SECONDS = 30;
 
 /**
- * Creates the handlers of the pages for people: the status page, its JSON, and the running configuration. None calls
- * New Relic. The status page has these parameters: `?q=` searches, `?page=` selects a page, `?type=` selects a type of
- * entities, `?refresh=0` stops the refresh, `?open=1` opens all parts. Concurrent requests share one view of the
- * accounts.
+ * Creates the handlers of the status page, its JSON, and the running configuration. None calls New Relic. Parameters of
+ * the page: `?q=` searches, `?page=` and `?type=` (of entities) select, `?refresh=0` stops the refresh, `?open=1` opens
+ * all parts.
  */
 export function createStatusPages(
   deps: WebDependencies,
@@ -73,15 +66,13 @@ export function createStatusPages(
       response.append('Content-Security-Policy', CONTENT_SECURITY_POLICY);
       response.setHeader('Referrer-Policy', 'no-referrer');
       const key = `page of ${shown.now}: ${JSON.stringify(query)}`;
-      await sendPage(response, client, 'text/html; charset=utf-8', key, () =>
-        statusPage(shown, query, settings, prefix),
-      );
+      const parts = () => statusPage(shown, query, settings, prefix);
+      await sendPage(response, client, 'text/html; charset=utf-8', key, parts);
     },
     json: async (_request, response, client) => {
       const shown = await collectView(client);
-      await sendPage(response, client, 'application/json; charset=utf-8', `status of ${shown.now}`, () =>
-        statusDocument(shown, settings.version),
-      );
+      const parts = () => statusDocument(shown, settings.version);
+      await sendPage(response, client, 'application/json; charset=utf-8', `status of ${shown.now}`, parts);
     },
     config: (_request, response, client) =>
       sendPage(response, client, 'text/plain; charset=utf-8', 'config', () => [deps.configText()]),
@@ -141,7 +132,6 @@ function searchForm(query: Query): Html {
 <button type="submit">Find</button> ${search === '' && type === undefined ? undefined : all}</form>`;
 }
 
-/** Draws an icon with the sign and the colour of a verdict. */
 function drawIcon(sign: string, colour: string): string {
   const text = `<text x="8" y="13" font-size="13" font-weight="bold" text-anchor="middle" fill="#fff">${sign}</text>`;
   const image = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#${colour}"/>${text}</svg>`;

@@ -10,7 +10,6 @@ export interface Situation {
   readonly accounts: readonly ShownAccount[];
   /** The entries with `account_ids`. */
   readonly entries: readonly EntryStatus[];
-  /** Applications and entities, rows in trouble first. */
   readonly rows: readonly Row[];
   readonly reloadFailure: ReloadFailure | undefined;
   readonly now: number;
@@ -31,7 +30,7 @@ export interface Problem {
   readonly since?: number | undefined;
   /** The values that are served meanwhile. */
   readonly served?: string;
-  /** The original messages. */
+  /** New Relic's messages, or the faults of a reload. */
   readonly raw?: readonly string[];
   readonly accounts?: readonly ShownAccount[];
   /** For `reads`: the failing tasks, the most failed attempts first. */
@@ -113,7 +112,7 @@ function describeListFailure({ entry, problem, reason = 'other', remedy, since }
 /** Reasons that stop all reads of an account, and so make one problem. */
 const WHOLE_ACCOUNT = new Set<FailureGroup['reason']>(['auth', 'network', 'redirect', 'server', 'timeout']);
 
-/** Returns the problems of an account, except the reason why it cannot be read as a whole. */
+/** Returns the problems of an account, except the reason why it cannot be read as a whole. A refused key is one. */
 function describeFailingReads(account: ShownAccount) {
   const { failures, outage, name } = account;
   const accountReason = isUnread(account) ? reasonOfAccount(account) : undefined;
@@ -151,10 +150,8 @@ function nameReads(group: string, tasks: readonly TaskStatus[]): string {
 function describeServed(tasks: readonly TaskStatus[]): string {
   const missing = tasks.filter(({ state }) => state === 'missing').length;
   if (missing === 0) return LAST_VALUES;
-  const served = tasks.length - missing;
-  return served === 0
-    ? 'Nothing'
-    : `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(served)}`;
+  if (missing === tasks.length) return 'Nothing';
+  return `Nothing for ${withCommas(missing)}, the last good values for ${withCommas(tasks.length - missing)}`;
 }
 
 function describeReloadFailure({ failedAt: since, diagnostics }: ReloadFailure): Problem {
@@ -178,8 +175,7 @@ const describeEnd = (until: number, now: number) =>
 function nameAccounts(accounts: readonly ShownAccount[]): string {
   const names = accounts.slice(0, NAMED).map(({ name }) => shorten(name));
   const rest = accounts.length - NAMED;
-  if (rest > 0) return `${counted(accounts.length, 'account')} (${names.join(', ')} and ${rest} more)`;
-  return inWords(names);
+  return rest > 0 ? `${counted(accounts.length, 'account')} (${names.join(', ')} and ${rest} more)` : inWords(names);
 }
 
 /** Returns `a`, `a and b`, or `a, b and c`. */
@@ -187,7 +183,6 @@ function inWords(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter((name) => name !== '').join(' and ');
 }
 
-/** Cuts a long name. */
 export function shorten(name: string): string {
   const characters = Array.from(name.slice(0, 2 * MAX_NAME));
   return characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME - 1).join('')}\u2026` : name;

@@ -1,4 +1,4 @@
-import type { AccountStatus, ApplicationView, GroupStatus, TaskStatus } from '../../collect/serve/accountStatus.ts';
+import type { AccountStatus, ApplicationView, TaskStatus } from '../../collect/serve/accountStatus.ts';
 import { groupFailures, type FailureGroup } from '../../collect/serve/failureGroups.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { parseGoldenHelp } from '../../metrics/monitoredFamilies.ts';
@@ -6,21 +6,16 @@ import { NO_SAMPLES, type Block, type PackedSamples } from '../../metrics/writeS
 import { FIRST_OF, type Group } from '../../reads/reads.ts';
 
 /** An account with its served values, and sums over its tasks. */
-export interface ShownAccount extends Omit<AccountStatus, 'applications'> {
+export interface ShownAccount
+  extends Omit<AccountStatus, 'applications'>, Omit<Awaited<ReturnType<typeof sumTasks>>, 'reads'> {
   readonly applications: readonly Shown[] | undefined;
   /** Entities of other types, sorted by type and name. */
   readonly monitored: readonly Shown[];
   readonly failures: readonly FailureGroup[];
   /** Tasks whose last attempt failed; at least 1 if the account cannot be read. */
   readonly failing: number;
-  readonly states: GroupStatus['tasks'];
-  /** Stale tasks that a scrape did not refresh, by group. */
-  readonly lateByGroup: ReadonlyMap<Group, number>;
-  /** The task with the longest last attempt, by group. */
-  readonly slowest: ReadonlyMap<Group, TaskStatus>;
 }
 
-/** An application, or an entity of another type, from the lists. */
 interface Listed extends Omit<ApplicationView, 'id'> {
   /** The number of an application, the GUID of an entity. */
   readonly id: number | string;
@@ -30,22 +25,19 @@ interface Listed extends Omit<ApplicationView, 'id'> {
 
 type Figure = 'requests' | 'errorRatio' | 'apdexScore' | 'apdexRequests' | 'apdexThreshold' | 'responseTime';
 
-/**
- * Served values of an application or an entity, in base units; requests per second. Window values replace rolling
- * values.
- */
+/** Served values in base units; requests per second. Window values replace rolling values. */
 interface Served extends Partial<Record<Figure, number>> {
   health?: string | undefined;
   /** Metric data of an application for {@link listParts}, golden metrics of an entity for {@link listGoldenMetrics}. */
   readonly window?: PackedSamples;
 }
 
+/** An application, or an entity of another type. */
 export interface Shown extends Listed, Served {
-  /** The task for the metric data of an application; undefined without such a task. */
+  /** The task for the metric data of an application. */
   readonly read: TaskStatus | undefined;
 }
 
-/** A part of a response time; `metric` is the name of its family. */
 export type Part = ReturnType<typeof listParts>[number];
 
 /** Figures by family. Families of the same figure in one block are added up. */
@@ -72,7 +64,7 @@ const PARTS = new Map([
   ['newrelic_application_total_time_seconds', { kind: 'total', name: 'Application code' }],
 ]);
 
-/** Joins the accounts with their values in the blocks. Yields to other work in between. */
+/** Joins the accounts with their values in the blocks. */
 export async function joinAccounts(accounts: readonly AccountStatus[], blocks: readonly Block[], signal: AbortSignal) {
   const served = new Map<string, Served>();
   const entities = new Map<string, Listed[]>();
@@ -116,7 +108,9 @@ export async function joinAccounts(accounts: readonly AccountStatus[], blocks: r
 async function sumTasks(tasks: readonly TaskStatus[], signal: AbortSignal) {
   const reads = new Map<number | string | undefined, TaskStatus>();
   const states = { fresh: 0, stale: 0, missing: 0 };
+  /** Stale tasks that a scrape did not refresh. */
   const lateByGroup = new Map<Group, number>();
+  /** The task of each group with the longest last attempt. */
   const slowest = new Map<Group, TaskStatus>();
   const take = (task: TaskStatus): void => {
     const { group, applicationId, state, isLate, seconds = 0 } = task;
@@ -139,7 +133,6 @@ export function isServing({ tasks }: ShownAccount): boolean {
   return tasks.some(({ state, group }) => state !== 'missing' && FIRST_OF[group].gives !== 'names');
 }
 
-/** Unpacks samples. No other code of the page knows their storage format. */
 function listSamples({ columns, values } = NO_SAMPLES) {
   return columns.map(({ family, labels }, index) => ({ family, labels, value: values[index] ?? NaN }));
 }

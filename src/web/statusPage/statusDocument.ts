@@ -6,7 +6,6 @@ import type { Verdict } from './verdict.ts';
 
 const TASK = 'group applicationId application hostId host entityType entityGuid entity query state failures reason';
 
-/** The data of the status page and its JSON. */
 export interface View extends Situation {
   readonly problems: readonly Problem[];
   readonly verdict: Verdict;
@@ -14,8 +13,8 @@ export interface View extends Situation {
 }
 
 /**
- * Yields the JSON of `/api/status`: keys in snake case, times in Unix seconds, null for an unknown value. Parts are
- * small, so that other work runs in between: an account may have 100,000 tasks.
+ * Yields the JSON of `/api/status`: times in Unix seconds, null for an unknown value. Parts are small, so that other
+ * work runs in between: an account may have 100,000 tasks.
  */
 export function* statusDocument(view: View, version: string): Generator<string> {
   const { accounts, entries, verdict, lastScrapes, reloadFailure, now } = view;

@@ -23,10 +23,9 @@ export function findTroubles({ health, errorRatio = 0, requests = 0, apdexScore 
   return all.map((trouble, rank) => ({ ...trouble, rank })).filter(({ is }) => is);
 }
 
-/** An application, or an entity of another type. */
+/** An application, or an entity of another type, with the names of the accounts that list it. */
 export type Row = ReturnType<typeof toRow>;
 
-/** @param accounts names of the accounts that list the application or entity */
 function toRow(shown: Shown, accounts: readonly string[]) {
   const { type, id, name, responseTime } = shown;
   const troubles = findTroubles(shown);
@@ -34,10 +33,8 @@ function toRow(shown: Shown, accounts: readonly string[]) {
 }
 
 /**
- * Returns rows in trouble first, then applications, the slowest first, then entities in the order of the accounts.
- * Applications without a response time come last among applications. Merges an application that several accounts list,
- * because New Relic's ids are unique. The merged row has the values of the first account that serves a response time.
- * Yields to other work in between.
+ * Returns rows in trouble first, then applications, the slowest first, then entities. Merges an application that several
+ * accounts list, because New Relic's ids are unique, with the values of the first account that serves a response time.
  */
 export async function listRows(accounts: readonly ShownAccount[], signal: AbortSignal): Promise<readonly Row[]> {
   const byId = new Map<Shown['id'], Row>();

@@ -5,9 +5,9 @@ import type { Row } from './trouble.ts';
 
 type Name = 'nothing_read' | 'not_scraped' | 'failing' | 'trouble' | 'incomplete' | 'well';
 
-/** `count` is the number of failing reads, rows in trouble, or reads without a value; else 0. */
 export type Verdict = ReturnType<typeof createVerdict>;
 
+/** `count` is the number of failing reads, rows in trouble, or reads without a value; else 0. */
 function createVerdict(verdict: Name, style: 'bad' | 'warn' | 'good', text: string, count = 0) {
   return { verdict, style, text, count };
 }
@@ -60,7 +60,7 @@ export function judge(situation: Situation, problems: readonly Problem[]): Verdi
   return createVerdict('well', 'good', text.filter(Boolean).join(', '));
 }
 
-/** Names the applications and entities with the gravest troubles; undefined without any. */
+/** Names the applications and entities with the gravest troubles. */
 function describeTrouble(rows: readonly Row[]) {
   const troubled = rows.filter(({ troubles }) => troubles.length > 0);
   const [gravest] = troubled;
@@ -78,9 +78,6 @@ function describeTrouble(rows: readonly Row[]) {
 function countRows(rows: readonly Row[]): string {
   const applications = rows.filter(({ type }) => type === undefined).length;
   const entities = rows.length - applications;
-  const both = [
-    applications > 0 && counted(applications, 'application'),
-    entities > 0 && counted(entities, 'entity', 'entities'),
-  ];
-  return both.filter(Boolean).join(' and ');
+  const both = [counted(applications, 'application'), counted(entities, 'entity', 'entities')];
+  return both.filter((text) => !text.startsWith('0 ')).join(' and ');
 }
