@@ -72,7 +72,7 @@ class LogOutput implements DestinationStream {
       try {
         rest = rest.subarray(writeSync(STDERR, rest));
       } catch (error) {
-        if (codeOf(error) !== 'EAGAIN') return;
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
         Atomics.wait(sleeper, 0, 0, EXIT_PAUSE);
         waited += EXIT_PAUSE;
       }
@@ -94,7 +94,7 @@ class LogOutput implements DestinationStream {
             : (await writeInThread(STDERR, this.#chunk)).bytesWritten;
           this.#chunk = this.#chunk.subarray(written);
         } catch (error) {
-          const code = codeOf(error);
+          const { code } = error as NodeJS.ErrnoException;
           if (code === 'EPIPE') this.#close();
           else await sleep(code === 'EAGAIN' ? PIPE_PAUSE : DISK_PAUSE, undefined, { ref: false });
         }
@@ -113,10 +113,6 @@ class LogOutput implements DestinationStream {
     this.#waiting = [];
     this.#chunk = Buffer.alloc(0);
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }
 
 /**

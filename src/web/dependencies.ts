@@ -7,18 +7,8 @@ import type { SeriesMask } from '../exposition/seriesMask.ts';
 import type { DroppedSeries } from '../metrics/writeSamples.ts';
 import type { WritePlaces } from './writePlaces.ts';
 
-export type WebCollector = Pick<
-  Collector,
-  | 'overview'
-  | 'snapshot'
-  | 'readLists'
-  | 'isIncomplete'
-  | 'applicationLists'
-  | 'probe'
-  | 'progressing'
-  | 'refresh'
-  | 'isReady'
->;
+type State = 'overview' | 'snapshot' | 'applicationLists' | 'isIncomplete' | 'isReady' | 'progressing';
+export type WebCollector = Pick<Collector, State | 'readLists' | 'refresh' | 'probe'>;
 
 export interface ReloadFailure {
   /** Unix seconds. */
@@ -60,7 +50,6 @@ export interface WebDependencies {
   readonly mask: SeriesMask;
   /** Reloads the configuration, and returns its faults. Undefined without `--web.enable-lifecycle`. */
   readonly reload: (() => Promise<readonly string[]>) | undefined;
-  /** Returns undefined unless the last reload failed. */
   reloadFailure(): ReloadFailure | undefined;
   stopping(): boolean;
   /** Unix milliseconds, for display only. */

@@ -3,10 +3,7 @@ import { HttpError, type Handler } from './dependencies.ts';
 /** Limit of scrapes in flight, unless `--web.max-requests` is higher. */
 const MAX_IN_FLIGHT = 256;
 
-/**
- * Returns a function that wraps handlers, and counts the scrapes in flight of all wrapped handlers together. The first
- * `maxRequests` scrapes may wait for New Relic (0: no limit). Beyond the higher limit, a scrape gets 503.
- */
+/** Wraps handlers, and counts their scrapes in flight. Beyond `maxRequests` (0: no limit) none waits for New Relic. */
 export function createScrapeLimiter(maxRequests: number): (handler: Handler) => Handler {
   const max = maxRequests === 0 ? Infinity : maxRequests;
   let inFlight = 0;

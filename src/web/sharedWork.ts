@@ -11,17 +11,14 @@ interface Work<T> {
 /**
  * Deduplicates expensive renders: concurrent requests for one key share a result. A request that comes after the render
  * began gets a new render, because the first may be too old for it. Runs one render at a time, the most recently
- * requested first. Aborts a render when all its clients have disconnected.
+ * requested first, so that a scraper does not wait for the selections of clients that read nothing.
  */
 export class SharedWork<T> {
   /** Renders that have not begun, by key. The most recently requested key comes last. */
   readonly #waiting = new Map<string, Work<T>>();
   #isBusy = false;
 
-  /**
-   * Returns the result for one client. Rejects when that client disconnects (`gone`). `make` stops when its signal is
-   * aborted.
-   */
+  /** Rejects when this client disconnects (`gone`). Aborts the signal of `make` when all clients have disconnected. */
   async share(key: string, gone: AbortSignal, make: (abandoned: AbortSignal) => Promise<T>): Promise<T> {
     const work = this.#waiting.get(key) ?? prepare(make);
     this.#waiting.delete(key);

@@ -52,7 +52,7 @@ export class WritePlaces {
     return others.reduce((sum, place) => sum + place.bytes, 0);
   }
 
-  /** Stores the size of a rendered response. Returns false if it does not fit: the caller must leave and enter again. */
+  /** Stores the size of a response. Returns false if it does not fit: the caller must leave and enter again. */
   resize(place: Place, bytes: number): boolean {
     place.bytes = bytes;
     return this.#bytesBesideOldest() <= MAX_BYTES;

@@ -51,7 +51,7 @@ export type Verdict = 'right' | 'wrong' | 'none' | 'busy';
 
 /** Checks basic authentication. Caches right passwords. Compares one password at a time, and equal ones once. */
 export class BasicAuthenticator {
-  /** Digests of right credentials. The digest key is random, so that memory holds no password. */
+  /** Digests of right credentials, the oldest first. The key is random, so that memory holds no password. */
   readonly #accepted = new Set<string>();
   readonly #digestKey = randomBytes(32);
   readonly #compare: Compare;
@@ -73,17 +73,13 @@ export class BasicAuthenticator {
     const hash = known ?? FAKE_HASH;
     const parts = JSON.stringify([user, hash, password]);
     const digest = createHmac('sha256', this.#digestKey).update(parts).digest('base64');
-    if (this.#accepted.delete(digest)) {
-      this.#accepted.add(digest);
-      return 'right';
-    }
+    if (this.#accepted.has(digest)) return this.#accept(digest);
     // All unknown users of an address count as one client, so invented names gain nothing.
     const client = JSON.stringify([address, known === undefined ? '' : user]);
     const comparison = this.#comparisons.get(digest) ?? this.#begin(digest, client, password, hash);
     if (comparison === undefined) return 'busy';
     if (!(await comparison.matches) || known === undefined) return 'wrong';
-    this.#remember(digest);
-    return 'right';
+    return this.#accept(digest);
   }
 
   /** Queues a comparison. Returns undefined if too many wait, or if this client waits already. */
@@ -99,9 +95,11 @@ export class BasicAuthenticator {
     return comparison;
   }
 
-  #remember(digest: string): void {
+  #accept(digest: string): 'right' {
+    this.#accepted.delete(digest);
     this.#accepted.add(digest);
-    const [oldest] = this.#accepted;
-    if (this.#accepted.size > MAX_REMEMBERED && oldest !== undefined) this.#accepted.delete(oldest);
+    const [oldest = ''] = this.#accepted;
+    if (this.#accepted.size > MAX_REMEMBERED) this.#accepted.delete(oldest);
+    return 'right';
   }
 }

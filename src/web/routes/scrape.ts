@@ -81,7 +81,7 @@ export function metricsHandler(deps: WebDependencies, lastScrapes: LastScrapes):
   };
 }
 
-/** Handles `/probe` for one application. The request names an account and an application id, never a host. */
+/** Handles `/probe` for one application, which the request names by account and id. */
 export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): Handler {
   let lastWriteMs = 0;
   return async (request, response, client) => {

@@ -17,17 +17,10 @@ const PLAIN_RESPONSE = [
   SPEAK_TLS,
 ].join('\r\n');
 
-interface Connection {
-  /** The TCP socket, also for a TLS connection. */
-  readonly socket: Socket;
-  /** In the order of their requests. */
-  readonly unanswered: Set<ServerResponse>;
-}
-
 /** Tracks every connection from its start, before the TLS handshake. */
 export class Connections {
-  /** By {@link keyOf}. The longest idle connection comes first. */
-  readonly #open = new Map<string | Socket, Connection>();
+  /** TCP sockets, also of TLS connections, by {@link keyOf}. The longest idle connection comes first. */
+  readonly #open = new Map<string | Socket, { readonly socket: Socket; readonly unanswered: Set<ServerResponse> }>();
   #closing = false;
 
   follow(server: Server): void {
@@ -57,7 +50,7 @@ export class Connections {
     clearTimeout(timer);
   }
 
-  #accept(socket: Socket): Connection {
+  #accept(socket: Socket) {
     if (this.#open.size >= MAX_CONNECTIONS) {
       const open = [...this.#open.values()];
       open.find(({ unanswered, socket: { destroyed } }) => unanswered.size === 0 && !destroyed)?.socket.destroy();

@@ -3,10 +3,7 @@ import { devNull } from 'node:os';
 
 const CHECK_INTERVAL_MS = 1_000;
 
-/**
- * Checks each second whether file descriptors are exhausted, and warns: Node then closes new connections without an
- * event. Returns a function that stops the check.
- */
+/** Warns while no file descriptor is free: Node then closes new connections without an event. Returns how to stop. */
 export function watchDescriptors(warn: (message: string) => void): () => void {
   const timer = setInterval(() => {
     try {

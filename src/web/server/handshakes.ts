@@ -45,10 +45,7 @@ export function followTlsSettings(
 /** Types of names that `client_allowed_sans` may list, in Node's spelling. */
 const KINDS = ['DNS', 'IP Address', 'email', 'URI'];
 
-/**
- * Returns why `client_auth_type` or `client_allowed_sans` refuses a TLS connection. Runs after the handshake, because
- * some types accept a certificate that TLS cannot verify.
- */
+/** Runs after the handshake, because some types of `client_auth_type` accept a certificate that TLS cannot verify. */
 function findRefusal(socket: TLSSocket, settings: TlsSettings): string | undefined {
   const type = settings.clientAuth;
   if (!asksForCertificate(settings) || type === 'RequestClientCert') return undefined;

@@ -26,10 +26,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Longer than a scrape may wait for New Relic. */
 const IDLE_TIMEOUT_MS = 150_000;
 
-/**
- * Listens on every address. Decides here, once, whether to use TLS. Throws a {@link ListenError} if an address is not
- * available, and then closes all others.
- */
+/** Decides once whether to use TLS. Throws a {@link ListenError}, and closes all, if an address is not available. */
 export async function startServers(options: {
   readonly app: RequestListener;
   /** Ignored if `sockets` is set. */

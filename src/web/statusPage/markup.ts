@@ -23,10 +23,7 @@ function render(value: HtmlValue): string {
   return escapeHtml(String(value));
 }
 
-/**
- * Returns a table. `columns` maps headings to CSS classes. The first cell of a row is the row's heading. On narrow
- * screens each cell shows the heading of its column.
- */
+/** `columns` maps headings to CSS classes. The first cell of a row is its heading. Narrow screens use `data-label`. */
 export function table(
   caption: HtmlValue,
   columns: Readonly<Record<string, string>>,
@@ -66,7 +63,6 @@ export function breakable(text: string): HtmlValue {
   return join(text.split(/(?<=\/)/), markup`<wbr />`);
 }
 
-/** Folds content behind a summary. */
 export function fold(summary: HtmlValue, content: HtmlValue, isOpen: boolean): Html {
   return markup`<details${isOpen ? new Html(' open') : undefined}><summary>${summary}</summary>${content}</details>`;
 }

@@ -20,11 +20,7 @@ const SHOWN_GROUPS = new Set<Group>(['applications', 'application_metrics', 'ent
 const MAX_LENGTH = 200;
 const REFRESH_SECONDS = 30;
 
-/**
- * Creates the handlers of the status page, its JSON, and the running configuration. None calls New Relic. Parameters of
- * the page: `?q=` searches, `?page=` and `?type=` (of entities) select, `?refresh=0` stops the refresh, `?open=1` opens
- * all parts.
- */
+/** Creates the handlers of the status page, its JSON, and the running configuration. None calls New Relic. */
 export function createStatusPages(
   deps: WebDependencies,
   sendPage: ReturnType<typeof createPageSender>,

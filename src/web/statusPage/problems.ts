@@ -75,12 +75,9 @@ const reasonOfAccount = ({ outage }: ShownAccount) => outage?.reason ?? 'auth';
 
 /** Returns one problem for each reason why accounts cannot be read. */
 function describeUnread(all: readonly ShownAccount[], now: number): readonly Problem[] {
-  const alike = new Map<FailureGroup['reason'], ShownAccount[]>();
-  for (const account of all.filter(isUnread)) {
-    const reason = reasonOfAccount(account);
-    alike.set(reason, [...(alike.get(reason) ?? []), account]);
-  }
-  return Array.from(alike, ([reason, accounts]) => {
+  const unread = all.filter(isUnread);
+  return Array.from(new Set(unread.map(reasonOfAccount)), (reason) => {
+    const accounts = unread.filter((account) => reasonOfAccount(account) === reason);
     const newest = Math.max(...accounts.flatMap(({ groups }) => groups.map(({ lastSuccess = 0 }) => lastSuccess)));
     const since = Math.min(...accounts.map(({ outage }) => outage?.since ?? Infinity));
     const until = Math.max(...accounts.map(({ outage }) => outage?.servedUntil ?? 0));

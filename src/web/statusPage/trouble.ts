@@ -33,8 +33,8 @@ function toRow(shown: Shown, accounts: readonly string[]) {
 }
 
 /**
- * Returns rows in trouble first, then applications, the slowest first, then entities. Merges an application that several
- * accounts list, because New Relic's ids are unique, with the values of the first account that serves a response time.
+ * Returns rows in trouble first, then applications, the slowest first, then entities. Merges an application that
+ * several accounts list, because ids are unique, with the values of the first account that serves a response time.
  */
 export async function listRows(accounts: readonly ShownAccount[], signal: AbortSignal): Promise<readonly Row[]> {
   const byId = new Map<Shown['id'], Row>();

@@ -5,10 +5,7 @@ const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----[^-]*-----END
 
 /** Returns why PEM certificates and a key do not fit together, as the end of a sentence that never quotes them. */
 export function findPairProblem(cert: string, key: string): { name: 'cert' | 'key'; message: string } | undefined {
-  for (const [name, text] of [
-    ['cert', cert],
-    ['key', key],
-  ] as const) {
+  for (const [name, text] of Object.entries({ cert, key }) as ['cert' | 'key', string][]) {
     if (text.trim() === '') return { name, message: 'is empty' };
     if (text.includes('\0')) return { name, message: 'is no PEM text in UTF-8: convert it' };
     if (JOINED.test(text))

@@ -80,12 +80,11 @@ export function readTlsSettings(section: TlsSection, folder: string) {
   return { ...result, settings, nextExpiry: Math.min(...[end, caEnd].filter((time) => time >= now)) };
 }
 
-/** False without certificate, key and client settings: the exporter toolkit then serves plain HTTP. */
-function usesTls({ cert, key, client_ca, ...section }: TlsSection): boolean {
-  const { cert_file, key_file, client_ca_file, client_auth_type } = section;
-  return [cert, key, client_ca, cert_file, key_file, client_ca_file, client_auth_type].some(
-    (value) => value !== undefined,
-  );
+/** Without any of these keys, the exporter toolkit serves plain HTTP. */
+const KEYS = ['cert', 'key', 'client_ca', 'cert_file', 'key_file', 'client_ca_file', 'client_auth_type'] as const;
+
+function usesTls(section: TlsSection): boolean {
+  return KEYS.some((key) => section[key] !== undefined);
 }
 
 const REQUIRING = ['RequireAndVerifyClientCert', 'RequireAnyClientCert', 'RequireClientCert'];

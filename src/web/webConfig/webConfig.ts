@@ -63,9 +63,8 @@ export function loadWebConfig(path: string): WebConfigResult {
 }
 
 /**
- * Keeps the web configuration in force. Each access rereads the files if one changed, so that certificates, users and
- * headers need no restart. Synchronous, because a TLS handshake cannot wait. Ignores a file that removes protection by
- * accident.
+ * Keeps the web configuration in force. Each access rereads the files if one changed; it is synchronous, because a TLS
+ * handshake cannot wait. Ignores a file that removes protection by accident.
  */
 export class WebConfigStore {
   readonly #path: string | undefined;
@@ -127,7 +126,7 @@ export class WebConfigStore {
     if (before !== undefined && before.tls === undefined && config.tls !== undefined) {
       this.#warn('tls_server_config was added to the web configuration: restart the exporter to apply it.');
     }
-    if (config.users?.size === 0 && (before === undefined || hasUsers(before))) {
+    if (config.users?.size === 0 && (before === undefined || before.users?.size)) {
       this.#warn(
         'basic_auth_users is empty in the web configuration: the exporter accepts all requests without a password.',
       );
@@ -137,24 +136,17 @@ export class WebConfigStore {
   }
 }
 
-function hasUsers({ users }: WebConfig): boolean {
-  return users !== undefined && users.size > 0;
-}
-
 function stampOf(files: readonly string[]): string {
   return files.map((file) => readIdentity(file) ?? 'not there').join(', ');
 }
 
-/**
- * Finds the protections that a changed file removes perhaps by accident, each with the text that removes it on purpose.
- * A file that is still being written may lack its users.
- */
+/** Finds the protections that a file lacks, perhaps because it is still being written, and how to remove each. */
 function findLostProtection(before: WebConfig, after: WebConfig): string[] {
   const lost: string[] = [];
   if (before.tls !== undefined && after.tls === undefined) {
     lost.push('tls_server_config is missing: restart the exporter to serve plain HTTP');
   }
-  if (hasUsers(before) && after.users === undefined) {
+  if (before.users?.size && after.users === undefined) {
     lost.push('basic_auth_users is missing: write "basic_auth_users: {}" to accept all requests without a password');
   }
   const asked = before.tls !== undefined && asksForCertificate(before.tls);
