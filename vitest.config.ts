@@ -2,18 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { SkipReporter } from './test/real/support/skipReporter.ts';
 
-/** Tests that start programs: the built one, real ones of others, a browser, tools; and one that takes minutes. */
-const PROGRAMS = [
-  'test/{real,e2e,e2e-tools,deploy,house,docs}/**/*.test.ts',
-  'test/**/*.browser.test.ts',
-  'test/tools/facts/planted.test.ts',
-];
 const OUTSIDE = ['test/soak/**'];
-
-/** Pure parts, which need no program, no socket and no seconds, but for the files `*.long.test.ts` of their folders. */
-const QUICK = [
-  'test/{formulas,metrics,nrql,config,exposition,log,eventLoop,collect,monitoring,cli}/**/!(*.long).test.ts',
-];
 
 /** Those that take from half a minute to two, the longest first: started late, one of them would run alone at the end. */
 const LONGEST = [
@@ -29,17 +18,13 @@ const LONGEST = [
   'test/real/shards.test.ts',
 ];
 
-/**
- * The longest first, then the other programs: those tests wait a lot, and the rest fills what time is left at the end. Vitest
- * itself knows how long a file takes only once it has run here.
- */
-class ProgramsFirst extends BaseSequencer {
+/** The longest first, then by size. Vitest itself knows how long a file takes only once it has run here. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const rank = ({ moduleId, project }: TestSpecification): number => {
+    const rank = ({ moduleId }: TestSpecification): number => {
       const place = LONGEST.findIndex((path) => moduleId.endsWith(`/${path}`));
-      if (place >= 0) return place;
-      return project.name === 'programs' ? LONGEST.length : LONGEST.length + 1;
+      return place >= 0 ? place : LONGEST.length;
     };
     return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
@@ -47,8 +32,8 @@ class ProgramsFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    sequence: { sequencer: ProgramsFirst },
-    // What a file imports is kept for the next one, which saves most of the time of loading.
+    sequence: { sequencer: LongestFirst },
+    // What a file imports is kept for the next one, which saves most of the time of loading. So all files are one project.
     isolate: false,
     reporters: ['default', new SkipReporter()],
     // These only end what hangs: a slow machine fails no test.
@@ -58,13 +43,7 @@ export default defineConfig({
     // Many tests wait for what they have started: with twice as many as the usual two processors, none is idle meanwhile.
     maxWorkers: 4,
     coverage: { provider: 'v8', include: ['{src,simulator}/**/*.ts'], reportsDirectory: 'coverage' },
-    projects: [
-      { extends: true, test: { name: 'quick', include: QUICK } },
-      {
-        extends: true,
-        test: { name: 'others', include: ['test/**/*.test.ts'], exclude: [...OUTSIDE, ...PROGRAMS, ...QUICK] },
-      },
-      { extends: true, test: { name: 'programs', include: PROGRAMS, exclude: OUTSIDE } },
-    ],
+    include: ['test/**/*.test.ts'],
+    exclude: OUTSIDE,
   },
 });

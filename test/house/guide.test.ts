@@ -4,7 +4,16 @@ import { join, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 
-const PARTS = ['src', 'simulator', 'test', 'packs', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const PARTS = [
+  'src',
+  'simulator',
+  'test',
+  'packs',
+  'package.json',
+  'tsconfig.json',
+  'vitest.config.ts',
+  'vitest.quick.config.ts',
+];
 
 /** A copy of the parts that the tests of metrics need, which is removed after the test. */
 function copyOfTree(): string {
@@ -48,11 +57,15 @@ test('the guide’s example of a window metric works with its row, its public na
 
   const files = ['test/metrics', 'test/collect/refresh.test.ts', 'test/exposition'];
   const vitest = resolve('node_modules/vitest/vitest.mjs');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [vitest, 'run', '--project=quick', ...files], {
-    cwd: folder,
-    encoding: 'utf8',
-    env: { ...process.env, NO_COLOR: '1' },
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [vitest, 'run', '--config=vitest.quick.config.ts', ...files],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, NO_COLOR: '1' },
+    },
+  );
   const end = `${stdout}${stderr}`.slice(-SHOWN);
   expect(status, `the tests of the copy failed; the end of their output:\n${end}`).toBe(0);
   expect(stdout.match(/^.*(?:FAIL|Error:).*$/gm)).toBeNull();
