@@ -1,7 +1,4 @@
-/**
- * The names of `collection.intervals`, with `custom_metrics`, `golden_metrics` and `queries`. `collect[]` takes these
- * names, and the exporter's own metrics have them as a label.
- */
+/** The groups: names for `collect[]`, `collection.intervals` and the label `group` of the exporter's own metrics. */
 export const GROUPS = [
   'applications',
   'key_transactions',
@@ -87,18 +84,16 @@ export type Kind = keyof typeof TABLE;
 
 export const READS: Readonly<Record<Kind, Read>> = TABLE;
 
-/** All kinds in the order of the table. */
 export const KINDS = Object.keys(TABLE) as readonly Kind[];
 
 /** The first kind of each group. */
 export const FIRST_OF = Object.fromEntries(
-  Object.values(READS).map((read) => [read.group, Object.values(READS).find(({ group }) => group === read.group)]),
+  Object.values(READS)
+    .reverse()
+    .map((read) => [read.group, read]),
 ) as Readonly<Record<Group, Read>>;
 
-/**
- * Returns the display name of a group. Custom metrics show "(names)": only their lists of names have calls of their
- * own.
- */
+/** Returns the display name of a group. Of custom metrics, only the lists of names have calls of their own. */
 export function describeGroup(group: Group): string {
   return group === 'custom_metrics' ? 'custom_metrics (names)' : group;
 }

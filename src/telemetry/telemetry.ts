@@ -62,7 +62,7 @@ export class Telemetry {
     for (const name of this.#accounts.keys()) if (!names.includes(name)) this.#accounts.delete(name);
   }
 
-  /** Records whether the configuration was loaded, at the start or by a reload. `now` is Unix time in milliseconds. */
+  /** Records whether the configuration was loaded, at the start or by a reload. `now`: Unix milliseconds. */
   reloaded(ok: boolean, now: number): void {
     this.#reload.set(Number(ok));
     if (ok) this.#reloadTime.set(now / 1000);
@@ -89,32 +89,23 @@ export class Telemetry {
     // Looked up before the first `await`, because a reload may remove an account meanwhile.
     const accounts = statuses.map((status) => ({ status, calls: this.observer(status.name) }));
     const lists = entries.map((entry) => ({ entry, calls: this.observer(entry.entry) }));
-    const byName = new Map<string, OwnFamily['series'][number][]>();
-    const add = (parts: readonly Part[]): void => {
-      for (const { name, series } of parts) {
-        const known = byName.get(name);
-        if (known === undefined) byName.set(name, [...series]);
-        else known.push(...series);
-      }
-    };
-    add(await readRegistry(this.#registry));
-    add([...collected].flatMap(([family, { series }]) => gauge(EXPORTER.series, { family }, series)));
+    const parts: Part[] = await readRegistry(this.#registry);
+    for (const [family, { series }] of collected) parts.push(...gauge(EXPORTER.series, { family }, series));
     for (const { status, calls } of accounts) {
       // NerdGraph reads in batches, so the counters of splits begin at 0.
       if (status.api === 'nerdgraph') for (const reason of SPLIT_REASONS) calls.splits.inc({ reason }, 0);
-      add(addAccountLabels([...listAccountFamilies(status), ...(await readRegistry(calls.registry))], status));
+      const accountParts = [...listAccountFamilies(status), ...(await readRegistry(calls.registry))];
+      parts.push(...addAccountLabels(accountParts, status));
     }
-    for (const { entry, calls } of lists) add(await listEntryFamilies(entry, calls));
+    for (const { entry, calls } of lists) parts.push(...(await listEntryFamilies(entry, calls)));
+    const byName = new Map<string, Part['series'][number][]>(EXPORTER_FAMILIES.map(({ name }) => [name, []]));
+    for (const { name, series } of parts) byName.get(name)?.push(...series);
     const families = EXPORTER_FAMILIES.map((family) => ({ ...family, series: byName.get(family.name) ?? [] }));
-    if (this.#process === undefined) return families;
-    const processFamilies = await readRegistry(this.#process);
+    const processFamilies = this.#process === undefined ? [] : await readRegistry(this.#process);
     const lag = processFamilies.filter(({ name }) => LAG_DISTRIBUTION.test(name));
     // Two scrapes in quick succession leave no measurement: the mean is NaN, and the minimum is the largest number.
     const isUnmeasured = lag.some(({ series }) => series.some(({ value }) => Number.isNaN(value)));
-    return [
-      ...families,
-      ...(isUnmeasured ? processFamilies.filter((family) => !lag.includes(family)) : processFamilies),
-    ];
+    return [...families, ...processFamilies.filter((family) => !isUnmeasured || !lag.includes(family))];
   }
 }
 
@@ -142,9 +133,8 @@ function addAccountLabels(
   return parts.map((part) => ({
     name: part.name,
     series: part.series.map((one) => ({
-      suffix: one.suffix,
+      ...one,
       labels: { account: name, ...one.labels, ...labels, ...one.labels },
-      value: one.value,
     })),
   }));
 }
@@ -276,7 +266,6 @@ function createProcessRegistry(): Registry {
   return registry;
 }
 
-/** Copies the families of a client library registry. */
 export async function readRegistry(registry: Registry): Promise<OwnFamily[]> {
   const metrics = await registry.getMetricsAsJSON();
   return metrics.map(({ name, help, type, values }) => ({
