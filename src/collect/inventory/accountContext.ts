@@ -7,10 +7,7 @@ import type { Query } from '../../metrics/queryFamilies.ts';
 import { GROUPS, type Group } from '../../reads/reads.ts';
 import type { MetricSelections } from './selection.ts';
 
-/**
- * The configuration, reader and tools of an account, or of an entry with `account_ids`. A reload replaces the whole
- * context.
- */
+/** What an account, or an entry with `account_ids`, is collected with. A reload replaces the whole context. */
 export interface AccountContext {
   readonly account: AccountConfig;
   readonly collection: CollectionConfig;

@@ -41,9 +41,7 @@ interface MetricPlan {
 
 export interface EntityRecord {
   readonly entity: MonitoredEntity;
-  /**
-   * The labels of its series from the list and of its golden metrics. They are of an earlier list until `isLabelled`.
-   */
+  /** The labels of its series from the list and of its golden metrics; undefined until the next exposition. */
   labels: { readonly listed: WrittenLabels; readonly golden: WrittenLabels } | undefined;
   isLabelled: boolean;
   /** The samples from the list; undefined until the next exposition writes them. */
@@ -51,15 +49,12 @@ export interface EntityRecord {
   /** The read of its golden metrics; undefined for an entity that does not report or has no readable golden metric. */
   readonly subject: (GoldenSubject & { readonly task: Task }) | undefined;
   readonly columns: Columns;
-  /** The served values of its golden metrics. */
+  /** The served values of its golden metrics, and their samples. */
   values: GoldenResult['values'];
-  /** The samples of `values`. */
   golden: PackedSamples;
   /** Golden metrics that failed although their read succeeded for other metrics. */
   failures: GoldenResult['failures'];
-  /**
-   * The due times of the old values that failed metrics still serve, by metric; milliseconds of the monotonic clock.
-   */
+  /** By metric that failed alone: when the value that it still serves was due; milliseconds of the monotonic clock. */
   oldValuesDueAt: ReadonlyMap<string, number>;
   notNumbers: readonly string[];
 }
@@ -67,7 +62,7 @@ export interface EntityRecord {
 export interface TypeRecord {
   readonly selection: AccountConfig['entities'][number];
   readonly list: Task;
-  /** The complete list as it was read; undefined before the first read. */
+  /** The complete list; undefined before the first read. */
   listed: readonly MonitoredEntity[] | undefined;
   chosen: ReturnType<typeof chooseEntities>;
   /** By guid, in the order of names. */
@@ -170,7 +165,7 @@ export class EntityRecords {
     for (const record of this.types.values()) this.#select(record);
   }
 
-  /** Parses the golden metric definitions of a list in slices, because a list may have many. */
+  /** Parses the definitions of a list in slices, because a list may have many. */
   async readDefinitions(listed: readonly MonitoredEntity[]): Promise<readonly MonitoredEntity[]> {
     await inSlices(metricsOf(listed), (metric) => this.#definitionOf(metric));
     return listed;
@@ -226,10 +221,7 @@ export class EntityRecords {
     record.golden = packSamples('golden_metrics', goldenSamples(families, values), record.golden);
   }
 
-  /**
-   * Returns the labels of an entity. Writes them on first use, because writing a whole list with long names takes too
-   * long.
-   */
+  /** Returns the labels of an entity. Writes them on first use: a whole list with long names takes too long. */
   labelsOf({ selection: { type } }: TypeRecord, record: EntityRecord): NonNullable<EntityRecord['labels']> {
     const { labels: before, isLabelled, entity } = record;
     if (before !== undefined && isLabelled) return before;
@@ -245,10 +237,7 @@ export class EntityRecords {
     return (record.samples ??= packSamples('entities', monitoredSamples(record.entity, tags)));
   }
 
-  /**
-   * Removes the values of metrics that failed alone, `max_age` after their due time. Does so even while whole reads
-   * fail.
-   */
+  /** Removes values of metrics that failed alone, `max_age` after their due time, even while whole reads fail. */
   removeTooOld(record: EntityRecord): void {
     const { clock, collection } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
@@ -370,12 +359,7 @@ function metricsOf(listed: readonly MonitoredEntity[]): readonly GoldenMetric[] 
   return [...new Set(listed.map(({ metrics }) => metrics))].flat();
 }
 
-/**
- * Finds the configured golden metrics that no listed entity has.
- *
- * @param records the records of one type in one or more accounts; without any listed entity, no metric counts as
- * missing
- */
+/** Finds the configured golden metrics that no listed entity of the type has. Without a listed entity, none counts. */
 export function findMissingMetrics(records: readonly TypeRecord[]): readonly MetricProblem[] {
   const { type = '', metrics = [] } = records[0]?.selection ?? {};
   const listed = records.flatMap((record) => record.listed ?? []);
@@ -389,7 +373,7 @@ export function findMissingMetrics(records: readonly TypeRecord[]): readonly Met
   });
 }
 
-/** Describes the problems of one type, with one sentence for all metrics that have the same problem. */
+/** Describes the problems of one type: one sentence for all metrics with the same problem. */
 export function describeProblems(problems: readonly MetricProblem[]): readonly string[] {
   const byProblem = new Map<string, string[]>();
   for (const { metric, problem } of problems) byProblem.set(problem, [...(byProblem.get(problem) ?? []), metric]);

@@ -33,10 +33,7 @@ export class Inventory {
   readonly queries: QueryRecords;
   /** By id, in the order of the list. */
   applications: ReadonlyMap<number, ApplicationRecord> = new Map();
-  /**
-   * The last lists from New Relic; undefined before the first read. A reload selects and labels from these lists
-   * again.
-   */
+  /** The last lists, from which a reload selects and labels again; undefined before the first read. */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
   /** True once an application list had an entry. */
@@ -68,7 +65,7 @@ export class Inventory {
     return this.applicationList.tried ? this.#keyTransactions : new Map();
   }
 
-  /** Returns the largest length of the application list within the last hour, for the ids of the last list. */
+  /** Returns the largest length of the application list within the last hour. */
   findLargestList(): number {
     const oldest = this.#context.clock.monotonic() - LIST_LENGTHS_KEPT_FOR;
     // A length holds until the next change, so an old length counts while its successor is recent.
@@ -114,10 +111,8 @@ export class Inventory {
   }
 
   /**
-   * Makes the list of a task overdue, because New Relic does not know the subject of the task.
-   *
-   * @returns the task of the list; undefined before the first read of the list, and after a read of the list in this
-   * window or since the subject became unknown
+   * Makes the list of a task overdue, because New Relic does not know the subject of the task. Returns the list;
+   * undefined if it was never read, or was read in this window or since the subject became unknown.
    */
   readListAgain(task: Task, windowEnd: number): Task | undefined {
     const since = (task.unknownSince ??= this.#context.clock.monotonic());
@@ -128,10 +123,7 @@ export class Inventory {
     return list;
   }
 
-  /**
-   * Makes the records of new applications in slices, because `setApplications` is one step for thousands of
-   * applications.
-   */
+  /** Makes the records of new applications in slices, because `setApplications` is one step for thousands. */
   async makeRecords(list: readonly Application[]): Promise<readonly Application[]> {
     const prepared = (this.#prepared = new Map<Application, ApplicationRecord>());
     await inSlices(list, (application) => {
@@ -195,8 +187,7 @@ export class Inventory {
         if (isMoved) this.store.remove(tasksOf(before));
         const same = isMoved ? undefined : before;
         return makeRecord('key_transactions', keyTransaction, labels, before, {
-          // Key transactions that do not report are read, too. While the application reports, silence means no
-          // requests.
+          // Read even without a report: while the application reports, silence means no requests.
           rolling: this.store.keep(reader.rolling !== undefined, same?.rolling, 'key_transaction_rolling', subject),
           rollingValues: same?.rollingValues,
         });
@@ -260,7 +251,7 @@ export class Inventory {
     record.samples = undefined;
   }
 
-  /** Applies a changed configuration: selects and labels again. Makes a list overdue if its request has changed. */
+  /** Selects and labels again. Makes a list overdue if its request has changed. */
   reconfigure(context: AccountContext): void {
     const { account: before, customMetrics } = this.#context;
     this.#context = context;
@@ -282,8 +273,7 @@ export class Inventory {
       if (data.tasks.custom_names !== undefined) data.tasks.custom_names.overdue = true;
       recalculate(data, this.#context);
     }
-    // A disabled list gets a new task, so that the exporter drops a late result and starts without entries when it is
-    // enabled again.
+    // A disabled list gets a new task, so that a late result is dropped and an enabled list starts without entries.
     if (!account.applications.read) {
       this.setApplications([]);
       this.listedApplications = undefined;

@@ -2,19 +2,13 @@ import { HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 
 /** The number of minutes in a block: the bits of one element. */
 const BLOCK_MINUTES = 32;
-/**
- * The elements of a block: its number since 1970, a bit for each minute, and the time of the process at its last
- * change.
- */
+/** The elements of a block: its number since 1970, a bit for each minute, when the process last changed it. */
 const FIELDS = 3;
 const REMEMBERED_FOR = 24 * HOUR_S;
 /** The elements for a contiguous day, and some more. The room doubles when the clock is set often. */
 const ROOM = 48 * FIELDS;
 
-/**
- * A set of minutes. Remembers each minute for at least 24 hours of the process. The wall clock may be set, so blocks
- * are unsorted.
- */
+/** Remembers minutes for at least 24 hours of the process. The wall clock may be set, so blocks are unsorted. */
 export class MinuteMemory {
   #blocks = new Int32Array(0);
 

@@ -48,7 +48,7 @@ export class QueryRecords {
     return query === undefined ? undefined : this.byName.get(query);
   }
 
-  /** Applies the queries of the configuration. A query with an unchanged definition keeps its last rows. */
+  /** A query with an unchanged definition keeps its last rows. */
   configure({ account, collection, enabled, queries: all }: AccountContext): void {
     const queries = enabled.has('queries') ? all : [];
     const labels = { account: account.name, ...account.labels };
@@ -129,10 +129,8 @@ export class QueryRecords {
   }
 
   /**
-   * Returns the queries and their series for one exposition, in the order of the configuration. The first served
-   * query publishes a series that several queries have.
-   *
-   * @param isServed returns false for a query whose last rows are too old
+   * Returns the queries and their series, in the order of the configuration. Of several queries with one series, the
+   * first query that `isServed` publishes it. `isServed` is false while the last rows are too old.
    */
   publish(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, PackedSamples])[] {
     let first: QueryRecord | undefined;
@@ -145,10 +143,7 @@ export class QueryRecords {
     return Array.from(this.byName.values(), (record) => [record, record.samples]);
   }
 
-  /**
-   * Decides which series a changed query and all later queries publish. A query leaves out series that an earlier
-   * query serves.
-   */
+  /** Decides what a changed query and all later queries publish: no series that an earlier query serves. */
   #publishFrom(first: QueryRecord | undefined): void {
     const taken = new Set<string>();
     let isChanged = false;

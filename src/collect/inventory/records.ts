@@ -16,9 +16,7 @@ import type { Task, Tasks } from './task.ts';
 interface WindowInput {
   /** Only the values that the calculations and the custom metrics use. */
   readonly values: WindowValues;
-  /**
-   * The requested datastore metrics; `all` for a response with all of them; undefined when the names were not known.
-   */
+  /** The requested datastore metrics; `all` if the response has all; undefined when the names were not known. */
   readonly datastores: string | undefined;
 }
 
@@ -26,10 +24,7 @@ interface WindowInput {
 export interface WindowReading extends WindowInput {
   readonly samples: PackedSamples;
   readonly customSamples: PackedSamples;
-  /**
-   * The series of custom metrics that `max_series` cuts, by family. A host has the numbers for all hosts of its
-   * application.
-   */
+  /** The series that `max_series` cuts, by family. A host has the numbers for all hosts of its application. */
   readonly cut: ReadonlyMap<string, number>;
 }
 
@@ -38,11 +33,10 @@ export interface Listed<Entry> {
   readonly group: keyof typeof LISTED_FAMILIES;
   readonly entry: Entry;
   readonly labels: WrittenLabels;
-  /** The samples from the list and the rolling values; undefined until the next exposition packs them. */
+  /** From the list and the rolling values; undefined until the next exposition. */
   samples: PackedSamples | undefined;
   /** The task of the rolling values; undefined where the list contains the values. */
   readonly rolling: Task | undefined;
-  /** The values that `rolling` has read. */
   rollingValues: RollingValues | undefined;
 }
 
@@ -52,7 +46,7 @@ export interface HostRecord extends Listed<Host> {
   reading: WindowReading | undefined;
 }
 
-/** The tasks and the last data of an application, without its entry in the list. */
+/** The tasks and the last data of an application. */
 export interface ApplicationData extends SelectionInput {
   tasks: Tasks;
   readonly samples: Partial<Record<Kind, PackedSamples>>;
@@ -78,7 +72,7 @@ export interface ApplicationRecord extends Listed<Application> {
 export type ListRecord = Listed<Partial<Application & Host & Instance & KeyTransaction>> &
   Partial<Pick<HostRecord, 'metrics'> & Pick<ApplicationRecord, 'data'>>;
 
-/** Appends all tasks of a list entry to `found`. For an application, appends the tasks of its hosts, too. */
+/** Appends all tasks of a list entry, and of the hosts of an application, to `found`. */
 export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
   if (record.rolling !== undefined) found.push(record.rolling);
   if (record.metrics !== undefined) found.push(record.metrics);
@@ -160,10 +154,7 @@ export function decideDatabase(
   return true;
 }
 
-/**
- * The maximum number of hosts or instances of an application. One step stores a list, so a longer list would block
- * other work.
- */
+/** The maximum of hosts or instances of an application. One step stores a list: a longer one would block other work. */
 export const MAX_PER_APPLICATION = 10_000;
 
 const LONGEST_NAME_SHOWN = 120;

@@ -17,10 +17,7 @@ export function selects(filter: Filter, entity: Matchable): boolean {
   return included && !filter.exclude.some((match) => matches(match, entity));
 }
 
-/**
- * Chooses the published entities of a type: the first `max_entities` that its selection matches, by name and guid in
- * code points. `leftOut` is the number of further matches.
- */
+/** Chooses the first `max_entities` matches, by name and guid in code points. `leftOut` counts further matches. */
 export function chooseEntities(
   selection: Filter & { readonly max_entities: number },
   listed: readonly MonitoredEntity[],
@@ -41,10 +38,7 @@ export function onlyIds(filter: Filter): readonly number[] | undefined {
   return ids.length === include.length ? [...new Set(ids)] : undefined;
 }
 
-/**
- * Returns the ids of the applications that own selected key transactions and that the application list request leaves
- * out.
- */
+/** Returns the ids of applications that own selected key transactions and that the list request leaves out. */
 export function findOtherOwners(account: AccountConfig, keyTransactions: readonly KeyTransaction[]): readonly number[] {
   const filter = account.key_transactions;
   const requested = onlyIds(account.applications);
@@ -56,10 +50,7 @@ export function findOtherOwners(account: AccountConfig, keyTransactions: readonl
   return [...new Set(owners)];
 }
 
-/**
- * Returns the entries that match nothing in a list. Returns none for an empty or unread list, because no entry is the
- * cause.
- */
+/** Returns the entries that match nothing; none for an empty or unread list, because no entry is the cause. */
 export function unmatched(
   entries: readonly EntityMatch[] = [],
   listed: readonly Matchable[] = [],
@@ -67,7 +58,7 @@ export function unmatched(
   return listed.length === 0 ? [] : entries.filter((match) => !listed.some((entity) => matches(match, entity)));
 }
 
-/** Describes an entry that matches nothing. Names the first listed member that would match without regard to case. */
+/** Describes an entry that matches nothing. Names a member that would match without regard to case. */
 export function describeUnmatched({ id, name, tag, value }: EntityMatch, listed: readonly Matchable[] = []): string {
   if (id !== undefined) return `the id ${id}: correct the entry or remove it`;
   const tagWords = `the tag "${tag}"${value === undefined ? '' : ` with a value "${value}"`}`;
@@ -78,10 +69,7 @@ export function describeUnmatched({ id, name, tag, value }: EntityMatch, listed:
   return `${parts.join(' and ')}${hint}: correct the entry or remove it`;
 }
 
-/**
- * Returns the settings of an application: from the first matching entry of `applications.settings`, otherwise from
- * the account.
- */
+/** Returns the first matching entry of `applications.settings`, filled with the values of the account. */
 export function effectiveSettings(account: AccountConfig, application: Application) {
   const setting = account.applications.settings.find(({ match }) => matches(match, application));
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };
@@ -92,9 +80,8 @@ export function readsMetricData(account: AccountConfig, application: Application
 }
 
 /**
- * Returns the key transactions that an account serves. A filter of `key_transactions` decides alone. With `true`, the
- * filter of applications decides: key transactions of served applications stay, and key transactions whose
- * application could not be read.
+ * Returns the key transactions that an account serves. A filter of `key_transactions` decides alone. With `true`, those
+ * of served applications stay, and those whose application could not be read.
  */
 export function selectKeyTransactions(
   account: AccountConfig,
@@ -111,7 +98,7 @@ export function selectKeyTransactions(
   );
 }
 
-/** The maximum number of cached selections, by datastores and custom metrics. A full cache is cleared. */
+/** The maximum number of cached selections. A full cache is cleared. */
 const MAX_CACHED = 10_000;
 
 interface SelectedMetrics {
@@ -123,7 +110,7 @@ interface SelectedMetrics {
 
 /** The part of an application's data that decides its selection, and the cached selection. */
 export interface SelectionInput {
-  /** The datastore metrics; undefined when the metric data contains them. */
+  /** Undefined when the metric data contains the datastore metrics. */
   datastores: readonly string[] | undefined;
   customNames: readonly string[] | undefined;
   hosts: { readonly size: number };

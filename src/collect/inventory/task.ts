@@ -3,7 +3,7 @@ import type { Clock } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 import { KINDS, READS, type Group, type Kind } from '../../reads/reads.ts';
 
-/** The subject of a task. A list of the account has an empty subject; a list of entities has only `entityType`. */
+/** A list of the account has an empty subject; a list of entities has only `entityType`. */
 export interface Subject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
@@ -15,17 +15,14 @@ export interface Subject {
 
 /** The times of a successful read. Without another unit, in milliseconds of the monotonic clock. */
 export interface ReadTimes {
-  /**
-   * End of the window used to judge staleness, in Unix seconds. Ignores the task's own `delay`, which is intentional.
-   */
+  /** The end of the window, as it would be without the task's own `delay`; Unix seconds. */
   readonly windowEnd: number;
   /** End of the window of the data, in Unix seconds. */
   readonly dataEnd: number;
   /** When the window became readable. A reload that changes the delay moves this time. */
   readableAt: number;
-  /** When the response arrived. */
+  /** When the response arrived; `shownAt` by the wall clock, in Unix milliseconds. */
   readonly readAt: number;
-  /** When the response arrived by the wall clock, in Unix milliseconds. */
   readonly shownAt: number;
   /** The next due time. A changed interval or delay moves a due time in the future, never into the past. */
   dueAt: number;
@@ -35,28 +32,22 @@ export interface ReadTimes {
 
 export type TaskState = 'fresh' | 'stale' | 'missing';
 
-/**
- * Times in milliseconds of the monotonic clock. `asOf`, the start of a scrape, decides freshness; `now` decides
- * `max_age`.
- */
+/** Milliseconds of the monotonic clock. `asOf`, the start of a scrape, decides freshness; `now` decides `max_age`. */
 export interface EvaluationTime {
   readonly asOf: number;
   readonly now: number;
 }
 
-/**
- * A subject and a kind to read again and again, with the last read and its failures. The inventory has the values.
- * Times are milliseconds of the monotonic clock.
- */
+/** A subject and a kind to read again and again. Times are milliseconds of the monotonic clock. */
 export class Task {
   readonly kind: Kind;
   readonly group: Group;
   readonly subject: Subject;
-  /** When the task was created. A task that was never read is overdue since this time. */
+  /** A task that was never read is overdue since this time. */
   readonly firstSeen: number;
-  /** The task's own interval, in milliseconds; undefined for the interval of its group. */
+  /** Milliseconds; undefined for the interval of its group. */
   interval: number | undefined;
-  /** The seconds by which the task's window ends before the common window. */
+  /** Seconds by which its window ends before the common window. */
   endsBefore = 0;
   state: 'idle' | 'queued' | 'running' = 'idle';
   lastRead: ReadTimes | undefined;
@@ -71,9 +62,9 @@ export class Task {
   seconds: number | undefined;
   /** True when the task must not wait for the end of its interval. */
   overdue = false;
-  /** True after the inventory removed the task. The exporter drops a late result. */
+  /** True after the inventory removed the task. A late result is dropped. */
   gone = false;
-  /** When a scrape, a probe or the background timer last requested the task. */
+  /** When a scrape, a probe or the timer last requested the task. */
   requestedAt = -Infinity;
   /** When New Relic first answered that the subject does not exist. */
   unknownSince: number | undefined;
@@ -90,7 +81,7 @@ export class Task {
     return this.lastRead !== undefined || this.failures > 0;
   }
 
-  /** Sets the task's own interval and delay, in milliseconds. */
+  /** Sets an interval and a delay of its own, in milliseconds. */
   setPace(
     { interval, delay }: { readonly interval: number; readonly delay?: number | undefined },
     commonDelay: number,
@@ -127,10 +118,7 @@ export class Task {
   }
 }
 
-/**
- * Returns the seconds, in whole minutes, by which a window with this delay ends before the common window. Delays are
- * milliseconds.
- */
+/** Returns the seconds, in whole minutes, by which a window ends before the common one. Delays are milliseconds. */
 export function endsBefore(delay: number | undefined, commonDelay: number): number {
   return delay === undefined ? 0 : (Math.ceil((delay - commonDelay) / MINUTE_MS) * MINUTE_MS) / 1000;
 }
@@ -167,8 +155,8 @@ export class TaskStore {
   }
 
   /**
-   * Makes the records of a complete list. Each entry gets its previous record. Removes the tasks of entries that the
-   * list no longer has. A list that changed between two pages may have an entry twice; the last one counts.
+   * Makes the records of a complete list from the previous ones. Removes the tasks of entries that the list no longer
+   * has. A list that changed between two pages may have an entry twice; the last one counts.
    */
   sync<Key, Entry, Row>(
     before: ReadonlyMap<Key, Row>,

@@ -22,15 +22,11 @@ import { calculate, decideDatabase, recalculate, tasksOf } from './records.ts';
 import type { AccountContext } from './accountContext.ts';
 import { findOtherOwners, onlyIds } from './selection.ts';
 
-/**
- * A subject of a reader that carries its task. Code writes out the members of subjects, because an object that begins
- * with a spread takes seven times the memory.
- */
+/** A subject with its task. Its members are written out: an object that begins with a spread takes much memory. */
 interface TaskSubject {
   readonly task: Task;
 }
 
-/** A `BatchRead` of subjects that carry their tasks. */
 interface TaskBatches<S, V> {
   take(subjects: Iterable<S>, range: TimeRange): NextBatch<S>;
   read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<V>[]>;
@@ -40,7 +36,7 @@ interface TaskBatches<S, V> {
 interface TaskRead<S extends TaskSubject = TaskSubject, V = unknown> {
   /** Undefined for an interface without such data. */
   readonly batches: TaskBatches<NoInfer<S>, V> | undefined;
-  /** @param isSteady true: the subject is for counting the calls of a steady state */
+  /** @param isSteady true for counting the calls of a steady state */
   subjectOf(task: Task, range: TimeRange, isSteady: boolean): S;
   store(subject: NoInfer<S>, value: NoInfer<V>): void;
   /** Returns the window end of a response where it may differ from the requested end. */
@@ -56,7 +52,6 @@ export interface TaskBatch {
   readonly fault?: unknown;
 }
 
-/** Reads tasks, and stores their values in the inventory. */
 export class TaskReads {
   #context: AccountContext;
   readonly #inventory: Inventory;
@@ -267,8 +262,7 @@ export class TaskReads {
     const inventory = this.#inventory;
     const { counters: metrics } = selections;
     return defineRead({
-      // A batch covers the range of its first application. This is mostly the longest range, because the oldest read
-      // is due first.
+      // A batch covers the range of its first application: mostly the longest, because the oldest read is due first.
       batches: {
         take: (subjects, { to }) => {
           const others = subjects[Symbol.iterator]();

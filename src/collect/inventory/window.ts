@@ -2,9 +2,8 @@ import type { TimeRange } from '../../api/upstreamReader.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
 /**
- * Returns the window of a refresh at `now`: `to = floor(now - delay, 1 minute)`, `from = to - length`. Windows end on
- * a whole minute because New Relic keeps one timeslice a minute. The delay skips the newest timeslices, which are
- * incomplete.
+ * Returns the window of a refresh at `now`. It ends on a whole minute because New Relic keeps one timeslice a minute.
+ * The delay skips the newest timeslices, which are incomplete.
  *
  * @param now Unix milliseconds; `window` (its length) and `delay` are milliseconds, too
  */
