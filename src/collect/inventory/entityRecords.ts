@@ -1,3 +1,4 @@
+import type { UpstreamError } from '../../api/upstreamError.ts';
 import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../../api/upstreamReader.ts';
 import type { AccountConfig } from '../../config/config.ts';
 import { suggest } from '../../text/wording.ts';
@@ -43,8 +44,7 @@ export interface EntityRecord {
   readonly entity: MonitoredEntity;
   /** The labels of its series from the list and of its golden metrics; undefined until the next exposition. */
   labels: { readonly listed: WrittenLabels; readonly golden: WrittenLabels } | undefined;
-  isLabelled: boolean;
-  /** The samples from the list; undefined until the next exposition writes them. */
+  /** The samples from the list; undefined until the next exposition. */
   samples: PackedSamples | undefined;
   /** The read of its golden metrics; undefined for an entity that does not report or has no readable golden metric. */
   readonly subject: (GoldenSubject & { readonly task: Task }) | undefined;
@@ -94,13 +94,12 @@ export class EntityRecords {
     this.configure(context);
   }
 
-  typeOf({ entityType }: Subject): TypeRecord | undefined {
-    return entityType === undefined ? undefined : this.types.get(entityType);
+  typeOf({ entityType = '' }: Subject): TypeRecord | undefined {
+    return this.types.get(entityType);
   }
 
   find(subject: Subject): EntityRecord | undefined {
-    const { entityGuid } = subject;
-    return entityGuid === undefined ? undefined : this.typeOf(subject)?.entities.get(entityGuid);
+    return this.typeOf(subject)?.entities.get(subject.entityGuid ?? '');
   }
 
   *tasks(): Generator<Task> {
@@ -110,10 +109,10 @@ export class EntityRecords {
 
   *warnings(): Generator<string> {
     for (const record of this.types.values()) {
-      const { selection, entities, chosen } = record;
-      const { type, max_entities } = selection;
-      if (chosen.leftOut > 0) {
-        yield `entities: ${type} has ${entities.size + chosen.leftOut} entities and max_entities is ${max_entities}: ${chosen.leftOut} are left out`;
+      const { type, max_entities } = record.selection;
+      const { leftOut } = record.chosen;
+      if (leftOut > 0) {
+        yield `entities: ${type} has ${record.entities.size + leftOut} entities and max_entities is ${max_entities}: ${leftOut} are left out`;
       }
       yield* describeProblems(this.findProblems(record));
     }
@@ -128,13 +127,11 @@ export class EntityRecords {
     const leftOut = this.#golden.leftOut.filter((each) => each.type === type);
     const problems = [...missing, ...leftOut, ...[...plans.values()].flatMap((plan) => plan.problems)];
     const failing = new Map<string, string>();
-    const notNumbers = new Set<string>();
-    for (const record of entities.values()) {
-      for (const [metric, { message }] of record.failures) failing.set(metric, `cannot be read: ${message}`);
-      for (const metric of record.notNumbers) notNumbers.add(metric);
+    for (const { failures, notNumbers } of entities.values()) {
+      for (const [metric, { message }] of failures) failing.set(metric, `cannot be read: ${message}`);
+      for (const metric of notNumbers) problems.push({ type, metric, problem: 'no number of some entities' });
     }
     for (const [metric, problem] of failing) problems.push({ type, metric, problem });
-    for (const metric of notNumbers) problems.push({ type, metric, problem: 'no number of some entities' });
     return [...new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each])).values()];
   }
 
@@ -181,14 +178,14 @@ export class EntityRecords {
     this.#assignFamilies();
     for (const each of this.types.values()) {
       // The new list may move a family name from one type or metric to another.
-      const isChanged = !isSame(before, this.#golden.families, each.selection.type);
+      const { type } = each.selection;
+      const isChanged = !isSame(before.get(type), this.#golden.families.get(type));
       if (isChanged) each.plans = new Map();
       if (isChanged || each === record) this.#select(each);
     }
     const plans = Array.from(this.types.values()).flatMap((type) => [...type.plans.values()]);
     this.#sources = new Map(plans.flatMap(({ columns }) => columns).map(({ source }) => [sourceKey(source), source]));
-    const error = record.chosen.entities.find(({ reporting, unread }) => reporting && unread !== undefined)?.unread;
-    record.list.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
+    record.list.partial = describe(record.chosen.entities.find(({ reporting, unread }) => reporting && unread)?.unread);
   }
 
   subjectOf({ subject }: Task): NonNullable<EntityRecord['subject']> {
@@ -199,37 +196,32 @@ export class EntityRecords {
 
   /** Stores golden metrics. A metric that failed alone keeps its last values. */
   applyResult(task: Task, { values, failures, notNumbers }: GoldenResult): void {
-    const { subject } = task;
-    const record = this.find(subject);
+    const record = this.find(task.subject);
     if (record === undefined) return;
-    const [[, error] = []] = failures;
-    task.partial = error === undefined ? undefined : { reason: error.failure.reason, text: error.message };
+    task.partial = describe(failures[0]?.[1]);
     const { oldValuesDueAt } = record;
     const due = task.lastRead?.dueAt ?? -Infinity;
-    if (failures.length === 0) record.oldValuesDueAt = NO_OLD_VALUES;
-    else record.oldValuesDueAt = new Map(failures.map(([metric]) => [metric, oldValuesDueAt.get(metric) ?? due]));
+    const old = failures.map(([metric]) => [metric, oldValuesDueAt.get(metric) ?? due] as const);
+    record.oldValuesDueAt = old.length === 0 ? NO_OLD_VALUES : new Map(old);
     record.failures = failures;
     record.notNumbers = notNumbers;
     const oldValues = record.values.filter(({ metric }) => record.oldValuesDueAt.has(metric));
-    this.#serve(record, subject, [...values, ...oldValues]);
+    this.#serve(record, [...values, ...oldValues]);
   }
 
   /** Replaces the served golden metrics of an entity, in the current families of the metrics. */
-  #serve(record: EntityRecord, { entityType = '' }: Subject, values: EntityRecord['values']): void {
-    const families = this.#golden.families.get(entityType) ?? NO_FAMILIES;
+  #serve(record: EntityRecord, values: EntityRecord['values']): void {
+    const families = this.#golden.families.get(record.subject?.type ?? '') ?? NO_FAMILIES;
     record.values = values;
     record.golden = packSamples('golden_metrics', goldenSamples(families, values), record.golden);
   }
 
   /** Returns the labels of an entity. Writes them on first use: a whole list with long names takes too long. */
   labelsOf({ selection: { type } }: TypeRecord, record: EntityRecord): NonNullable<EntityRecord['labels']> {
-    const { labels: before, isLabelled, entity } = record;
-    if (before !== undefined && isLabelled) return before;
     const { account } = this.#context;
-    record.isLabelled = true;
-    return (record.labels = {
-      listed: writeLabels(entityLabels(account, type, entity), before?.listed),
-      golden: writeLabels(goldenLabels(account, entity), before?.golden),
+    return (record.labels ??= {
+      listed: writeLabels(entityLabels(account, type, record.entity)),
+      golden: writeLabels(goldenLabels(account, record.entity)),
     });
   }
 
@@ -241,18 +233,15 @@ export class EntityRecords {
   removeTooOld(record: EntityRecord): void {
     const { clock, collection } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
-    const tooOld = [...record.oldValuesDueAt].flatMap(([metric, dueAt]) => (dueAt < oldest ? [metric] : []));
-    if (tooOld.length === 0 || record.subject === undefined) return;
-    record.oldValuesDueAt = new Map([...record.oldValuesDueAt].filter(([metric]) => !tooOld.includes(metric)));
-    const others = record.values.filter(({ metric }) => !tooOld.includes(metric));
-    this.#serve(record, record.subject.task.subject, others);
+    const isTooOld = (metric: string): boolean => (record.oldValuesDueAt.get(metric) ?? Infinity) < oldest;
+    const others = record.values.filter(({ metric }) => !isTooOld(metric));
+    if (others.length < record.values.length) this.#serve(record, others);
   }
 
   #select(record: TypeRecord): void {
     const { listed, chosen, plans: known, selection } = record;
     const { type } = selection;
     if (listed === undefined) return;
-    const { collection } = this.#context;
     const window = selection.window === undefined ? undefined : selection.window / 1000;
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const makeRecord = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
@@ -265,15 +254,14 @@ export class EntityRecords {
       const task = this.#store.keep(isRead, earlier, 'golden_metrics', { entityType: type, entityGuid: guid });
       // An entity that reports again after a silence starts without its old values.
       const same = task !== undefined && earlier === task ? before : undefined;
-      if (task !== undefined) task.setPace(selection, collection.delay);
+      if (task !== undefined) task.setPace(selection, this.#context.collection.delay);
       // The task failed because its definitions were unreadable. With definitions, it need not wait for its retry.
       if (same?.entity.unread !== undefined && unread === undefined && task !== undefined) task.retryAt = -Infinity;
       const next: EntityRecord = {
         entity,
         subject: task && { task, type, guid, columns, unread, window, endsBefore: task.endsBefore },
         columns,
-        labels: before?.labels,
-        isLabelled: false,
+        labels: undefined,
         samples: undefined,
         values: same?.values ?? [],
         golden: same?.golden ?? NO_SAMPLES,
@@ -281,18 +269,13 @@ export class EntityRecords {
         oldValuesDueAt: same?.oldValuesDueAt ?? NO_OLD_VALUES,
         notNumbers: same?.notNumbers ?? [],
       };
-      if (task !== undefined && same !== undefined && same.columns !== columns) {
-        const names = new Set(columns.map(({ name }) => name));
-        this.#serve(
-          next,
-          task.subject,
-          next.values.filter(({ metric }) => names.has(metric)),
-        );
+      if (same !== undefined && same.columns !== columns) {
+        const served = next.values.filter(({ metric }) => columns.some(({ name }) => name === metric));
+        this.#serve(next, served);
       }
       return next;
     };
-    const { entities } = record;
-    record.entities = this.#store.sync(entities, chosen.entities, ({ guid }) => guid, makeRecord, taskOf);
+    record.entities = this.#store.sync(record.entities, chosen.entities, ({ guid }) => guid, makeRecord, taskOf);
     record.plans = plans;
   }
 
@@ -319,9 +302,9 @@ export class EntityRecords {
 
   #shareSource(source: GoldenSource): GoldenSource {
     const key = sourceKey(source);
-    const known = this.#sources.get(key);
-    if (known === undefined) this.#sources.set(key, source);
-    return known ?? source;
+    const shared = this.#sources.get(key) ?? source;
+    this.#sources.set(key, shared);
+    return shared;
   }
 
   #assignFamilies(): void {
@@ -336,6 +319,10 @@ export class EntityRecords {
     const isTaken = (name: string): boolean => BUILT_IN_NAMES.has(name) || configured.has(name);
     this.#golden = goldenFamilies(types, isTaken, this.#golden.byName);
   }
+}
+
+function describe(error: UpstreamError | undefined): Task['partial'] {
+  return error && { reason: error.failure.reason, text: error.message };
 }
 
 function tasksOf(entities: TypeRecord['entities']): Task[] {
@@ -384,11 +371,6 @@ export function describeProblems(problems: readonly MetricProblem[]): readonly s
   });
 }
 
-function isSame(
-  before: ReadonlyMap<string, ReadonlyMap<string, Family>>,
-  now: ReadonlyMap<string, ReadonlyMap<string, Family>>,
-  type: string,
-): boolean {
-  const [a, b] = [before.get(type), now.get(type)];
-  return a?.size === b?.size && [...(a ?? [])].every(([name, family]) => b?.get(name) === family);
+function isSame(a = NO_FAMILIES, b = NO_FAMILIES): boolean {
+  return a.size === b.size && [...a].every(([name, family]) => b.get(name) === family);
 }
