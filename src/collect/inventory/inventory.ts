@@ -45,9 +45,8 @@ export class Inventory {
   #otherOwners: readonly Application[] = [];
   /** Records of new applications for the next `setApplications`. */
   #prepared: ReadonlyMap<Application, ApplicationRecord> = new Map();
-  /** Changes of the length of the application list, oldest first; `ids` are the requested ids, empty for all. */
-  #lengths: { readonly length: number; readonly ids: string; readonly since: number }[] = [];
-  /** The lost seconds and late transactions of the account's counters since the start. */
+  /** Changes of the length of the application list, oldest first, since the list was limited to other ids. */
+  #lengths: { readonly length: number; readonly since: number }[] = [];
   readonly counterTotals = { lostSeconds: 0, lateTransactions: 0 };
   readonly store: TaskStore;
 
@@ -70,8 +69,7 @@ export class Inventory {
     const oldest = this.#context.clock.monotonic() - LIST_LENGTHS_KEPT_FOR;
     // A length holds until the next change, so an old length counts while its successor is recent.
     this.#lengths = this.#lengths.filter((_, index) => (this.#lengths[index + 1]?.since ?? Infinity) > oldest);
-    const ids = this.#lengths.at(-1)?.ids;
-    return Math.max(0, ...this.#lengths.map((each) => (each.ids === ids ? each.length : 0)));
+    return Math.max(0, ...this.#lengths.map(({ length }) => length));
   }
 
   /** Returns all tasks, or the tasks that concern one application. Lists come first. */
@@ -137,24 +135,21 @@ export class Inventory {
 
   /** @param ids the ids that the list was limited to; empty for the whole list */
   setApplications(list: readonly Application[], ids = this.#listedIds): void {
+    const { account, clock } = this.#context;
     this.listedApplications = list;
     this.hasListed ||= list.length > 0;
+    if (!isEqual(ids, this.#listedIds)) this.#lengths = [];
     this.#listedIds = ids;
-    const last = this.#lengths.at(-1);
-    const sortedIds = ids.toSorted((a, b) => a - b).join();
-    if (last?.length !== list.length || last.ids !== sortedIds) {
-      this.#lengths.push({ length: list.length, ids: sortedIds, since: this.#context.clock.monotonic() });
-    }
-    const { applications } = this.#context.account;
-    const served = list.filter((application) => selects(applications, application));
+    const { length } = list;
+    if (this.#lengths.at(-1)?.length !== length) this.#lengths.push({ length, since: clock.monotonic() });
+    const served = list.filter((application) => selects(account.applications, application));
     this.applications = this.store.sync(
       this.applications,
       served,
       ({ id }) => id,
-      (application, before) => {
-        const prepared = before === undefined ? this.#prepared.get(application) : undefined;
-        return prepared ?? this.#makeApplication(application, before);
-      },
+      (application, before) =>
+        (before === undefined ? this.#prepared.get(application) : undefined) ??
+        this.#makeApplication(application, before),
       tasksOf,
     );
     this.#prepared = new Map();
@@ -183,9 +178,8 @@ export class Inventory {
         const labels = keyTransactionLabels(account, owner, keyTransaction);
         const subject = { keyTransactionId: id, applicationId };
         // A key transaction that moved to another application gets a new task.
-        const isMoved = before !== undefined && before.entry.applicationId !== applicationId;
-        if (isMoved) this.store.remove(tasksOf(before));
-        const same = isMoved ? undefined : before;
+        const same = before?.entry.applicationId === applicationId ? before : undefined;
+        if (before !== same && before !== undefined) this.store.remove(tasksOf(before));
         return makeRecord('key_transactions', keyTransaction, labels, before, {
           // Read even without a report: while the application reports, silence means no requests.
           rolling: this.store.keep(reader.rolling !== undefined, same?.rolling, 'key_transaction_rolling', subject),
@@ -292,12 +286,11 @@ export class Inventory {
   }
 
   #makeApplication(application: Application, before: ApplicationRecord | undefined): ApplicationRecord {
-    const { account, clock, collection, reader } = this.#context;
+    const { account, clock, collection, reader, enabled } = this.#context;
     const labels = applicationLabels(account, application);
     const settings = effectiveSettings(account, application);
     const isReporting = application.reporting !== false;
-    const hasCounters = this.#context.enabled.has('counters');
-    const counters = hasCounters ? (before?.counters ?? new CounterLedger()) : undefined;
+    const counters = enabled.has('counters') ? (before?.counters ?? new CounterLedger()) : undefined;
     counters?.recordReporting(isReporting, windowAt(clock.now(), collection).to);
     if (!readsMetricData(account, application)) {
       if (before !== undefined) this.store.remove(tasksOf(before));
@@ -317,14 +310,18 @@ export class Inventory {
       instances: new Map<number, Listed<Instance>>(),
       database: undefined,
     };
-    const rolling = this.store.keep(reader.rolling !== undefined, before?.rolling, 'application_rolling', subject);
-    const rollingValues = before?.rollingValues;
-    // The samples of an application depend on the configuration, so an unchanged entry does not keep them.
-    const members = { rolling, rollingValues, settings, samples: undefined, counters, data };
-    const record = makeRecord('applications', application, labels, before, members);
+    const record = makeRecord('applications', application, labels, before, {
+      rolling: this.store.keep(reader.rolling !== undefined, before?.rolling, 'application_rolling', subject),
+      rollingValues: before?.rollingValues,
+      settings,
+      // They depend on the configuration, so an unchanged entry does not keep them.
+      samples: undefined,
+      counters,
+      data,
+    });
     data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
       if (group === 'counters' && !isReporting) return false;
-      return isOfApplications && (group === 'hosts' ? settings.hosts : this.#context.enabled.has(group));
+      return isOfApplications && (group === 'hosts' ? settings.hosts : enabled.has(group));
     });
     if (data.tasks.custom_names === undefined && data.customNames !== undefined) {
       data.customNames = undefined;
