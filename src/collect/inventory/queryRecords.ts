@@ -44,8 +44,8 @@ export class QueryRecords {
     this.configure(context);
   }
 
-  find({ query }: Subject): QueryRecord | undefined {
-    return query === undefined ? undefined : this.byName.get(query);
+  find({ query = '' }: Subject): QueryRecord | undefined {
+    return this.byName.get(query);
   }
 
   /** A query with an unchanged definition keeps its last rows. */
@@ -91,13 +91,7 @@ export class QueryRecords {
     const query = this.find(subject)?.query;
     if (query === undefined) throw new Error('cannot read a query that is no longer in the configuration');
     const { nrql, window } = query.definition;
-    return {
-      task,
-      nrql,
-      window: window === undefined ? undefined : window / 1000,
-      endsBefore,
-      rules: query.rules,
-    };
+    return { task, nrql, window: window && window / 1000, endsBefore, rules: query.rules };
   }
 
   applyResult(subject: Subject, { rows, reading }: QueryResult): void {
@@ -117,15 +111,13 @@ export class QueryRecords {
       return series === 0 ? [] : [{ family, series, reading }];
     });
     const { name, max_series } = query.definition;
-    record.warnings = [
-      ...describeColumnProblems(reading).map((problem) => `queries: "${name}" has ${problem}`),
-      ...(repeated === 0
-        ? []
-        : [`queries: rows of "${name}" repeat labels that another row has: the first one counts`]),
-      ...(record.cut.length === 0
-        ? []
-        : [`queries: "${name}" has more than ${max_series} series (max_series): the rest is cut`]),
-    ];
+    const warnings = describeColumnProblems(reading).map((problem) => `queries: "${name}" has ${problem}`);
+    if (repeated > 0)
+      warnings.push(`queries: rows of "${name}" repeat labels that another row has: the first one counts`);
+    if (record.cut.length > 0) {
+      warnings.push(`queries: "${name}" has more than ${max_series} series (max_series): the rest is cut`);
+    }
+    record.warnings = warnings;
   }
 
   /**
@@ -133,13 +125,9 @@ export class QueryRecords {
    * first query that `isServed` publishes it. `isServed` is false while the last rows are too old.
    */
   publish(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, PackedSamples])[] {
-    let first: QueryRecord | undefined;
-    for (const record of this.byName.values()) {
-      if (isServed(record.task) !== this.#tooOld.has(record)) continue;
-      first ??= record;
-      if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
-    }
-    if (first !== undefined) this.#publishFrom(first);
+    const changed = [...this.byName.values()].filter((record) => isServed(record.task) === this.#tooOld.has(record));
+    for (const record of changed) if (!this.#tooOld.delete(record)) this.#tooOld.add(record);
+    if (changed.length > 0) this.#publishFrom(changed[0]);
     return Array.from(this.byName.values(), (record) => [record, record.samples]);
   }
 

@@ -148,8 +148,7 @@ export function decideDatabase(
   const { database } = data;
   const choice = databaseKind(values, entry.language, settings.database);
   // Without a choice from this response, the earlier choice stays.
-  if (choice === undefined) return false;
-  if (choice === database?.choice && datastores === database.datastores) return false;
+  if (choice === undefined || (choice === database?.choice && datastores === database.datastores)) return false;
   data.database = { choice, datastores };
   return true;
 }

@@ -144,16 +144,13 @@ export class MetricSelections {
       const valueNames = values.get(metricName) ?? new Set();
       values.set(metricName, valueNames.add(metric.definition.value));
     }
-    const metrics = this.#selectMetrics(datastores ?? [], values);
+    const valueLists = new Map(Array.from(values, ([name, valueNames]) => [name, [...valueNames]]));
+    const metrics = this.#selectMetrics(datastores ?? [], valueLists);
     return (selected[scope] = { metrics, custom, datastores: datastores?.join() });
   }
 
-  #selectMetrics(
-    datastores: readonly string[],
-    customValues: ReadonlyMap<string, ReadonlySet<string>>,
-  ): MetricSelection {
-    if (datastores.length === 0 && customValues.size === 0) return this.#builtIn;
-    const values = new Map(Array.from(customValues, ([name, valueNames]) => [name, [...valueNames]]));
+  #selectMetrics(datastores: readonly string[], values: NonNullable<MetricSelection['values']>): MetricSelection {
+    if (datastores.length === 0 && values.size === 0) return this.#builtIn;
     const customKeys = Array.from(values, ([name, valueNames]) => `${name} ${valueNames.join()}`);
     const key = [...datastores, ...customKeys].join('\n');
     let metrics = this.#cache.get(key);

@@ -1,4 +1,5 @@
 import type { TimeRange } from '../../api/upstreamReader.ts';
+import type { CollectionConfig } from '../../config/config.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
 /**
@@ -7,10 +8,7 @@ import { MINUTE_MS } from '../../formulas/units.ts';
  *
  * @param now Unix milliseconds; `window` (its length) and `delay` are milliseconds, too
  */
-export function windowAt(
-  now: number,
-  { window, delay }: { readonly window: number; readonly delay: number },
-): TimeRange {
+export function windowAt(now: number, { window, delay }: Pick<CollectionConfig, 'window' | 'delay'>): TimeRange {
   const to = Math.floor((now - delay) / MINUTE_MS) * MINUTE_MS;
   return { from: (to - window) / 1000, to: to / 1000 };
 }
