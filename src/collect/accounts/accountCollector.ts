@@ -16,7 +16,7 @@ import { dueAt } from '../schedule/due.ts';
 import { Schedule, type CurrentWindow } from '../schedule/schedule.ts';
 import { Report } from '../schedule/report.ts';
 
-/** An account is stuck when no call starts or ends for this time plus two request timeouts; milliseconds. */
+/** An account is stuck when no call starts or ends for these milliseconds plus two request timeouts. */
 const STUCK_AFTER = 120_000;
 
 /** Scrapes do not wait for an account with a larger slowdown. */
@@ -25,36 +25,27 @@ const MAX_AWAITED_SLOWDOWN = 1.25;
 /** Collects one account. Times are milliseconds of the monotonic clock. */
 export class AccountCollector {
   context: AccountContext;
-  /** The list that the account comes from; undefined for an account that the file names. */
+  /** Undefined for an account that the file names. */
   list: AccountList | undefined;
   readonly inventory: Inventory;
   readonly limiter: AccountLimiter;
   readonly schedule: Schedule;
   readonly report: Report;
   keyMark: string;
-  /** The warnings of the last check, and the end of the window at that check in Unix seconds. */
+  /** The warnings of the last check, and the end of its window in Unix seconds. */
   loggedWarnings: ReadonlySet<string> = new Set();
   warningsCheckedFor: number | undefined;
-  /** Why New Relic refuses this account, in words. */
   #refused: string | undefined;
   readonly #reads: TaskReads;
   readonly #demand: Demand;
   readonly #queue: Queue;
   readonly #stopping = new AbortController();
-  /**
-   * The number of requests that are still queueing tasks. Calls start after all requests finish, so that batches are
-   * full.
-   */
+  /** The requests that are still queueing tasks. Calls start after all of them finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
-  /**
-   * True when New Relic answered no call of the last read of the application list; without a list, of the last read.
-   */
+  /** True when New Relic answered no call of the last read of the application list; without a list, of any read. */
   #isListUnanswered = false;
-  /**
-   * When New Relic last began to refuse or to accept the account. Results of calls that started earlier do not change
-   * this.
-   */
+  /** When New Relic last began to refuse or to accept the account. Calls that started earlier do not change this. */
   #refusalDecidedAt = -Infinity;
 
   constructor(context: AccountContext, limiter: AccountLimiter) {
@@ -76,10 +67,7 @@ export class AccountCollector {
     return this.list?.refused ?? this.#refused;
   }
 
-  /**
-   * The value of `newrelic_up`: true when the last read of the application list succeeded completely. Without
-   * applications, one query or entity read must have succeeded.
-   */
+  /** The value of `newrelic_up`: the last application list was read; without applications, any query or entity. */
   get up(): boolean {
     // While New Relic refuses the key of the entry, the account does not read its own list.
     if (this.list?.refused !== undefined) return false;
@@ -88,14 +76,14 @@ export class AccountCollector {
     return tasks.some(({ lastRead, failures }) => lastRead !== undefined && failures === 0);
   }
 
-  /** True for an account of an entry that never listed an application. Organisations often have such accounts. */
+  /** True for an account of an entry that never listed an application: organisations often have such accounts. */
   get isWithoutApplications(): boolean {
     return this.list !== undefined && !this.inventory.hasListed;
   }
 
   /**
-   * Starts all due tasks of the scope. Resolves when these tasks have ended, after `waitMs` milliseconds, when the
-   * account is held up, or when the signal aborts. Tasks continue after an early return.
+   * Starts all due tasks of the scope. Resolves when they have ended, after `waitMs` milliseconds, when the account is
+   * held up, or when the signal aborts. Tasks continue after an early return.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
@@ -107,16 +95,14 @@ export class AccountCollector {
     if (signal?.aborted !== true) await this.schedule.update();
   }
 
-  /**
-   * True while scrapes do not wait for the account: it is paused, refused, failing or slowed by more than a quarter.
-   */
+  /** True while scrapes do not wait for the account. */
   get #isHeldUp(): boolean {
     const isPaused = this.limiter.budget.lastPauseEnd > this.context.clock.monotonic();
     const isSlowed = this.schedule.plan.slowdown > MAX_AWAITED_SLOWDOWN;
     return isPaused || isSlowed || this.refused !== undefined || this.limiter.health.isFailing;
   }
 
-  /** Applies a changed configuration. Keeps the last values, the spent budget and the retry delays. */
+  /** Keeps the last values, the spent budget and the retry delays. */
   reconfigure(next: AccountContext): void {
     this.context = next;
     this.report.logger = next.logger;
@@ -143,30 +129,26 @@ export class AccountCollector {
     this.#setRefused(undefined);
   }
 
-  /** True once the exporter has tried every known task that it may read. */
+  /** True once every known task that may be read was tried. */
   get isExplored(): boolean {
     return this.inventory.tasks().every((task) => task.tried || !this.#accepts(task));
   }
 
-  /**
-   * False when work has stood still for minutes without a reason. A pause, a spent budget and an outage are reasons.
-   */
+  /** False when work has stood still for minutes without a reason: a pause, a spent budget or an outage. */
   progressing(): boolean {
     if (this.#queueing > 0 || this.#queue.running + this.#queue.size === 0) return true;
     return this.limiter.idleFor() < STUCK_AFTER + 2 * this.context.account.limits.request_timeout;
   }
 
-  /** Stops the account for good: starts no more calls, aborts calls in flight and releases waiting scrapes. */
+  /** Stops the account for good: aborts calls in flight and releases waiting scrapes. */
   stop(): void {
     this.#stopping.abort(new Error('the exporter no longer reads this account'));
     this.#demand.stop();
   }
 
   /**
-   * Marks the tasks that the refresh covers as requested, and queues the due ones. Returns at once when a request for
-   * the whole scope and the same window is running.
-   *
-   * @param unlocked the tasks to consider; undefined for all tasks of the scope
+   * Marks the tasks that the refresh covers as requested, and queues the due ones: of `unlocked`, or of the whole
+   * scope. Returns at once when a request for the whole scope and the same window is running.
    */
   async #request(refresh: Refresh, unlocked?: Iterable<Task>): Promise<void> {
     const { requestedAt, requestingAllFor, scope } = refresh;
@@ -214,8 +196,7 @@ export class AccountCollector {
     if (task.retryAt > requestedAt || !this.#reads.isReady(task)) return false;
     const { lastRead } = task;
     const { plan, window } = this.schedule;
-    // A slowed plan spends spare budget on tasks that become due before the next window. Scrapes do not wait for
-    // these tasks.
+    // A slowed plan spends spare budget on tasks due before the next window. Scrapes do not wait for them.
     const isEarly = plan.slowdown > 1 && lastRead !== undefined && lastRead.dueAt < window.readableAt + MINUTE_MS;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
     else if (!isEarly) return false;
@@ -224,9 +205,7 @@ export class AccountCollector {
     return true;
   }
 
-  /**
-   * True for a task that may be read. A refused account reads only its application list; with a refused key, nothing.
-   */
+  /** A refused account reads only its application list; with a refused key, nothing. */
   #accepts(task: Task): boolean {
     if (this.list?.refused !== undefined) return false;
     return this.#refused === undefined || task === this.inventory.applicationList;
@@ -245,10 +224,7 @@ export class AccountCollector {
     this.#pumping = false;
   }
 
-  /**
-   * Finds due tasks that are not queued, to fill NerdGraph batches while a probe waits. A probe queues the tasks of
-   * only one application.
-   */
+  /** Finds due tasks to fill NerdGraph batches while a probe waits, which queues those of only one application. */
   #findFillers(kind: Kind): readonly Task[] {
     if (this.context.reader.api === 'rest') return [];
     const refreshes = [...this.#demand.refreshes.values()];
@@ -264,7 +240,6 @@ export class AccountCollector {
     return found;
   }
 
-  /** Reads a batch and stores its results. Then ends all tasks of the batch in one step. */
   async #read(batch: TaskBatch): Promise<void> {
     const tasks = batch.subjects.map(({ task }) => task);
     const { window } = this.schedule;
@@ -284,8 +259,7 @@ export class AccountCollector {
 
   /**
    * Counts a read without any answer from New Relic. A repeat counts only while the last list read was unanswered,
-   * too, because one bad entity does not mean that the account fails. Without an application list, the last read of
-   * anything decides.
+   * too, because one bad entity does not mean that the account fails.
    */
   #recordHealth(tasks: readonly Task[], isAnswered: boolean, isRepeat: boolean): void {
     const { applicationList } = this.inventory;
@@ -294,7 +268,7 @@ export class AccountCollector {
     if (!readsList || tasks.includes(applicationList)) this.#isListUnanswered = !isAnswered;
   }
 
-  /** Ends tasks together and queues all tasks that they unlock in one step, so that the next batches are full. */
+  /** Ends tasks, and queues all that they unlock in one step, so that the next batches are full. */
   #end(tasks: readonly Task[], outcomes: readonly Outcome<number>[], window: CurrentWindow): void {
     const lists = new Set<Task>();
     for (const [index, outcome] of outcomes.entries()) {
@@ -321,7 +295,7 @@ export class AccountCollector {
         this.#detach(this.#request(refresh));
         continue;
       }
-      // The same refresh reads these lists, so that its exposition no longer shows subjects that New Relic removed.
+      // The same refresh reads these lists, so that its exposition does not show what New Relic removed.
       const unlocked = new Set<Task>(lists);
       for (const task of tasks) {
         if (task.gone || !refresh.covers(task, false)) continue;
@@ -352,7 +326,7 @@ export class AccountCollector {
       interval: schedule.effectiveIntervalOf(task),
     });
     if (task.kind !== 'entities' || partial === undefined) return;
-    // The exporter serves the readable part of a list, and retries the read as after a failure.
+    // The readable part of a list is served, and the read is retried as after a failure.
     task.failures = failures;
     task.overdue = true;
     this.#fail(task, partial, window);
@@ -387,7 +361,7 @@ export class AccountCollector {
 
   /**
    * Stops the account after a 401 through its own interface, or a 403 on the application list, until a list read
-   * succeeds. For an account of an entry, a 401 stops all accounts of the entry.
+   * succeeds. A 401 stops all accounts of an entry.
    */
   #recordRefusal({ kind, startedAt }: Task, { failure: { reason }, message }: UpstreamError): void {
     const { context, list } = this;

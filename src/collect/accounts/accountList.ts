@@ -8,35 +8,27 @@ import type { AccountLimiter } from '../schedule/limiter.ts';
 const NOTHING: AccountListing = { accounts: [], unreadable: 0, problem: undefined };
 
 /**
- * The list of accounts that the key of an entry can see. Reads the list with one call when it is due; no budget of an
- * account pays for the call. A failed or suddenly empty list changes nothing. A partly readable list only adds
- * accounts. Two complete lists in a row must lack an account before the exporter removes the account.
+ * The list of accounts that the key of an entry can see. A failed or suddenly empty list changes nothing. A partly
+ * readable list only adds accounts. Two complete lists in a row must lack an account before it is removed.
  */
 export class AccountList {
   context: AccountContext;
   keyMark: string;
   readonly limiter: AccountLimiter;
-  /** Why New Relic refuses the key. The exporter then reads only this list, and no account of the entry. */
+  /** Why New Relic refuses the key. Then only this list is read, and no account of the entry. */
   refused: string | undefined;
-  /**
-   * Why the last attempt did not read the whole list; undefined after a success and before the first attempt. `since`
-   * is in milliseconds of the monotonic clock.
-   */
+  /** Why the last attempt did not read the whole list. `since`: milliseconds of the monotonic clock. */
   problem: { readonly reason: FailureReason; readonly text: string; readonly since: number } | undefined;
   tried = false;
-  /** True once the exporter has exported an account of the list. */
   hasExported = false;
   loggedWarnings: ReadonlySet<string> = new Set();
   /** Changes with every successful read. */
   version = 0;
   listed: number | undefined;
-  /** The number of unreadable members in the last list. */
   unreadable = 0;
-  /** The accounts of the last successful list, and the accounts that only this list lacked. */
+  /** Those of the last list, and those that only this list lacked. */
   #accounts: ReadonlyMap<number, ListedAccount & { readonly isMissing: boolean }> | undefined;
-  /**
-   * The number of failed reads and refusals in a row. A success resets the number, unless the success ends a refusal.
-   */
+  /** Failed reads and refusals in a row. A success that ends a refusal does not reset the number. */
   #failures = 0;
   #dueAt = -Infinity;
   #reading: Promise<void> | undefined;
@@ -68,7 +60,7 @@ export class AccountList {
     return this.#reading ?? Promise.resolve();
   }
 
-  /** Applies a changed configuration. Keeps the list even if the key has changed. */
+  /** Keeps the list even if the key has changed. */
   reconfigure(context: AccountContext): void {
     const { accounts: before } = this.context.collection.intervals;
     const { accounts: interval } = context.collection.intervals;

@@ -17,7 +17,7 @@ const REQUEST_AGAIN_AFTER = 3_600_000;
 /** The shared name while the user of some key is unknown: any two keys may belong to one user. */
 const UNKNOWN = 'unknown';
 
-/** The number of new accounts to open in one turn of the event loop. An account takes up to half a millisecond. */
+/** New accounts to open in one turn of the event loop. An account takes up to half a millisecond. */
 const OPENED_PER_TURN = 5;
 
 export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
@@ -25,21 +25,17 @@ export type AccountReader = Pick<AccountContext, 'reader' | 'keyMark'>;
 export interface AccountsDependencies {
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * Opens the reader of an account on its limiter. The new reader takes the learned state from the reader that it
-   * replaces. Throws when the reader cannot be opened.
-   */
+  /** Opens the reader of an account on its limiter; throws when it cannot. It learns from the reader `before`. */
   readonly openReader: (
     account: AccountConfig,
     config: Config,
     limiter: AccountLimiter,
     before?: UpstreamReader,
   ) => AccountReader;
-  /** True: plans and states count all tasks, not only tasks in demand. */
   readonly ignoreDemand?: boolean;
 }
 
-/** An entry with `account_ids`: its list, the verdict for each listed account, and the exported accounts. */
+/** An entry with `account_ids`, and its exported accounts. */
 export interface Entry {
   readonly list: AccountList;
   /** Undefined before the first successful read of the list. */
@@ -55,7 +51,7 @@ interface Opened<Each extends Caller> {
   readonly context: AccountContext;
 }
 
-/** The accounts of the file, in its order. The accounts of its list replace each entry with `account_ids`. */
+/** The accounts of the file, in its order, with the listed accounts in place of each entry with `account_ids`. */
 export class Accounts {
   readonly concurrency = new UserConcurrency();
   readonly #dependencies: AccountsDependencies;
@@ -72,7 +68,7 @@ export class Accounts {
     this.reconfigure(config);
   }
 
-  /** Applies a configuration. Throws, and changes nothing, when a reader cannot be opened. */
+  /** Throws, and changes nothing, when a reader cannot be opened. */
   reconfigure(config: Config): void {
     this.#apply(config, []);
   }
@@ -98,8 +94,8 @@ export class Accounts {
   }
 
   /**
-   * Reads the due lists and applies them. Resolves when these reads end, after `waitMs` milliseconds, or when the
-   * signal aborts. Applies a late list when it arrives. Never rejects.
+   * Reads the due lists and applies them, also a late one. Resolves when these reads end, after `waitMs` milliseconds,
+   * or when the signal aborts. Never rejects.
    */
   async readLists(waitMs: number, signal?: AbortSignal): Promise<void> {
     const { lists } = this;
@@ -121,10 +117,7 @@ export class Accounts {
     await Promise.allSettled(all.map(({ context }) => context.reader.close()));
   }
 
-  /**
-   * Applies the current lists. Opens new accounts in portions, so that other work gets a turn. Keeps the accounts as
-   * they are when a reader cannot be opened. Never rejects.
-   */
+  /** Applies the current lists. Opens new accounts in portions, so that other work gets a turn. */
   async #expand(): Promise<void> {
     while (this.#expandedFrom !== versionsOf(this.#lists) || this.#byName.size < this.#expansion.accounts.length) {
       try {
@@ -138,10 +131,7 @@ export class Accounts {
     }
   }
 
-  /**
-   * @param before the accounts that keep their names, as in `expandAccounts`
-   * @param maxNew the maximum number of new accounts to open
-   */
+  /** @param before the accounts that keep their names, as in `expandAccounts` */
   #apply(config: Config, before: readonly AccountConfig[], maxNew = Infinity): void {
     const { collection } = config;
     const { clock, log, openReader, ignoreDemand = false } = this.#dependencies;
@@ -227,9 +217,7 @@ export class Accounts {
 
 type OpenContext = (account: AccountConfig, limiter: AccountLimiter, previous?: AccountContext) => AccountContext;
 
-/**
- * Returns a caller and its context for each account, by name. Keeps the caller of an account with the same identity.
- */
+/** Returns a caller and its context for each account, by name. An account with the same identity keeps its caller. */
 function openAll<Each extends Caller>(
   accounts: readonly AccountConfig[],
   before: readonly Each[],
@@ -259,16 +247,12 @@ function versionsOf(lists: ReadonlyMap<string, AccountList>): string {
 }
 
 /**
- * Shares the places of a NerdGraph user among the accounts whose keys belong to that user. With several keys,
- * requests the user of each key once. If New Relic does not tell the user of a key, only the accounts of that key
- * share places.
+ * Shares the places of a NerdGraph user among the accounts with keys of that user. With several keys, requests the
+ * user of each key once. If New Relic does not tell it, only the accounts of that key share places.
  */
 class UserConcurrency {
   readonly #stopping = new AbortController();
-  /**
-   * The user of each key, by the mark of the key. `requestAt` is the time of the next request for an unknown user;
-   * `requestedBy` is the account whose request is in flight.
-   */
+  /** By the mark of a key; `requestAt`: when to ask again; `requestedBy`: the account whose request is in flight. */
   readonly #users = new Map<
     string,
     { readonly user: string; readonly requestAt: number; readonly requestedBy?: Caller }
@@ -302,7 +286,7 @@ class UserConcurrency {
     for (const { limiter } of accounts) limiter.wake();
   }
 
-  /** Requests unknown users in the background. `now` is in milliseconds of the monotonic clock. */
+  /** Requests unknown users in the background. `now`: milliseconds of the monotonic clock. */
   requestUsers(now: number): void {
     if (this.#hasOneKey) return;
     for (const account of this.#accounts) {

@@ -4,7 +4,6 @@ import { counted } from '../../text/wording.ts';
 import { shortenLabelValue } from '../../metrics/writeSamples.ts';
 import { selects, unmatched, describeUnmatched } from '../inventory/selection.ts';
 
-/** The decision about a listed account: its exported name, or why it is left out. */
 export type Verdict = { readonly exportedAs: string } | { readonly leftOut: LeftOut; readonly why: string };
 
 /** `elsewhere`: another entry, or an account of the file, reads the account. */
@@ -22,7 +21,7 @@ export interface Expansion {
   readonly entries: ReadonlyMap<string, ExpandedEntry>;
 }
 
-/** Describes a listed account for `/api/status` and `discover --accounts`. */
+/** For `/api/status` and `discover --accounts`. */
 export function describeListed({ id, name, verdict }: ExpandedEntry['verdicts'][number]) {
   return {
     account_id: id,
@@ -38,10 +37,10 @@ export function originKey({ base_url, account_id }: Pick<AccountConfig, 'base_ur
 }
 
 /**
- * Replaces each entry with `account_ids` by the accounts of its list, sorted by account id. Each account gets New
- * Relic's name. Adds the account id to a name that is empty or not unique.
+ * Replaces each entry with `account_ids` by the accounts of its list, sorted by id. Each account gets New Relic's name;
+ * one that is empty or not unique gets the account id, too.
  *
- * @param lists the last successful list of each entry, by the name of the entry; undefined before the first one
+ * @param lists the last list of each entry, by the name of the entry; undefined before the first one
  * @param before the accounts of the last expansion, empty after a reload. An account keeps its name while New Relic's
  * name stays, and comes first where `max_accounts` cuts. An unchanged account stays the same object.
  */
@@ -88,7 +87,6 @@ type Known = ReadonlyMap<string, AccountConfig>;
 
 type Choice = ListedAccount & { readonly key: string; readonly leftOut?: LeftOut; readonly why: string };
 
-/** Chooses the accounts of an entry from its sorted list. */
 function chooseAccounts(
   entry: AccountConfig,
   sorted: readonly ListedAccount[],
@@ -119,7 +117,7 @@ function chooseAccounts(
   );
 }
 
-/** Makes the configuration of a listed account. Returns the previous object if nothing has changed. */
+/** Returns the previous object if nothing has changed. */
 function makeAccount(
   entry: AccountConfig,
   { id, name }: ListedAccount,
@@ -131,7 +129,7 @@ function makeAccount(
   return isSame ? before : { ...entry, name: label, account_id: id, account_ids: undefined, origin };
 }
 
-/** Names all chosen accounts. Returns the names by the identities of the accounts. */
+/** Returns the names of all chosen accounts, by their identities. */
 function nameAccounts(
   file: readonly AccountConfig[],
   chosen: readonly (readonly Choice[] | undefined)[],
@@ -169,10 +167,7 @@ function addId({ name, id }: ListedAccount): string {
   return name === '' ? `(${id})` : shortenLabelValue(`${name} (${id})`);
 }
 
-/**
- * Replaces control characters by spaces and shortens the name for a label. A name of nothing but spaces becomes
- * empty.
- */
+/** Replaces control characters by spaces and shortens the name. A name of nothing but spaces becomes empty. */
 function cleanName(name: string): string {
   const plain = name.replace(/\p{Cc}/gu, ' ');
   return plain.trim() === '' ? '' : shortenLabelValue(plain);
