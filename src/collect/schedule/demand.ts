@@ -13,9 +13,8 @@ export interface Scope {
 }
 
 /**
- * Returns the groups that a scope needs in an account. `always`: groups to keep up to date. `once`: groups to try
- * once. `rolling`: groups whose rolling values the scope asks for. Metric names need nothing where the interface has
- * no list of names.
+ * Returns the groups that a scope needs. `always`: to keep up to date. `once`: to try once. `rolling`: with rolling
+ * values. Metric names need nothing where the interface has no list of names.
  */
 export function findNeededGroups(
   { groups, listsOnly }: Scope,
@@ -34,10 +33,7 @@ export function findNeededGroups(
   };
 }
 
-/**
- * The refreshes of one account that scrapes, probes and the timer request, one for each scope. Times are of the
- * monotonic clock.
- */
+/** The refreshes of one account, one for each scope. Times are of the monotonic clock. */
 export class Demand {
   readonly #clock: Clock;
   readonly refreshes = new Map<string, Refresh>();
@@ -60,16 +56,12 @@ export class Demand {
     this.refreshes.delete(key);
   }
 
-  /** Records that a task has ended, or that the inventory has removed it. */
+  /** Records that a task has ended, or was removed. */
   recordEnd(task: Task): void {
     for (const { pending } of this.refreshes.values()) pending.delete(task);
   }
 
-  /**
-   * Releases the scrapes that have nothing more to wait for.
-   *
-   * @param isHeldUp true: releases all scrapes, because the account is paused, refused, failing or slowed
-   */
+  /** Releases the scrapes that have nothing more to wait for; all of them if the account is held up. */
   notify(isHeldUp: boolean, refreshes: Iterable<Refresh> = this.refreshes.values()): void {
     for (const { waiters } of refreshes) for (const check of [...waiters]) check(isHeldUp);
   }
@@ -79,10 +71,7 @@ export class Demand {
     this.notify(true);
   }
 
-  /**
-   * Removes refreshes without a waiting scrape: all of them if the account is idle, otherwise the ones requested
-   * before `oldest`.
-   */
+  /** Removes refreshes without a waiting scrape: all if the account is idle, else those requested before `oldest`. */
   drop(isIdle: boolean, oldest: number): void {
     for (const refresh of this.refreshes.values()) {
       if (refresh.waiters.size > 0 || refresh.requesting > 0) continue;
@@ -92,23 +81,23 @@ export class Demand {
 }
 
 /**
- * One refresh of one account. All scrapes of the same scope share it. After the last scrape has left, the refresh and
- * the work that it unlocks continue in the background. All times are milliseconds of the monotonic clock.
+ * All scrapes of the same scope share a refresh. It continues after the last one has left. Times are milliseconds of
+ * the monotonic clock.
  */
 export class Refresh {
   readonly key: string;
   readonly scope: Scope;
   needs: ReturnType<typeof findNeededGroups> = { always: new Set(), once: new Set(), rolling: new Set() };
-  /** The time of the last request. Tasks that become due later do not belong to the refresh. */
+  /** The last request. Tasks that become due later do not belong to the refresh. */
   requestedAt = -Infinity;
-  /** The number of running requests. While a request runs, some tasks of the refresh are unknown. */
+  /** Running requests. While one runs, some tasks of the refresh are unknown. */
   requesting = 0;
-  /** The window end (Unix seconds) of a running request for the whole scope. All current waiters wait for its tasks. */
+  /** The window end of a running request for the whole scope. All current waiters wait for its tasks. */
   requestingAllFor: number | undefined;
   readonly #clock: Clock;
-  /** A function for each waiting scrape. It releases the scrape when there is nothing more to wait for. */
+  /** For each waiting scrape: releases it when there is nothing more to wait for. */
   readonly waiters = new Set<(isHeldUp: boolean) => void>();
-  /** The tasks that the scrapes still wait for. */
+  /** What the scrapes still wait for. */
   readonly pending = new Set<Task>();
 
   constructor(key: string, scope: Scope, clock: Clock) {
@@ -117,11 +106,7 @@ export class Refresh {
     this.#clock = clock;
   }
 
-  /**
-   * True for a task that the groups of the scope need.
-   *
-   * @param isKnown true if groups that need the task only once no longer need it
-   */
+  /** @param isKnown true if groups that need the task only once no longer need it */
   covers({ group, kind, subject }: Task, isKnown: boolean): boolean {
     const { always, once, rolling } = this.needs;
     const isNeeded =
@@ -136,10 +121,8 @@ export class Refresh {
   }
 
   /**
-   * Waits until the refresh ends, the deadline passes, the account is held up, or the signal aborts. The caller must
-   * request the tasks right after this call, because the scrape waits only for tasks added from now on.
-   *
-   * @returns true for the last waiting scrape if no task is pending
+   * Waits until the refresh ends, the deadline passes, the account is held up, or the signal aborts. Only tasks added
+   * from now on count. Resolves to true for the last waiting scrape if no task is pending.
    */
   wait(deadline: number, signal: AbortSignal | undefined): Promise<boolean> {
     const now = this.#clock.monotonic();

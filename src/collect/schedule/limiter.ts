@@ -5,16 +5,16 @@ import { Budget } from './budget.ts';
 import { type Clock, abortReason } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
 
-/** NerdGraph refuses more concurrent calls of one user than this, over all keys and accounts. */
+/** NerdGraph refuses more concurrent calls of one user, over all keys and accounts. */
 const PLACES_PER_USER = 25;
 
-/** The distance between spread reads, as a share of the distance that uses exactly the budget. The rest is headroom. */
+/** The distance between spread reads, by the distance that uses exactly the budget. The rest is headroom. */
 const SPREAD = 0.9;
 
 /** The weight of the newest call in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
-/** The minimum time between two calls of a failing account, in milliseconds. */
+/** A failing account makes one call at a time, and one in these milliseconds. */
 const FAILING_CALL_DISTANCE = 5_000;
 
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
@@ -27,18 +27,17 @@ interface WaitingCall {
 }
 
 /**
- * Grants the calls of one account. All readers that the account has over time share the limiter. Calls of started
- * reads go before new reads, in the order of their requests. Times are milliseconds of the monotonic clock.
+ * Grants the calls of one account, over all of its readers. Calls of started reads go before new reads, in the order of
+ * their requests. Times are milliseconds of the monotonic clock.
  */
 export class AccountLimiter implements RateLimiter {
   readonly budget: Budget;
-  /** A failing account makes one call at a time, at most one in 5 seconds. */
   readonly health = new AccountHealth();
-  /** The limiter calls this function when a new read may start. */
+  /** Called when a new read may start. */
   changed: () => void = () => undefined;
   readonly #clock: Clock;
   #waiting: WaitingCall[] = [];
-  /** The number of repeats in flight. */
+  /** Repeats in flight. */
   #repeats = 0;
   /** True from the start of a read until its first call asks for a place. No other read starts in between. */
   #isStarting = false;
@@ -56,10 +55,7 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = clock.monotonic();
   }
 
-  /**
-   * Returns the time since the last start or end of a call; 0 during a pause, or if the budget is spent and no call
-   * is in flight.
-   */
+  /** Returns the time since the last start or end of a call; 0 in a pause, and while a spent budget alone waits. */
   idleFor(): number {
     const now = this.#clock.monotonic();
     if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return 0;
@@ -71,19 +67,13 @@ export class AccountLimiter implements RateLimiter {
     this.#places = limits.max_concurrent_requests;
   }
 
-  /**
-   * Sets the user whose places the calls take. Calls in flight count for the new user, even beyond its limit. The
-   * caller must call `wake` afterwards.
-   */
+  /** Sets the user whose places the calls take, even beyond its limit. The caller must call `wake` afterwards. */
   share(user: UserPlaces | undefined): void {
     this.#user = user;
     user?.add(this.budget.inFlight);
   }
 
-  /**
-   * The calls per minute that the places allow at the measured duration of a call; undefined before the first
-   * measurement. Counts an equal share of the places of the user.
-   */
+  /** The calls per minute that the places allow at the measured duration of a call; undefined before the first. */
   get concurrencyCapacity(): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
     return (MINUTE_MS * Math.min(this.#places, this.#user?.share ?? Infinity)) / this.#averageCall;
@@ -117,13 +107,10 @@ export class AccountLimiter implements RateLimiter {
   }
 
   /**
-   * Starts a read if a call may start and no call of an earlier read waits. The next read can start only after the
-   * first call of this read asks for a place, or this read ends. After a refusal, calls `changed` when a read may
-   * start.
+   * Returns true if a read may start: a call may start, and no call of an earlier read waits. The next read can start
+   * only after the first call of this read asks for a place, or this read ends. Calls `changed` after a refusal.
    *
    * @param work.isSpread true: keeps a distance to the last read that spreads the budget over a minute
-   * @param work.isRepeat true for a repeat of a failed read
-   * @returns true if the read may start
    */
   startRead({ isSpread = false, isRepeat = false } = {}): boolean {
     if (this.#isStarting || !this.#waiting.every((call) => call.isRepeat && !isRepeat)) return false;
@@ -164,10 +151,7 @@ export class AccountLimiter implements RateLimiter {
     return (this.mayRepeat || !isRepeat) && this.budget.inFlight < this.#places && this.#nextStart(now) === now;
   }
 
-  /**
-   * Starts a call if it may start. Asks for a place of the user last, because the user wakes an account that gets
-   * none.
-   */
+  /** Starts a call if it may. Asks for a place of the user last: the user wakes an account that gets none. */
   #start({ isRepeat, start }: WaitingCall, startAt: number): boolean {
     if (!this.#mayStart(startAt, isRepeat) || this.#user?.take(this) === false) return false;
     this.budget.start(startAt);
@@ -198,14 +182,10 @@ export class AccountLimiter implements RateLimiter {
   }
 }
 
-/**
- * The places of one NerdGraph user. All accounts with a key of the user share the places, in the order of their
- * requests.
- */
+/** The places of one NerdGraph user. All accounts with its keys share them, in the order of their requests. */
 export class UserPlaces {
-  /** The number of accounts that share the places. */
   #accounts = 0;
-  /** The accounts whose calls wait for a place; the longest waiting account first. */
+  /** The accounts whose calls wait for a place, the longest first. */
   readonly #waiting = new Set<AccountLimiter>();
   #taken = 0;
 
@@ -214,15 +194,12 @@ export class UserPlaces {
     return PLACES_PER_USER / this.#accounts;
   }
 
-  /** Adds an account and its calls in flight. */
   add(inFlight: number): void {
     this.#accounts += 1;
     this.#taken += inFlight;
   }
 
-  /**
-   * Takes a place if one is free and no account waits longer. Otherwise, the account waits until `release` wakes it.
-   */
+  /** Takes a place if one is free and no account waits longer. Otherwise, `release` wakes the account. */
   take(account: AccountLimiter): boolean {
     const [first = account] = this.#waiting;
     if (first !== account || this.#taken >= PLACES_PER_USER) {

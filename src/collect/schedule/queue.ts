@@ -4,17 +4,14 @@ import type { TaskBatch, TaskReads } from '../inventory/taskReads.ts';
 import type { AccountLimiter } from './limiter.ts';
 import type { Schedule } from './schedule.ts';
 
-/**
- * The interval assumed for a task that was never read, in milliseconds. A short interval makes the first refresh
- * urgent.
- */
+/** Milliseconds, for a task that was never read: a short interval makes the first refresh urgent. */
 const FIRST_READ_INTERVAL = 60_000;
 
 interface QueuedTask {
   readonly task: Task;
   /** Due time, captured when the task was queued; after a failure, the time of the retry. */
   readonly since: number;
-  /** True if the read repeats a failed read; see `repeatsFailure`. */
+  /** As `repeatsFailure`. */
   readonly isRepeat: boolean;
 }
 
@@ -25,9 +22,9 @@ interface WaitingTasks {
 }
 
 /**
- * The due tasks, most overdue first. How overdue a task is: the time since its due time, divided by its interval. A
- * failed task comes after all healthy tasks until it has waited for its interval. The queue compares only the first
- * tasks of each kind, because most tasks of a kind share an interval.
+ * The due tasks, most overdue first: by the time since the due time, divided by the interval. A failed task comes after
+ * all healthy tasks until it has waited for its interval. Only the first tasks of each kind are compared, because most
+ * tasks of a kind share an interval.
  */
 export class Queue {
   readonly #reads: TaskReads;
@@ -50,7 +47,7 @@ export class Queue {
     return this.#waiting.size;
   }
 
-  /** Queues a task. Replaces the item of a task that is already queued. */
+  /** Queues a task, again if it is queued. */
   add(task: Task): void {
     task.state = 'queued';
     const { failures, retryAt, firstSeen, lastRead, overdue } = task;
@@ -71,18 +68,14 @@ export class Queue {
     return tasks;
   }
 
-  /**
-   * Takes the next batch off the queue; undefined while no read may start.
-   *
-   * @param findFillers returns further due tasks of a kind that are not queued, for a batch with room
-   */
+  /** Takes the next batch; undefined while no read may start. `findFillers` finds more tasks for a batch with room. */
   take(now: number, findFillers: (kind: Kind) => readonly Task[]): TaskBatch | undefined {
     const first = this.size === 0 ? undefined : this.#findFirst(now);
     if (first === undefined) return undefined;
     const { task, isRepeat } = first;
     const { kind, lastRead } = task;
-    // With a slowed plan, tasks that were read before are read evenly over the minute. A burst would spend the budget
-    // of the minute, so the remaining tasks would wait for the next one: twice their effective interval.
+    // With a slowed plan, repeated reads are spread over the minute. A burst would spend its budget, and the remaining
+    // tasks would wait for the next minute: twice their effective interval.
     const isSpread = this.#schedule.plan.slowdown > 1 && lastRead !== undefined;
     if (!this.#limiter.startRead({ isSpread, isRepeat })) return undefined;
     const { healthy, failed: failedTasks } = this.#tasks[kind];
@@ -92,7 +85,7 @@ export class Queue {
     try {
       batch = this.#reads.take(kind, candidates, window);
     } catch (fault) {
-      // A queued task whose batch cannot be taken would block the queue for good. So the read runs and fails the task.
+      // A task whose batch cannot be taken would block the queue for good. So the read fails the task.
       batch = { kind, subjects: [{ task }], range: window, fault };
     }
     for (const each of batch.subjects) this.#waiting.delete(each.task);
@@ -105,7 +98,7 @@ export class Queue {
     this.#limiter.endRead();
   }
 
-  /** Returns the task to read next. Considers failed tasks only while the limiter accepts another repeat. */
+  /** Considers failed tasks only while the limiter accepts another repeat. */
   #findFirst(now: number): QueuedTask | undefined {
     let best: QueuedTask | undefined;
     let highest = -Infinity;
@@ -127,7 +120,7 @@ export class Queue {
     return highest >= 0 ? best : (longestFailed ?? best);
   }
 
-  /** Returns the first healthy task. Moves tasks that became repeats after they were queued to the failed tasks. */
+  /** Moves tasks that became repeats after they were queued to the failed tasks. */
   #findHealthyHead(healthy: SortedTasks): QueuedTask | undefined {
     let head = healthy.head();
     while (head !== undefined && this.#reads.repeatsFailure(head.task)) {
@@ -147,12 +140,12 @@ function* concat(first: Iterable<Task>, second: Iterable<Task>): Generator<Task>
   yield* second;
 }
 
-/** Queued tasks by due time. Sorts them when a caller asks for the first task. */
+/** Queued tasks by due time, sorted when a caller asks for the first one. */
 class SortedTasks {
-  /** The items of the whole queue. An item that the queue no longer has is obsolete. */
+  /** The whole queue. An item that it no longer has is obsolete. */
   readonly #queued: ReadonlyMap<Task, QueuedTask>;
   #items: QueuedTask[] = [];
-  /** The index of the first item. Earlier items are obsolete. */
+  /** Earlier items are obsolete. */
   #head = 0;
   #isSorted = true;
 
@@ -161,7 +154,7 @@ class SortedTasks {
   }
 
   add(item: QueuedTask): void {
-    // The new item is nearly always the last, because the due times follow the order of queueing.
+    // Nearly never so, because the due times follow the order of queueing.
     if ((this.#items.at(-1)?.since ?? -Infinity) > item.since) this.#isSorted = false;
     this.#items.push(item);
   }
@@ -182,7 +175,7 @@ class SortedTasks {
     return undefined;
   }
 
-  /** Yields the tasks in order: the first task, and further tasks that were due by `latest`. */
+  /** Yields the first task, and further tasks that were due by `latest`. */
   *waiting(latest: number): Generator<Task> {
     const head = this.head();
     for (let index = this.#head; index < this.#items.length; index += 1) {

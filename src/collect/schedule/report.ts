@@ -6,29 +6,24 @@ import type { Schedule } from './schedule.ts';
 import type { Task } from '../inventory/task.ts';
 
 /**
- * The refreshes of one group. A refresh begins with the first task queued for a window, and ends with the last task
- * of that window. Tasks queued for a later window belong to the next refresh, so that refreshes of a busy group end,
- * too.
+ * A refresh of a group begins with the first task queued for a window, and ends with the last task of that window. So
+ * refreshes of a busy group end, too.
  */
 class GroupProgress {
-  /**
-   * The running refreshes by the end of their window: the start, by the monotonic clock, and the tasks that have not
-   * ended.
-   */
+  /** The running refreshes by the end of their window. `since` is of the monotonic clock. */
   readonly open = new Map<number, { readonly since: number; readonly pending: Set<Task> }>();
-  /** Tasks whose last attempt failed. While there is such a task, every refresh of the group fails. */
+  /** While there is a task whose last attempt failed, every refresh of the group fails. */
   readonly failing = new Set<Task>();
-  /** The duration of the last refresh. */
   seconds: number | undefined;
-  /** The end of the last refresh without failure, in Unix seconds. */
+  /** Unix seconds. */
   lastSuccess: number | undefined;
-  /** The reasons logged since the group began to fail. */
+  /** Since the group began to fail. */
   readonly logged = new Set<FailureReason>();
 }
 
 /**
- * Reports the refreshes of one account: the result of each group for the exporter's own metrics, and log lines. A
- * failing group logs one line for each reason, and one line when it works again, however many tasks failed.
+ * Reports the refreshes of one account. A failing group logs one line for each reason, and one line when it works
+ * again, however many tasks failed.
  */
 export class Report {
   logger: Logger;
@@ -75,10 +70,7 @@ export class Report {
     }
   }
 
-  /**
-   * Returns the result of a group. `seconds` is the duration of its last refresh. `success` is false if the last
-   * attempt of a task in demand failed, and undefined before the end of the first refresh.
-   */
+  /** `success` is false if the last attempt of a task in demand failed; undefined before the end of a refresh. */
   resultOf(group: Group) {
     const { seconds, lastSuccess } = this.#groups[group];
     const success = this.#findFailed(group).length > 0 ? false : seconds === undefined ? undefined : true;
@@ -96,8 +88,8 @@ export class Report {
   }
 
   /**
-   * Logs a refusal once. The line of the failing group has the message of New Relic. A key may have access to only
-   * the list: then each list read ends the refusal and the next task renews it, without another line.
+   * Logs a refusal once. A key may have access to only the list: then each list read ends the refusal and the next task
+   * renews it, without another line.
    */
   logRefusal(reason: FailureReason): void {
     if (this.#isRefusalLogged) return;
@@ -106,7 +98,7 @@ export class Report {
     this.logger.error(`New Relic refuses the account: ${REMEDIES[reason]}; ${meanwhile}`);
   }
 
-  /** Logs a pause after an overload. Logs it once, even if several responses request the pause. */
+  /** Logs a pause once, even if several responses request it. */
   logPause(until: number): void {
     const now = this.#clock.monotonic();
     if (until <= now || now < this.#loggedPause) return;
@@ -142,7 +134,6 @@ export class Report {
     logged.clear();
   }
 
-  /** Returns the failing tasks of a group that still exist and are in demand. */
   #findFailed(group: Group): Task[] {
     return [...this.#groups[group].failing].filter((task) => !task.gone && this.#schedule.isInDemand(task));
   }
