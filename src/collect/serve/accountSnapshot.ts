@@ -18,8 +18,8 @@ interface Tally {
 }
 
 /**
- * The samples that an account serves for a scope, and the numbers of fresh, stale and missing tasks. One walk
- * collects both, so that no exposition counts a task as fresh without its samples.
+ * What an account serves for a scope. One walk collects the samples and counts the fresh, stale and missing tasks, so
+ * that no exposition counts a task as fresh without its samples.
  */
 export class AccountSnapshot {
   readonly blocks: Block[] = [];
@@ -58,8 +58,8 @@ export class AccountSnapshot {
   }
 
   /**
-   * Collects the samples in portions, in the order of the lists and the configuration. All samples of one application
-   * belong to one moment. A scope of one application has no entities and no queries.
+   * Collects in portions, in the order of the lists and the configuration. All samples of one application belong to
+   * one moment. A scope of one application has no entities and no queries.
    */
   *walk(): Generator<undefined> {
     const { inventory, context, schedule } = this.#account;
@@ -67,7 +67,7 @@ export class AccountSnapshot {
     if (context.enabled.has('applications')) this.#countList(inventory.applicationList);
     if (context.enabled.has('key_transactions')) this.#countList(inventory.keyTransactionList);
     for (const id of applicationId === undefined ? inventory.applications.keys() : [applicationId]) {
-      // The loop looks up each record late, because a list that arrives meanwhile brings new records with new labels.
+      // Looked up late, because a list that arrives meanwhile brings new records with new labels.
       const record = inventory.applications.get(id);
       if (record !== undefined) this.#addApplication(record);
       yield undefined;
@@ -136,11 +136,9 @@ export class AccountSnapshot {
   }
 
   /**
-   * Adds the metric data of an application or a host.
+   * Adds the metric data of an application or a host. Returns true if the data is served.
    *
-   * @param countsCut true to count the series that `max_series` cuts; each host has the number for all hosts, so only
-   * one counts
-   * @returns true if the data is served
+   * @param countsCut true to count what `max_series` cuts; each host has the number for all hosts, so only one counts
    */
   #addMetrics(task: Task, labels: WrittenLabels, reading: WindowReading | undefined, countsCut: boolean): boolean {
     const isServed = this.#countTask(task) !== 'missing';
@@ -161,12 +159,12 @@ export class AccountSnapshot {
     return state;
   }
 
-  /** A list that was never read, or waits, counts as one missing task; any other list counts by its entries. */
+  /** A list that was never read, or waits, counts as one missing task; any other counts by its entries. */
   #countList(list: Task): void {
     const { inventory, schedule } = this.#account;
     const { applicationList, keyTransactionList } = inventory;
     const state = schedule.stateOf(list, this.#time);
-    // The exporter serves key transactions only after it has tried to read the names of their applications.
+    // Key transactions are served only after an attempt to read the names of their applications.
     const waits = list === keyTransactionList && !applicationList.tried;
     if (list.lastRead === undefined || waits) this.#count(list, 'missing', undefined);
     // The list itself decides `complete`, too, because an empty list has no entries.

@@ -25,8 +25,7 @@ function toUnixTime(time: number, { now, wallNow }: StatusTime): number {
 }
 
 /**
- * Summarizes one account without its single applications and tasks, for the exporter's own metrics. Times are Unix
- * seconds. Unknown values are undefined.
+ * Summarizes one account, without single applications and tasks. Times are Unix seconds. Unknown values are undefined.
  *
  * @param snapshot of the whole account
  */
@@ -42,7 +41,6 @@ export function summarize(account: AccountCollector, snapshot: AccountSnapshot, 
     name: config.name,
     api: config.api,
     accountId: config.account_id ?? context.reader.onlyAccount?.(),
-    /** The entry with `account_ids` that the account comes from. */
     entry: config.origin?.entry,
     /** True for an account of an entry that never listed an application. Such an account misses nothing. */
     isOptional: account.isWithoutApplications,
@@ -75,7 +73,6 @@ export function summarize(account: AccountCollector, snapshot: AccountSnapshot, 
       return { type, listed: listed?.length, leftOut: chosen.leftOut };
     }),
     queries: Array.from(inventory.queries.byName.values(), (record) => queryStatus(account, record, time)),
-    /** The lost seconds and late transactions since the start; undefined when counters are off. */
     counters: context.enabled.has('counters') ? { ...inventory.counterTotals } : undefined,
     plan: schedule.plan,
   };
@@ -101,10 +98,7 @@ export function describeAccount(
   };
 }
 
-/**
- * Describes the outage of an account that is not up; undefined before a failure of a task that decides `up`. The
- * exporter serves the last values until `servedUntil`. Times are Unix seconds.
- */
+/** Describes why an account is not up; undefined before a failure of a task that decides it. Times: Unix seconds. */
 function findOutage({ up, inventory, context }: AccountCollector, time: StatusTime) {
   const tasks = context.account.applications.read ? [inventory.applicationList] : inventory.tasks();
   const failed = tasks.flatMap(({ problem, lastRead }) => (problem === undefined ? [] : { problem, lastRead }));
@@ -163,7 +157,6 @@ function attemptStatus({ schedule }: AccountCollector, task: Task, time: Evaluat
   return {
     state: schedule.stateOf(task, time),
     success: task.tried ? task.failures === 0 : undefined,
-    /** The duration of the last attempt, in seconds. */
     seconds: task.seconds,
     lastSuccess: task.lastRead === undefined ? undefined : task.lastRead.shownAt / 1000,
     windowEnd: task.lastRead?.dataEnd,
@@ -181,11 +174,8 @@ function queryStatus(account: AccountCollector, record: QueryRecord, time: Evalu
     rows,
     columns,
     labels: query.rules.labels,
-    /** The number of series that `max_series` cuts. */
     cut: cut.reduce((sum, { series }) => sum + series, 0),
-    /** The number of served series. */
     series: attempt.state === 'missing' ? 0 : samples.values.length,
-    /** The rows without a series since the start. */
     dropped: { ...dropped },
   };
 }
@@ -216,22 +206,17 @@ function typeStatus(account: AccountCollector, record: TypeRecord, time: Evaluat
     ...attemptStatus(account, list, time),
     /** The length of the list before the filters; undefined before the first read. */
     listed: listed?.length,
-    /** The number of published entities. */
     exported: entities.size,
-    /** The number of published entities that report. */
     reporting,
-    /** The number of entities that the filters exclude. */
     excluded: (listed?.length ?? 0) - entities.size - leftOut,
-    /** The number of entities that `max_entities` leaves out. */
     leftOut,
     metrics: [...metrics].sort(),
     metricProblems: account.inventory.entities.findProblems(record),
     missingMetrics: account.list === undefined ? describeProblems(findMissingMetrics([record])) : [],
     values,
     failing,
-    /** The oldest read among the served values, in Unix seconds. */
+    /** The oldest read and the oldest window end among the served values, in Unix seconds. */
     oldestRead: Number.isFinite(oldestRead) ? oldestRead / 1000 : undefined,
-    /** The oldest window end among the served values, in Unix seconds. */
     windowEnd: Number.isFinite(windowEnd) ? windowEnd : undefined,
     series,
   };
@@ -254,13 +239,12 @@ export function taskStatus({ inventory, schedule }: AccountCollector, task: Task
     entityGuid,
     query,
     state,
-    /** True for a stale task that a scrape requested after the due time. The scrape ended without the task. */
+    /** True if a scrape that requested the task after its due time ended without it. */
     isLate: state === 'stale' && task.state === 'idle' && lastRead !== undefined && task.requestedAt >= lastRead.dueAt,
     failures,
     reason: problem?.reason,
     problem: problem?.text,
     since: problem && toUnixTime(problem.since, time),
-    /** The duration of the last attempt, in seconds. */
     seconds,
     windowEnd: lastRead?.dataEnd,
   };
@@ -268,7 +252,7 @@ export function taskStatus({ inventory, schedule }: AccountCollector, task: Task
 
 export type EntryStatus = ReturnType<typeof entryStatus>;
 
-/** Describes the state of an entry with `account_ids`. Times are Unix seconds. Unknown values are undefined. */
+/** Describes an entry with `account_ids`. Times are Unix seconds. Unknown values are undefined. */
 export function entryStatus(entry: Entry, time: StatusTime) {
   const { list, expanded, accounts } = entry;
   const { problem, tried, listed, unreadable, refused, hasExported, context } = list;
@@ -284,9 +268,7 @@ export function entryStatus(entry: Entry, time: StatusTime) {
     since: problem && toUnixTime(problem.since, time),
     refused,
     isEmpty: !hasExported,
-    /** The number of accounts that the key lists. */
     listed,
-    /** The number of exported accounts. */
     exported: verdicts?.filter(({ verdict }) => 'exportedAs' in verdict).length,
     /** The number of accounts beyond `max_accounts`, and of unreadable accounts. */
     leftOut: beyond === undefined ? undefined : beyond + unreadable,

@@ -21,18 +21,14 @@ export function findWarnings(account: AccountCollector): string[] {
 }
 
 /**
- * Returns the warnings about names and ids in the configuration that match nothing.
- *
- * @param accounts an account of the file, or all accounts of an entry, which share one configuration
+ * Returns the warnings about names and ids in the configuration that match nothing: of an account of the file, or of
+ * all accounts of an entry, which share one configuration.
  */
 export function findUnmatched(accounts: readonly AccountCollector[]): string[] {
   return [...findUnmatchedEntries(accounts, ['include', 'settings', 'tags']), ...findUnmatchedTemplates(accounts)];
 }
 
-/**
- * Returns entries of `exclude` that match nothing. Only the command `check` warns, because a match may appear any
- * day.
- */
+/** Returns entries of `exclude` that match nothing. Only `check` warns, because a match may appear any day. */
 export function findUnmatchedExclusions(accounts: readonly AccountCollector[]): string[] {
   return findUnmatchedEntries(accounts, ['exclude']);
 }
@@ -64,18 +60,13 @@ export function findNotices(account: AccountCollector): string[] {
   ];
 }
 
-/**
- * Logs new warnings. A warning in which only numbers have changed is not new.
- *
- * @param before the result of the previous call
- * @returns the warnings without their numbers
- */
+/** Logs new warnings. Returns them without numbers, for the next call: a change of numbers is no new warning. */
 export function logNew(logger: Logger, warnings: readonly string[], before: ReadonlySet<string>): ReadonlySet<string> {
   for (const warning of warnings) if (!before.has(maskNumbers(warning))) logger.warn(warning);
   return new Set(warnings.map(maskNumbers));
 }
 
-/** Replaces the numbers of a sentence by `#`. Keeps numbers in quotes, because they belong to a name. */
+/** Replaces numbers by `#`, except in quotes, where they belong to a name. */
 function maskNumbers(sentence: string): string {
   return sentence.replace(/("[^"]*")|(?<![\w./-])\d[\d.,]*/g, (_, quoted: string | undefined) => quoted ?? '#');
 }
@@ -99,9 +90,7 @@ function findFewApplications(account: AccountCollector): string[] {
   return [`the account lists ${listed} applications, and listed ${largest} within the last hour: ${remedy}`];
 }
 
-/**
- * Describes applications whose custom metric names are cut, with one sentence for all applications with the same cut.
- */
+/** Describes applications whose custom metric names are cut: one sentence for all with the same cut. */
 function findCutMetrics({ inventory }: AccountCollector): string[] {
   const all = [...inventory.applications.values()].map(({ entry: { name }, data }) => ({ name, cut: data?.cut ?? [] }));
   return [...new Set(all.flatMap(({ cut }) => cut))].map((words) => {
@@ -137,10 +126,7 @@ function findUnknownValues({ context: { customMetrics }, inventory }: AccountCol
     );
 }
 
-/**
- * Describes entries that match nothing in the lists. Skips accounts that are not up, because a wrong `account_id` may
- * be the cause.
- */
+/** Skips accounts that are not up, because a wrong `account_id` may be the cause. */
 function findUnmatchedEntries(all: readonly AccountCollector[], keys: readonly (keyof Entries)[]): string[] {
   const accounts = all.filter(({ up }) => up);
   const [first] = accounts;

@@ -5,7 +5,7 @@ import type { TaskStatus } from './accountStatus.ts';
 export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly reason: FailureReason;
   readonly problem: string;
-  /** The start of the earliest failure, in Unix seconds. */
+  /** The earliest failure, in Unix seconds. */
   readonly since: number;
   /** The highest number of failed attempts in a row of one task. */
   readonly failures: number;
@@ -13,10 +13,7 @@ export interface FailureGroup extends Pick<TaskStatus, 'group'> {
   readonly tasks: readonly TaskStatus[];
 }
 
-/**
- * Groups the tasks whose last attempt failed by group, reason and message. The result with the most tasks comes
- * first.
- */
+/** Groups the tasks whose last attempt failed by group, reason and message; the most tasks come first. */
 export function groupFailures(tasks: readonly TaskStatus[]): readonly FailureGroup[] {
   const alike = new Map<string, FailureGroup & { since: number; failures: number; readonly tasks: TaskStatus[] }>();
   for (const task of tasks) {

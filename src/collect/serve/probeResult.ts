@@ -15,10 +15,7 @@ export type ProbeResult =
   | { readonly kind: 'unknown_application' }
   /** The application list could not be read, so the application may exist. The notes give the reason. */
   | { readonly kind: 'unreadable'; readonly notes: readonly string[] }
-  /**
-   * `success`: no task has failed and no data is missing. `notes`: the data read, and the reason for each absent
-   * family, in words.
-   */
+  /** `success`: no task has failed and no data is missing. `notes`: what was read, and why a family is absent. */
   | {
       readonly kind: 'result';
       readonly success: boolean;
@@ -82,7 +79,7 @@ function describeTask({ schedule }: AccountCollector, task: Task, time: Evaluati
   return `${what}: ${state}, ${read}${took}${failed}`;
 }
 
-/** Describes the data of an application that the exporter does not read, and the metrics that New Relic returned. */
+/** Describes what is not read of an application, and the metrics that New Relic returned. */
 function describeData({ data }: ApplicationRecord): string[] {
   if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
   const { reading, database } = data;
@@ -121,9 +118,7 @@ function findReadGroups({ inventory }: AccountCollector, { entry, data }: Applic
   return groups;
 }
 
-/**
- * Describes each family of the read groups without a series in the result: the reason, and the metrics of the family.
- */
+/** Says of each family of the read groups without a series why, and from which metrics it comes. */
 function describeAbsentFamilies(
   account: AccountCollector,
   record: ApplicationRecord,
