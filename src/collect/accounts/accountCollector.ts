@@ -111,7 +111,7 @@ export class AccountCollector {
     this.limiter.reconfigure(next.account.limits);
     this.schedule.reconfigure(next);
     if (!next.enabled.has('applications')) this.#setRefused(undefined);
-    for (const group of GROUPS) if (!next.enabled.has(group)) this.report.disableGroup(group);
+    for (const group of GROUPS) if (!next.enabled.has(group)) this.report.forgetReasons(group);
     this.checkKey();
     this.#forgetRemoved();
     this.#demand.notify(this.#isHeldUp);
@@ -157,7 +157,6 @@ export class AccountCollector {
     if (unlocked === undefined) refresh.requestingAllFor = to;
     const tasks = unlocked ?? this.inventory.tasks(scope.applicationId);
     const requested: Task[] = [];
-    let counted = 0;
     refresh.requesting += 1;
     try {
       await inSlices(tasks, (task) => {
@@ -167,42 +166,35 @@ export class AccountCollector {
       });
       // The plan decides which tasks are due. It counts tasks in demand, so all tasks must be requested first.
       await this.schedule.update();
-      await inSlices(requested, (task) => {
-        if (!this.#join(refresh, task) || counted > 0) return;
-        counted = 1;
-        this.#queueing += 1;
+      this.#queueing += 1;
+      await inSlices(requested, (task) => this.#join(refresh, task)).finally(() => {
+        this.#queueing -= 1;
+        this.#pump();
       });
     } finally {
-      this.#queueing -= counted;
       refresh.requesting -= 1;
       if (unlocked === undefined) refresh.requestingAllFor = undefined;
-      this.#pump();
       this.#demand.notify(this.#isHeldUp, [refresh]);
     }
   }
 
-  /**
-   * Makes a refresh wait for a due task. Queues the task unless it is queued or running.
-   *
-   * @returns true if this call queued the task
-   */
-  #join(refresh: Refresh, task: Task): boolean {
+  /** Makes a refresh wait for a due task. Queues the task unless it is queued or running. */
+  #join(refresh: Refresh, task: Task): void {
     const { requestedAt } = refresh;
-    if (task.gone || this.#stopping.signal.aborted || !this.#accepts(task)) return false;
+    if (task.gone || this.#stopping.signal.aborted || !this.#accepts(task)) return;
     if (task.state !== 'idle') {
       refresh.add(task);
-      return false;
+      return;
     }
-    if (task.retryAt > requestedAt || !this.#reads.isReady(task)) return false;
+    if (task.retryAt > requestedAt || !this.#reads.isReady(task)) return;
     const { lastRead } = task;
     const { plan, window } = this.schedule;
     // A slowed plan spends spare budget on tasks due before the next window. Scrapes do not wait for them.
     const isEarly = plan.slowdown > 1 && lastRead !== undefined && lastRead.dueAt < window.readableAt + MINUTE_MS;
     if (this.schedule.isDue(task, requestedAt)) refresh.add(task);
-    else if (!isEarly) return false;
+    else if (!isEarly) return;
     this.#queue.add(task);
     this.report.recordQueued(task, window.to);
-    return true;
   }
 
   /** A refused account reads only its application list; with a refused key, nothing. */
@@ -226,18 +218,15 @@ export class AccountCollector {
 
   /** Finds due tasks to fill NerdGraph batches while a probe waits, which queues those of only one application. */
   #findFillers(kind: Kind): readonly Task[] {
-    if (this.context.reader.api === 'rest') return [];
     const refreshes = [...this.#demand.refreshes.values()];
     const isProbing = refreshes.some(({ waiters, scope }) => waiters.size > 0 && scope.applicationId !== undefined);
-    if (!isProbing) return [];
+    if (!isProbing || this.context.reader.api === 'rest') return [];
     const now = this.context.clock.monotonic();
-    const found: Task[] = [];
-    for (const task of this.inventory.tasks()) {
-      if (task.kind !== kind || task.state !== 'idle' || task.failures > 0) continue;
+    return this.inventory.tasks().filter((task) => {
+      if (task.kind !== kind || task.state !== 'idle' || task.failures > 0) return false;
       const isWanted = this.schedule.isInDemand(task) && this.#accepts(task) && this.#reads.isReady(task);
-      if (isWanted && this.schedule.isDue(task, now)) found.push(task);
-    }
-    return found;
+      return isWanted && this.schedule.isDue(task, now);
+    });
   }
 
   async #read(batch: TaskBatch): Promise<void> {
@@ -283,9 +272,10 @@ export class AccountCollector {
         this.report.endIdleGroups(this.context.enabled, this.inventory.tasks());
         if (task.startedAt >= this.#refusalDecidedAt) this.#setRefused(undefined);
       }
-      const isUnknown = error?.failure.reason === 'not_found';
-      const list = isUnknown ? this.inventory.readListAgain(task, this.schedule.window.to) : undefined;
-      if (list !== undefined) lists.add(list);
+      if (error?.failure.reason === 'not_found') {
+        const list = this.inventory.readListAgain(task, this.schedule.window.to);
+        if (list !== undefined) lists.add(list);
+      }
       this.#recordEnd(task, error !== undefined || task.partial !== undefined);
     }
     this.#forgetRemoved();

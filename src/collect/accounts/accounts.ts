@@ -258,14 +258,11 @@ class UserConcurrency {
     { readonly user: string; readonly requestAt: number; readonly requestedBy?: Caller }
   >();
   #accounts: readonly Caller[] = [];
-  /** With a single key, all accounts share, so the user does not matter. */
-  #hasOneKey = true;
 
   share(accounts: readonly Caller[]): void {
     this.#accounts = accounts.filter(
       ({ context: { reader } }) => reader.api === 'nerdgraph' || reader.queries !== undefined,
     );
-    this.#hasOneKey = new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2;
     // The request of a removed account may never end, so another account with the key repeats it.
     for (const [keyMark, { requestedBy }] of this.#users) {
       if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
@@ -276,8 +273,8 @@ class UserConcurrency {
     const isUnknown = users.includes(UNKNOWN);
     const places = new Map<string, UserPlaces>();
     for (const { limiter } of accounts) limiter.share(undefined);
-    for (const [index, { limiter, keyMark }] of this.#accounts.entries()) {
-      const user = this.#hasOneKey ? keyMark : isUnknown ? UNKNOWN : (users[index] ?? keyMark);
+    for (const [index, { limiter }] of this.#accounts.entries()) {
+      const user = isUnknown ? UNKNOWN : (users[index] ?? UNKNOWN);
       const userPlaces = places.get(user) ?? new UserPlaces();
       places.set(user, userPlaces);
       limiter.share(userPlaces);
@@ -288,7 +285,8 @@ class UserConcurrency {
 
   /** Requests unknown users in the background. `now`: milliseconds of the monotonic clock. */
   requestUsers(now: number): void {
-    if (this.#hasOneKey) return;
+    // All accounts with a single key share anyway.
+    if (new Set(this.#accounts.map(({ keyMark }) => keyMark)).size < 2) return;
     for (const account of this.#accounts) {
       const { keyMark, context } = account;
       const known = this.#users.get(keyMark);

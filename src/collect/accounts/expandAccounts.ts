@@ -98,11 +98,10 @@ function chooseAccounts(
   const found = sorted.map(({ id, name }): Choice => {
     const listed = { id, name, key: originKey({ ...entry, account_id: id }) };
     const reader = readers.get(listed.key);
-    if (wanted?.has(id) === false) return { ...listed, leftOut: 'filter', why: 'not in account_ids' };
-    if (!selects({ include, exclude: [] }, listed)) {
-      return { ...listed, leftOut: 'filter', why: 'not in include_accounts' };
-    }
-    if (!selects({ exclude }, listed)) return { ...listed, leftOut: 'filter', why: 'in exclude_accounts' };
+    const filtered = (why: string): Choice => ({ ...listed, leftOut: 'filter', why });
+    if (wanted?.has(id) === false) return filtered('not in account_ids');
+    if (!selects({ include, exclude: [] }, listed)) return filtered('not in include_accounts');
+    if (!selects({ exclude }, listed)) return filtered('in exclude_accounts');
     if (reader !== undefined) return { ...listed, leftOut: 'elsewhere', why: `read by ${reader}` };
     return { ...listed, why: '' };
   });

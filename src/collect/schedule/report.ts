@@ -77,10 +77,6 @@ export class Report {
     return { success, lastSuccess, seconds };
   }
 
-  disableGroup(group: Group): void {
-    this.#forgetReasons(group);
-  }
-
   logFailure({ group, subject, problem }: Task): void {
     const { applicationId, hostKey, keyTransactionId } = subject;
     const about = { group, app_id: applicationId, host_id: hostKey, key_transaction_id: keyTransactionId };
@@ -125,10 +121,11 @@ export class Report {
     }
     if (problems.length > 0 || logged.size === 0) return;
     this.logger.info({ group, reason: [...logged].join(', ') }, 'Works again');
-    this.#forgetReasons(group);
+    this.forgetReasons(group);
   }
 
-  #forgetReasons(group: Group): void {
+  /** Ends the failure of a group that works again, or is disabled. */
+  forgetReasons(group: Group): void {
     const { logged } = this.#groups[group];
     if (logged.has('auth') || logged.has('forbidden')) this.#isRefusalLogged = false;
     logged.clear();
