@@ -30,10 +30,7 @@ export class Collector {
   readonly #dependencies: AccountsDependencies;
   #config: Config;
   #isReady = false;
-  /**
-   * Start of the newest refresh, in milliseconds of the monotonic clock. Background mode judges freshness at this
-   * time.
-   */
+  /** Start of the newest refresh, by the monotonic clock. Background mode judges freshness at this time. */
   #lastRefresh: number | undefined;
 
   constructor(config: Config, dependencies: AccountsDependencies) {
@@ -43,8 +40,8 @@ export class Collector {
   }
 
   /**
-   * Applies a validated configuration. An account with the same name, interface, account id and address keeps its
-   * data and its spent budget. Stops removed accounts. Throws, and changes nothing, when a reader cannot be opened.
+   * An account with the same name, interface, account id and address keeps its data and its spent budget. Throws, and
+   * changes nothing, when a reader cannot be opened.
    */
   reconfigure(config: Config): void {
     const { isReady } = this;
@@ -54,8 +51,8 @@ export class Collector {
   }
 
   /**
-   * Refreshes all accounts of the scope, as `AccountCollector.refresh`. In background mode, does nothing without
-   * `always`, because the timer refreshes. Never rejects.
+   * Refreshes all accounts of the scope, as `AccountCollector.refresh`. In background mode, the timer does, so nothing
+   * happens without `always`. Never rejects.
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal, always = false): Promise<void> {
     if (this.#config.collection.background && !always) return;
@@ -92,35 +89,26 @@ export class Collector {
     }
   }
 
-  /** As `Accounts.readLists`. In background mode, does nothing, because the timer reads the lists. */
+  /** As `Accounts.readLists`. In background mode, the timer reads the lists. */
   async readLists(waitMs: number, signal?: AbortSignal): Promise<void> {
     if (!this.#config.collection.background) await this.#accounts.readLists(waitMs, signal);
   }
 
-  /**
-   * Refreshes at once and then on a timer (`collection.background`). A tick does not wait for the previous refresh.
-   * Tasks that are still queued then read the newer window.
-   *
-   * @returns a function that stops the timer
-   */
+  /** Refreshes at once and then on a timer (`collection.background`). Returns a function that stops the timer. */
   refreshInBackground(): () => void {
-    const everything = { groups: new Set(GROUPS) };
     let cancel: () => void;
-    const schedule = (): void => {
-      cancel = this.#dependencies.clock.after(TICK, () => {
-        schedule();
-        void this.refresh(everything, 0, undefined, true);
-      });
+    // A tick does not wait for the previous refresh: what is still queued then reads the newer window.
+    const tick = (waitMs: number): void => {
+      cancel = this.#dependencies.clock.after(TICK, () => tick(0));
+      void this.refresh({ groups: new Set(GROUPS) }, waitMs, undefined, true);
     };
-    schedule();
-    void this.refresh(everything, Infinity, undefined, true);
+    tick(Infinity);
     return () => cancel();
   }
 
   /**
-   * Returns the samples to serve now. Judges freshness at `asOf`, the start of the scrape in milliseconds of the
-   * monotonic clock; in background mode, at the start of the newest refresh. Rejects only with the reason of the
-   * signal, which ends the work.
+   * Returns the samples to serve now. Judges freshness at `asOf`, the start of the scrape by the monotonic clock; in
+   * background mode, at the start of the newest refresh. Rejects only with the reason of the signal.
    */
   async snapshot(scope: Scope, asOf?: number, signal?: AbortSignal) {
     return this.#snapshot(scope, asOf, summarize, signal);
@@ -174,8 +162,8 @@ export class Collector {
   }
 
   /**
-   * Returns the served applications of each account that reads applications. `listed` is the length of its list
-   * before the filters. Both are undefined before the first read of the list, and when the list is too old to serve.
+   * Returns the served applications of each account that reads applications, and the length of its list before the
+   * filters: undefined before the first read of the list, and when the list is too old to serve.
    */
   applicationLists() {
     const time = this.#time();
@@ -200,21 +188,17 @@ export class Collector {
     return this.#accounts.all();
   }
 
-  /**
-   * Refreshes one application and returns its result. Waits at most `waitMs` milliseconds, or until the signal
-   * aborts. Never rejects.
-   */
+  /** Refreshes one application. Waits at most `waitMs` milliseconds, or until the signal aborts. Never rejects. */
   async probe(accountName: string, applicationId: number, waitMs: number, signal?: AbortSignal): Promise<ProbeResult> {
     if (this.#accountsOf({ account: accountName }).length === 0) await this.readLists(waitMs, signal);
     const [account] = this.#accountsOf({ account: accountName });
     if (account === undefined) {
-      // An entry whose accounts are still unknown may have this account.
-      const unread = this.entries().filter(({ exported }) => exported === undefined || exported === 0);
       if (!this.isIncomplete) return { kind: 'unknown_account', known: this.accounts.map(({ name }) => name) };
-      const notes = unread.map(
-        ({ entry, problem }) => `list of accounts of ${entry}: ${problem ?? 'it leaves no account'}`,
-      );
-      return { kind: 'unreadable', notes };
+      // An entry whose accounts are still unknown may have this account.
+      const unread = this.entries().filter(({ exported = 0 }) => exported === 0);
+      const describe = ({ entry, problem = 'it leaves no account' }: EntryStatus): string =>
+        `list of accounts of ${entry}: ${problem}`;
+      return { kind: 'unreadable', notes: unread.map(describe) };
     }
     const scope = { groups: new Set(GROUPS), account: accountName, applicationId };
     const { asOf } = this.#time();
@@ -247,7 +231,7 @@ export class Collector {
     return this.#accountsOf().every((account) => account.progressing());
   }
 
-  /** Stops all calls to New Relic for good. Never rejects, even with calls in flight. */
+  /** Stops all calls to New Relic for good. Never rejects. */
   async stop(): Promise<void> {
     await this.#accounts.stop();
   }

@@ -86,10 +86,7 @@ export class AccountLimiter implements RateLimiter {
 
   acquire(signal: AbortSignal, isRepeat = false): Promise<Release> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(abortReason(signal));
-        return;
-      }
+      signal.throwIfAborted();
       const onAbort = (): void => {
         this.#waiting = this.#waiting.filter((each) => each !== call);
         reject(abortReason(signal));

@@ -15,12 +15,6 @@ interface QueuedTask {
   readonly isRepeat: boolean;
 }
 
-/** The waiting tasks of one kind. */
-interface WaitingTasks {
-  readonly healthy: SortedTasks;
-  readonly failed: SortedTasks;
-}
-
 /**
  * The due tasks, most overdue first: by the time since the due time, divided by the interval. A failed task comes after
  * all healthy tasks until it has waited for its interval. Only the first tasks of each kind are compared, because most
@@ -33,8 +27,8 @@ export class Queue {
   readonly #waiting = new Map<Task, QueuedTask>();
   readonly #tasks = Object.fromEntries(
     KINDS.map((kind) => [kind, { healthy: new SortedTasks(this.#waiting), failed: new SortedTasks(this.#waiting) }]),
-  ) as Readonly<Record<Kind, WaitingTasks>>;
-  /** The number of reads that have not ended. */
+  ) as Readonly<Record<Kind, { readonly healthy: SortedTasks; readonly failed: SortedTasks }>>;
+  /** Reads that have not ended. */
   running = 0;
 
   constructor(reads: TaskReads, schedule: Schedule, limiter: AccountLimiter) {
@@ -70,7 +64,7 @@ export class Queue {
 
   /** Takes the next batch; undefined while no read may start. `findFillers` finds more tasks for a batch with room. */
   take(now: number, findFillers: (kind: Kind) => readonly Task[]): TaskBatch | undefined {
-    const first = this.size === 0 ? undefined : this.#findFirst(now);
+    const first = this.#findFirst(now);
     if (first === undefined) return undefined;
     const { task, isRepeat } = first;
     const { kind, lastRead } = task;

@@ -49,11 +49,8 @@ export class AccountSnapshot {
   }
 
   tallyOf(group: Group): Tally {
-    let tally = this.#groups.get(group);
-    if (tally === undefined) {
-      tally = { tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
-      this.#groups.set(group, tally);
-    }
+    const tally = this.#groups.get(group) ?? { tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
+    this.#groups.set(group, tally);
     return tally;
   }
 

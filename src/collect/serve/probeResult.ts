@@ -82,21 +82,16 @@ function describeTask({ schedule }: AccountCollector, task: Task, time: Evaluati
 /** Describes what is not read of an application, and the metrics that New Relic returned. */
 function describeData({ data }: ApplicationRecord): string[] {
   if (data === undefined) return ['no metric data: the application does not report (applications.reporting_only)'];
-  const { reading, database } = data;
-  const choice = database?.choice ?? 'not decided';
+  const { reading, tasks, hosts, datastores } = data;
+  const choice = data.database?.choice ?? 'not decided';
   const notes: string[] = [];
-  if (data.tasks.hosts === undefined)
+  if (tasks.hosts === undefined)
     notes.push('no hosts: they are off for the application (hosts, applications.settings)');
-  else if (data.tasks.hosts.lastRead !== undefined && data.hosts.size === 0)
-    notes.push('no hosts: their list is empty');
-  if (data.tasks.metric_names !== undefined) {
-    const { datastores } = data;
-    notes.push(
-      datastores === undefined
-        ? 'database types: not known, so there are no component times, component calls and total time'
-        : `database types: ${datastores.length === 0 ? 'none' : datastores.join(', ')}; chosen: ${choice}`,
-    );
-  } else notes.push(`database types: read with the metric data; chosen: ${choice}`);
+  else if (tasks.hosts.lastRead !== undefined && hosts.size === 0) notes.push('no hosts: their list is empty');
+  if (tasks.metric_names === undefined) notes.push(`database types: read with the metric data; chosen: ${choice}`);
+  else if (datastores === undefined) {
+    notes.push('database types: not known, so there are no component times, component calls and total time');
+  } else notes.push(`database types: ${datastores.join(', ') || 'none'}; chosen: ${choice}`);
   if (reading === undefined) return notes;
   const metrics = [...reading.values.metrics].map(([name, { count }]) =>
     count === undefined || isApdex(name) ? name : `${name} (${count})`,
