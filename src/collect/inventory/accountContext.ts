@@ -26,30 +26,22 @@ export interface AccountContext {
 }
 
 export function enabledGroups(account: AccountConfig, reader: UpstreamReader): ReadonlySet<Group> {
-  return new Set(GROUPS.filter((group) => isEnabled(account, reader, group)));
-}
-
-function isEnabled(account: AccountConfig, reader: UpstreamReader, group: Group): boolean {
-  if (group === 'entities' || group === 'golden_metrics') {
-    return account.entities.length > 0 && reader.entities !== undefined;
-  }
-  if (group === 'queries') return account.queries.length > 0 && reader.queries !== undefined;
-  if (!account.applications.read) return false;
-  switch (group) {
-    case 'key_transactions':
-      return account.key_transactions !== false;
-    case 'counters':
-      return account.counters;
-    case 'metric_names':
-      return reader.datastores !== undefined;
-    case 'hosts':
-    case 'host_metrics':
-      return account.hosts || account.applications.settings.some(({ hosts }) => hosts === true);
-    case 'instances':
-      return account.instances && reader.instances !== undefined;
-    case 'custom_metrics':
-      return account.custom_metrics.length > 0;
-    default:
-      return true;
-  }
+  const { read, settings } = account.applications;
+  const hosts = read && (account.hosts || settings.some((each) => each.hosts === true));
+  const entities = account.entities.length > 0 && reader.entities !== undefined;
+  const isEnabled: Readonly<Record<Group, boolean>> = {
+    applications: read,
+    key_transactions: read && account.key_transactions !== false,
+    metric_names: read && reader.datastores !== undefined,
+    application_metrics: read,
+    counters: read && account.counters,
+    hosts,
+    host_metrics: hosts,
+    instances: read && account.instances && reader.instances !== undefined,
+    custom_metrics: read && account.custom_metrics.length > 0,
+    entities,
+    golden_metrics: entities,
+    queries: account.queries.length > 0 && reader.queries !== undefined,
+  };
+  return new Set(GROUPS.filter((group) => isEnabled[group]));
 }
