@@ -176,10 +176,7 @@ export class Collector {
         /** True for an account of an entry that has tried its list and never listed an application. */
         isOptional: isWithoutApplications && inventory.applicationList.tried,
         listed: isServed ? inventory.listedApplications?.length : undefined,
-        /** A getter, because some callers do not need it. */
-        get applications() {
-          return isServed ? listApplications(account) : undefined;
-        },
+        applications: isServed ? listApplications(account) : undefined,
       };
     });
   }

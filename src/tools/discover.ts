@@ -256,11 +256,7 @@ function entryToJson([entry, { verdicts, warnings }]: FoundEntry): object {
 }
 
 function renderEntryTable([entry, { verdicts, warnings }]: FoundEntry): string {
-  const rows = verdicts.map(({ id, name, verdict }) => [
-    id,
-    name,
-    'exportedAs' in verdict ? verdict.exportedAs : `not exported: ${verdict.why}`,
-  ]);
+  const rows = verdicts.map(({ id, name, exportedAs, why }) => [id, name, exportedAs ?? `not exported: ${why}`]);
   const lines = [`Entry ${escapeUnsafe(entry)}: ${counted(verdicts.length, 'account')}`];
   if (rows.length > 0) lines.push(renderTable([['ID', 'NAME', 'EXPORTED AS'], ...rows]));
   return [...lines, ...warnings.map((text) => `Warning: ${escapeUnsafe(text)}`), ''].join('\n');
@@ -268,10 +264,10 @@ function renderEntryTable([entry, { verdicts, warnings }]: FoundEntry): string {
 
 /** Renders the exported accounts for `include_accounts`. Other accounts are comments. */
 function renderEntryYaml([entry, { verdicts }]: FoundEntry): string {
-  const lines = verdicts.map(({ id, name, verdict }) =>
-    'exportedAs' in verdict
+  const lines = verdicts.map(({ id, name, why }) =>
+    why === undefined
       ? `- id: ${id} # ${escapeUnsafe(name)}`
-      : `# - id: ${id} # ${escapeUnsafe(name)}, ${escapeUnsafe(verdict.why)}`,
+      : `# - id: ${id} # ${escapeUnsafe(name)}, ${escapeUnsafe(why)}`,
   );
   return [`# entry ${escapeUnsafe(entry)}: under include_accounts`, ...lines, ''].join('\n');
 }

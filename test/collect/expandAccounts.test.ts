@@ -120,9 +120,9 @@ describe('the selection of accounts from a list', () => {
     expect(second.accounts.map(({ account_id }) => account_id)).toEqual([5, 6]);
     expect(second.entries.get('entry-1')).toMatchObject({
       verdicts: [
-        { id: 1, verdict: { why: 'beyond max_accounts (2)' } },
-        { id: 5, verdict: { exportedAs: 'a5' } },
-        { id: 6, verdict: { exportedAs: 'a6' } },
+        { id: 1, why: 'beyond max_accounts (2)' },
+        { id: 5, exportedAs: 'a5' },
+        { id: 6, exportedAs: 'a6' },
       ],
       warnings: ['max_accounts: 1 account beyond 2 is left out: raise it, or choose with include_accounts'],
     });

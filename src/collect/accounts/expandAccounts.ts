@@ -4,13 +4,20 @@ import { counted } from '../../text/wording.ts';
 import { shortenLabelValue } from '../../metrics/writeSamples.ts';
 import { selects, unmatched, describeUnmatched } from '../inventory/selection.ts';
 
-export type Verdict = { readonly exportedAs: string } | { readonly leftOut: LeftOut; readonly why: string };
-
 /** `elsewhere`: another entry, or an account of the file, reads the account. */
 type LeftOut = 'filter' | 'max_accounts' | 'elsewhere';
 
+/** A listed account: its exported name, or why it is left out. */
+interface Verdict extends ListedAccount {
+  /** The identity of the account. */
+  readonly key: string;
+  readonly exportedAs?: string | undefined;
+  readonly leftOut?: LeftOut;
+  readonly why?: string;
+}
+
 export interface ExpandedEntry {
-  readonly verdicts: readonly (ListedAccount & { readonly verdict: Verdict })[];
+  readonly verdicts: readonly Verdict[];
   readonly warnings: readonly string[];
 }
 
@@ -22,13 +29,8 @@ export interface Expansion {
 }
 
 /** For `/api/status` and `discover --accounts`. */
-export function describeListed({ id, name, verdict }: ExpandedEntry['verdicts'][number]) {
-  return {
-    account_id: id,
-    name,
-    exported_as: 'exportedAs' in verdict ? verdict.exportedAs : null,
-    left_out_because: 'why' in verdict ? verdict.why : null,
-  };
+export function describeListed({ id, name, exportedAs, why }: Verdict) {
+  return { account_id: id, name, exported_as: exportedAs ?? null, left_out_because: why ?? null };
 }
 
 /** Identifies an account of an entry. A new name, entry or key does not change this identity. */
@@ -72,12 +74,12 @@ export function expandAccounts(
     if (entry.account_ids === undefined) return [entry];
     const found = chosen[index];
     if (found === undefined) return [];
-    const verdicts = found.map(({ id, name, key, leftOut, why }) => {
-      return { id, name, verdict: leftOut === undefined ? { exportedAs: names.get(key) ?? '' } : { leftOut, why } };
-    });
+    const verdicts = found.map((each) =>
+      each.leftOut === undefined ? { ...each, exportedAs: names.get(each.key) } : each,
+    );
     entries.set(entry.name, { verdicts, warnings: findWarnings(entry, verdicts) });
-    return found.flatMap((each) =>
-      each.leftOut === undefined ? [makeAccount(entry, each, names.get(each.key) ?? '', known.get(each.key))] : [],
+    return verdicts.flatMap(({ id, name, key, exportedAs }) =>
+      exportedAs === undefined ? [] : [makeAccount(entry, { id, name }, exportedAs, known.get(key))],
     );
   });
   return { accounts, entries };
@@ -85,28 +87,25 @@ export function expandAccounts(
 
 type Known = ReadonlyMap<string, AccountConfig>;
 
-type Choice = ListedAccount & { readonly key: string; readonly leftOut?: LeftOut; readonly why: string };
-
 function chooseAccounts(
   entry: AccountConfig,
   sorted: readonly ListedAccount[],
   readers: ReadonlyMap<string, string>,
   known: Known,
-): readonly Choice[] {
+): readonly Verdict[] {
   const { account_ids, include_accounts: include, exclude_accounts: exclude = [], max_accounts = Infinity } = entry;
   const wanted = account_ids === undefined || account_ids === 'all' ? undefined : new Set(account_ids);
-  const found = sorted.map(({ id, name }): Choice => {
+  const found = sorted.map(({ id, name }): Verdict => {
     const listed = { id, name, key: originKey({ ...entry, account_id: id }) };
     const reader = readers.get(listed.key);
-    const filtered = (why: string): Choice => ({ ...listed, leftOut: 'filter', why });
+    const filtered = (why: string): Verdict => ({ ...listed, leftOut: 'filter', why });
     if (wanted?.has(id) === false) return filtered('not in account_ids');
     if (!selects({ include, exclude: [] }, listed)) return filtered('not in include_accounts');
     if (!selects({ exclude }, listed)) return filtered('in exclude_accounts');
-    if (reader !== undefined) return { ...listed, leftOut: 'elsewhere', why: `read by ${reader}` };
-    return { ...listed, why: '' };
+    return reader === undefined ? listed : { ...listed, leftOut: 'elsewhere', why: `read by ${reader}` };
   });
   const included = found.filter(({ leftOut }) => leftOut === undefined);
-  const wasExported = ({ key }: Choice): boolean => known.get(key)?.origin?.entry === entry.name;
+  const wasExported = ({ key }: Verdict): boolean => known.get(key)?.origin?.entry === entry.name;
   const byPriority = new Set([...included.filter(wasExported), ...included].map(({ id }) => id));
   const exported = new Set([...byPriority].slice(0, max_accounts));
   return found.map((each) =>
@@ -131,12 +130,12 @@ function makeAccount(
 /** Returns the names of all chosen accounts, by their identities. */
 function nameAccounts(
   file: readonly AccountConfig[],
-  chosen: readonly (readonly Choice[] | undefined)[],
+  chosen: readonly (readonly Verdict[] | undefined)[],
   known: Known,
 ): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const taken = new Set(file.map(({ name }) => name));
-  let fresh: { readonly key: string; readonly id: number; readonly name: string }[] = [];
+  let fresh: Verdict[] = [];
   for (const found of chosen) {
     for (const { id, name, key, leftOut } of found ?? []) {
       if (leftOut !== undefined) continue;
@@ -147,18 +146,13 @@ function nameAccounts(
       } else fresh.push({ key, id, name: cleanName(name) });
     }
   }
+  const isUnique = ({ name }: ListedAccount): boolean =>
+    name !== '' && !taken.has(name) && fresh.filter((each) => each.name === name).length === 1;
   // A name with an id may equal New Relic's name of another account. Then the other account gets its id, too.
-  while (fresh.length > 0) {
-    const times = new Map<string, number>();
-    for (const { name } of fresh) times.set(name, (times.get(name) ?? 0) + 1);
-    const isUnique = ({ name }: { readonly name: string }): boolean =>
-      name !== '' && !taken.has(name) && times.get(name) === 1;
-    const isSettled = fresh.every(isUnique);
+  while (!fresh.every(isUnique)) {
     fresh = fresh.map((each) => (isUnique(each) ? each : { ...each, name: addId(each) }));
-    if (!isSettled) continue;
-    for (const { key, name } of fresh) names.set(key, name);
-    break;
   }
+  for (const { key, name } of fresh) names.set(key, name);
   return names;
 }
 
@@ -174,9 +168,7 @@ function cleanName(name: string): string {
 
 function findWarnings(entry: AccountConfig, verdicts: ExpandedEntry['verdicts']): readonly string[] {
   const { account_ids, max_accounts } = entry;
-  const exported = verdicts.filter(({ verdict }) => 'exportedAs' in verdict).length;
-  const leftOut = (why: LeftOut): typeof verdicts =>
-    verdicts.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === why);
+  const leftOut = (reason: LeftOut): typeof verdicts => verdicts.filter((each) => each.leftOut === reason);
   const listed = new Set(verdicts.map(({ id }) => id));
   const unseen = account_ids === undefined || account_ids === 'all' ? [] : account_ids.filter((id) => !listed.has(id));
   const beyond = leftOut('max_accounts').length;
@@ -191,7 +183,7 @@ function findWarnings(entry: AccountConfig, verdicts: ExpandedEntry['verdicts'])
     ),
   ];
   if (verdicts.length === 0) warnings.push('the key lists no account: give its user a role in the accounts to read');
-  else if (exported + beyond + elsewhere.length === 0) {
+  else if (leftOut('filter').length === verdicts.length) {
     warnings.push(
       `account_ids, include_accounts and exclude_accounts leave none of ${counted(verdicts.length, 'account')}: correct them`,
     );
@@ -202,9 +194,9 @@ function findWarnings(entry: AccountConfig, verdicts: ExpandedEntry['verdicts'])
         'raise it, or choose with include_accounts',
     );
   }
-  if (first !== undefined && 'why' in first.verdict) {
+  if (first !== undefined) {
     const others = elsewhere.length === 1 ? '' : ` and ${elsewhere.length - 1} more`;
-    warnings.push(`account ${first.id}${others}: ${first.verdict.why} already, and only there`);
+    warnings.push(`account ${first.id}${others}: ${first.why} already, and only there`);
   }
   return warnings;
 }

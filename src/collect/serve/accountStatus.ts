@@ -35,8 +35,7 @@ export function summarize(account: AccountCollector, snapshot: AccountSnapshot, 
   const { budget } = limiter;
   const { account: config } = context;
   const { listedApplications, applications } = inventory;
-  let reporting = 0;
-  for (const { entry } of applications.values()) if (entry.reporting !== false) reporting += 1;
+  const reporting = [...applications.values()].filter(({ entry }) => entry.reporting !== false).length;
   return {
     name: config.name,
     api: config.api,
@@ -257,7 +256,7 @@ export function entryStatus(entry: Entry, time: StatusTime) {
   const { list, expanded, accounts } = entry;
   const { problem, tried, listed, unreadable, refused, hasExported, context } = list;
   const verdicts = expanded?.verdicts;
-  const beyond = verdicts?.filter(({ verdict }) => 'leftOut' in verdict && verdict.leftOut === 'max_accounts').length;
+  const beyond = verdicts?.filter(({ leftOut }) => leftOut === 'max_accounts').length;
   return {
     entry: list.entry,
     labels: context.account.labels,
@@ -269,7 +268,7 @@ export function entryStatus(entry: Entry, time: StatusTime) {
     refused,
     isEmpty: !hasExported,
     listed,
-    exported: verdicts?.filter(({ verdict }) => 'exportedAs' in verdict).length,
+    exported: verdicts?.filter(({ exportedAs }) => exportedAs !== undefined).length,
     /** The number of accounts beyond `max_accounts`, and of unreadable accounts. */
     leftOut: beyond === undefined ? undefined : beyond + unreadable,
     accounts: verdicts ?? [],
