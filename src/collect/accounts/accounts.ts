@@ -209,7 +209,6 @@ export class Accounts {
     return new Map(Array.from(opened, ([name, { caller }]) => [name, caller]));
   }
 
-  /** Assigns the accounts to users again, after a change of keys or accounts. */
   share(): void {
     this.concurrency.share([...this.#lists.values(), ...this.#byName.values()]);
   }

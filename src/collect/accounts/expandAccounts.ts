@@ -9,7 +9,6 @@ type LeftOut = 'filter' | 'max_accounts' | 'elsewhere';
 
 /** A listed account: its exported name, or why it is left out. */
 interface Verdict extends ListedAccount {
-  /** The identity of the account. */
   readonly key: string;
   readonly exportedAs?: string | undefined;
   readonly leftOut?: LeftOut;
@@ -28,7 +27,6 @@ export interface Expansion {
   readonly entries: ReadonlyMap<string, ExpandedEntry>;
 }
 
-/** For `/api/status` and `discover --accounts`. */
 export function describeListed({ id, name, exportedAs, why }: Verdict) {
   return { account_id: id, name, exported_as: exportedAs ?? null, left_out_because: why ?? null };
 }

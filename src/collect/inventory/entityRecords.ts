@@ -135,7 +135,7 @@ export class EntityRecords {
     return [...new Map(problems.map((each) => [`${each.metric} ${each.problem}`, each])).values()];
   }
 
-  /** Applies the types of the configuration. Selects the entities again from the last lists. */
+  /** Selects the entities again from the last lists. */
   configure(context: AccountContext): void {
     this.#context = context;
     const { account, reader } = context;

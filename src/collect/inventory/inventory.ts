@@ -36,7 +36,6 @@ export class Inventory {
   /** The last lists, from which a reload selects and labels again; undefined before the first read. */
   listedApplications: readonly Application[] | undefined;
   listedKeyTransactions: readonly KeyTransaction[] | undefined;
-  /** True once an application list had an entry. */
   hasListed = false;
   /** The ids that the last application list was limited to; empty for the whole list. */
   #listedIds: readonly number[] = [];
@@ -337,7 +336,6 @@ export class Inventory {
   }
 }
 
-/** Makes the record of an entry. Keeps the samples of an unchanged entry. */
 function makeRecord<Entry extends ListRecord['entry'], Members>(
   group: ListRecord['group'],
   entry: Entry,

@@ -17,7 +17,6 @@ export interface QueryRecord {
   readonly query: Query;
   readonly task: Task;
   readonly labels: WrittenLabels;
-  /** The series of the last rows. */
   all: PackedSamples;
   /** The published part of `all`: without series that an earlier query publishes. */
   samples: PackedSamples;
@@ -121,8 +120,8 @@ export class QueryRecords {
   }
 
   /**
-   * Returns the queries and their series, in the order of the configuration. Of several queries with one series, the
-   * first query that `isServed` publishes it. `isServed` is false while the last rows are too old.
+   * Returns the queries and their series, in the order of the configuration. The first served query publishes a series
+   * that several queries have. `isServed`: false for a query whose last rows are too old.
    */
   publish(isServed: (task: Task) => boolean): readonly (readonly [QueryRecord, PackedSamples])[] {
     const changed = [...this.byName.values()].filter((record) => isServed(record.task) === this.#tooOld.has(record));
@@ -155,7 +154,6 @@ function withoutSeries(all: PackedSamples, taken: ReadonlySet<string>): PackedSa
   };
 }
 
-/** Counts the rows of a query with a series that an earlier query publishes. */
 function countUnpublishedRows({ all, samples }: QueryRecord): number {
   if (samples === all) return 0;
   const published = new Set(samples.columns);

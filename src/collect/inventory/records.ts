@@ -28,7 +28,6 @@ export interface WindowReading extends WindowInput {
   readonly cut: ReadonlyMap<string, number>;
 }
 
-/** An entry of a list, with its labels and samples. */
 export interface Listed<Entry> {
   readonly group: keyof typeof LISTED_FAMILIES;
   readonly entry: Entry;
@@ -46,7 +45,6 @@ export interface HostRecord extends Listed<Host> {
   reading: WindowReading | undefined;
 }
 
-/** The tasks and the last data of an application. */
 export interface ApplicationData extends SelectionInput {
   tasks: Tasks;
   readonly samples: Partial<Record<Kind, PackedSamples>>;
@@ -125,7 +123,6 @@ export function calculate(
   };
 }
 
-/** Calculates the last data of an application and its hosts again. */
 export function recalculate(
   data: ApplicationData,
   context: AccountContext,

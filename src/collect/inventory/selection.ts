@@ -69,7 +69,6 @@ export function describeUnmatched({ id, name, tag, value }: EntityMatch, listed:
   return `${parts.join(' and ')}${hint}: correct the entry or remove it`;
 }
 
-/** Returns the first matching entry of `applications.settings`, filled with the values of the account. */
 export function effectiveSettings(account: AccountConfig, application: Application) {
   const setting = account.applications.settings.find(({ match }) => matches(match, application));
   return { database: setting?.database_component ?? 'auto', hosts: setting?.hosts ?? account.hosts };

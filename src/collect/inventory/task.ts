@@ -126,7 +126,6 @@ export function endsBefore(delay: number | undefined, commonDelay: number): numb
 /** Tasks of one subject by their kinds, in the order of the kinds. */
 export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 
-/** Makes and removes the tasks of an account. */
 export class TaskStore {
   readonly #clock: Clock;
   readonly #removed: Task[] = [];
@@ -181,7 +180,6 @@ export class TaskStore {
     }
   }
 
-  /** Returns the tasks removed since the last call. */
   takeRemoved(): readonly Task[] {
     return this.#removed.splice(0);
   }

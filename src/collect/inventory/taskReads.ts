@@ -32,7 +32,6 @@ interface TaskBatches<S, V> {
   read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<V>[]>;
 }
 
-/** How the exporter reads and stores the tasks of a kind. */
 interface TaskRead<S extends TaskSubject = TaskSubject, V = unknown> {
   /** Undefined for an interface without such data. */
   readonly batches: TaskBatches<NoInfer<S>, V> | undefined;
@@ -43,7 +42,6 @@ interface TaskRead<S extends TaskSubject = TaskSubject, V = unknown> {
   windowEnd?(value: NoInfer<V>): number;
 }
 
-/** Tasks of one kind to read together. */
 export interface TaskBatch {
   readonly kind: Kind;
   readonly subjects: readonly TaskSubject[];
@@ -330,7 +328,6 @@ export class TaskReads {
 
 type CounterTask = MetricDataSubject & TaskSubject & { readonly requested: TimeRange };
 
-/** Yields the first subject, and the subjects whose range fits into the range of the first. */
 function* skipLongerRanges(first: CounterTask, others: Iterator<CounterTask>): Generator<CounterTask> {
   yield first;
   for (let next = others.next(); next.done !== true; next = others.next()) {
@@ -357,7 +354,7 @@ function* makeSubjects<S extends TaskSubject>(
   for (const task of tasks) if (!task.gone) yield read.subjectOf(task, range, isSteady);
 }
 
-/** Stores the value of a subject. Drops the value if the inventory removed the task during the call. */
+/** Drops the value if the inventory removed the task during the call. */
 function storeOutcome(
   read: TaskRead,
   subject: TaskSubject,

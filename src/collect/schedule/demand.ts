@@ -3,7 +3,6 @@ import type { Clock } from '../../eventLoop/clock.ts';
 import { FIRST_OF, READS, type Group } from '../../reads/reads.ts';
 import type { Task } from '../inventory/task.ts';
 
-/** The scope of a request: everything, some groups, one account, or one application. */
 export interface Scope {
   readonly groups: ReadonlySet<Group>;
   readonly account?: string;
@@ -56,7 +55,6 @@ export class Demand {
     this.refreshes.delete(key);
   }
 
-  /** Records that a task has ended, or was removed. */
   recordEnd(task: Task): void {
     for (const { pending } of this.refreshes.values()) pending.delete(task);
   }
@@ -97,7 +95,6 @@ export class Refresh {
   readonly #clock: Clock;
   /** For each waiting scrape: releases it when there is nothing more to wait for. */
   readonly waiters = new Set<(isHeldUp: boolean) => void>();
-  /** What the scrapes still wait for. */
   readonly pending = new Set<Task>();
 
   constructor(key: string, scope: Scope, clock: Clock) {

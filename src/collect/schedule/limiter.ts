@@ -8,13 +8,13 @@ import { MINUTE_MS } from '../../formulas/units.ts';
 /** NerdGraph refuses more concurrent calls of one user, over all keys and accounts. */
 const PLACES_PER_USER = 25;
 
-/** The distance between spread reads, by the distance that uses exactly the budget. The rest is headroom. */
+/** The distance between spread reads, as a share of the distance that uses exactly the budget. The rest is headroom. */
 const SPREAD = 0.9;
 
 /** The weight of the newest call in the average duration of a call. */
 const NEWEST_SHARE = 0.1;
 
-/** A failing account makes one call at a time, and one in these milliseconds. */
+/** A failing account makes one call at a time, at most one in these milliseconds. */
 const FAILING_CALL_DISTANCE = 5_000;
 
 type Limits = Pick<AccountConfig['limits'], 'requests_per_minute' | 'max_concurrent_requests'>;
@@ -37,7 +37,7 @@ export class AccountLimiter implements RateLimiter {
   changed: () => void = () => undefined;
   readonly #clock: Clock;
   #waiting: WaitingCall[] = [];
-  /** Repeats in flight. */
+  /** In flight. */
   #repeats = 0;
   /** True from the start of a read until its first call asks for a place. No other read starts in between. */
   #isStarting = false;
@@ -55,7 +55,7 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = clock.monotonic();
   }
 
-  /** Returns the time since the last start or end of a call; 0 in a pause, and while a spent budget alone waits. */
+  /** Returns the time since the last start or end of a call; 0 in a pause, or while a spent budget alone holds calls. */
   idleFor(): number {
     const now = this.#clock.monotonic();
     if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return 0;
@@ -73,7 +73,7 @@ export class AccountLimiter implements RateLimiter {
     user?.add(this.budget.inFlight);
   }
 
-  /** The calls per minute that the places allow at the measured duration of a call; undefined before the first. */
+  /** The calls per minute that the places allow at the measured duration of a call; undefined before one was. */
   get concurrencyCapacity(): number | undefined {
     if (this.#averageCall === undefined || this.#averageCall === 0) return undefined;
     return (MINUTE_MS * Math.min(this.#places, this.#user?.share ?? Infinity)) / this.#averageCall;
@@ -186,7 +186,6 @@ export class UserPlaces {
   readonly #waiting = new Set<AccountLimiter>();
   #taken = 0;
 
-  /** The number of places for each account. */
   get share(): number {
     return PLACES_PER_USER / this.#accounts;
   }

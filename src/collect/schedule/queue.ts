@@ -11,7 +11,6 @@ interface QueuedTask {
   readonly task: Task;
   /** Due time, captured when the task was queued; after a failure, the time of the retry. */
   readonly since: number;
-  /** As `repeatsFailure`. */
   readonly isRepeat: boolean;
 }
 
@@ -41,7 +40,7 @@ export class Queue {
     return this.#waiting.size;
   }
 
-  /** Queues a task, again if it is queued. */
+  /** Replaces the item of a task that is already queued. */
   add(task: Task): void {
     task.state = 'queued';
     const { failures, retryAt, firstSeen, lastRead, overdue } = task;
@@ -148,7 +147,7 @@ class SortedTasks {
   }
 
   add(item: QueuedTask): void {
-    // Nearly never so, because the due times follow the order of queueing.
+    // Rare, because the due times mostly follow the order of queueing.
     if ((this.#items.at(-1)?.since ?? -Infinity) > item.since) this.#isSorted = false;
     this.#items.push(item);
   }

@@ -35,7 +35,6 @@ export class Report {
   >;
   /** True from the log line of a refusal until a refused group works again. */
   #isRefusalLogged = false;
-  /** The end of the last logged pause. */
   #loggedPause = -Infinity;
 
   constructor(logger: Logger, clock: Clock, schedule: Schedule) {

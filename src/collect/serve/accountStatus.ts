@@ -89,7 +89,6 @@ export function describeAccount(
   return {
     ...summarize(account, snapshot, time),
     entities: Array.from(inventory.entities.types.values(), (record) => typeStatus(account, record, time)),
-    /** The served applications; undefined before the first read of the application list. */
     applications: inventory.listedApplications === undefined ? undefined : listApplications(account),
     tasks,
     warnings: findWarnings(account),
