@@ -23,8 +23,6 @@ interface Read {
    * values. `minutes`, `window`: metric data of single minutes, or over the window.
    */
   readonly gives: 'list' | 'names' | 'rolling' | 'minutes' | 'window';
-  /** True if each application has a task of this kind while the group is enabled. */
-  readonly isOfApplications?: boolean;
   /** The groups that this kind needs up to date: the lists of its subjects, and of metric names. */
   readonly needs?: readonly Group[];
   /** The groups that must have been read once: they decide which metrics this kind requests. */
@@ -44,29 +42,16 @@ const TABLE = {
   key_transactions: { group: 'key_transactions', gives: 'list', needs: ['applications'], unlocks: 'everything' },
   application_rolling: { group: 'applications', gives: 'rolling' },
   key_transaction_rolling: { group: 'key_transactions', gives: 'rolling' },
-  metric_names: {
-    group: 'metric_names',
-    gives: 'names',
-    isOfApplications: true,
-    needs: ['applications'],
-    unlocks: 'application',
-  },
-  custom_names: {
-    group: 'custom_metrics',
-    gives: 'names',
-    isOfApplications: true,
-    needs: ['applications'],
-    unlocks: 'application',
-  },
+  metric_names: { group: 'metric_names', gives: 'names', needs: ['applications'], unlocks: 'application' },
+  custom_names: { group: 'custom_metrics', gives: 'names', needs: ['applications'], unlocks: 'application' },
   application_metrics: {
     group: 'application_metrics',
     gives: 'window',
-    isOfApplications: true,
     needs: ['applications', 'metric_names'],
     needsOnce: ['custom_metrics'],
   },
-  counters: { group: 'counters', gives: 'minutes', isOfApplications: true, needs: ['applications'] },
-  hosts: { group: 'hosts', gives: 'list', isOfApplications: true, needs: ['applications'], unlocks: 'application' },
+  counters: { group: 'counters', gives: 'minutes', needs: ['applications'] },
+  hosts: { group: 'hosts', gives: 'list', needs: ['applications'], unlocks: 'application' },
   host_rolling: { group: 'hosts', gives: 'rolling' },
   host_metrics: {
     group: 'host_metrics',
@@ -74,7 +59,7 @@ const TABLE = {
     needs: ['applications', 'metric_names', 'hosts'],
     needsOnce: ['application_metrics', 'custom_metrics'],
   },
-  instances: { group: 'instances', gives: 'list', isOfApplications: true, needs: ['applications'] },
+  instances: { group: 'instances', gives: 'list', needs: ['applications'] },
   entities: { group: 'entities', gives: 'list', unlocks: 'entities', isNerdGraphOnly: true },
   golden_metrics: { group: 'golden_metrics', gives: 'window', needs: ['entities'], isNerdGraphOnly: true },
   queries: { group: 'queries', gives: 'window', isNerdGraphOnly: true },
@@ -85,6 +70,16 @@ export type Kind = keyof typeof TABLE;
 export const READS: Readonly<Record<Kind, Read>> = TABLE;
 
 export const KINDS = Object.keys(TABLE) as readonly Kind[];
+
+/** The kinds of which each application has a task while the group is enabled. */
+export const APPLICATION_KINDS = [
+  'metric_names',
+  'custom_names',
+  'application_metrics',
+  'counters',
+  'hosts',
+  'instances',
+] as const satisfies readonly Kind[];
 
 /** The first kind of each group. */
 export const FIRST_OF = Object.fromEntries(

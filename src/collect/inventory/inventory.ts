@@ -9,8 +9,7 @@ import { windowAt } from './window.ts';
 import { EntityRecords } from './entityRecords.ts';
 import { QueryRecords } from './queryRecords.ts';
 import {
-  MAX_PER_APPLICATION,
-  createSizeError,
+  checkSize,
   decideDatabase,
   tasksOf,
   recalculate,
@@ -195,7 +194,7 @@ export class Inventory {
     const { entry: application, data } = owner;
     const { account, reader } = this.#context;
     const hosts = list ?? Array.from(data.hosts.values(), ({ entry }) => entry);
-    if (hosts.length > MAX_PER_APPLICATION) throw createSizeError(application, hosts.length, 'hosts');
+    checkSize(application, hosts.length, 'hosts');
     // `max_series` keeps the series of the first hosts by key, so that the order of the list does not matter.
     const keys = hosts.map(({ key }) => key).sort();
     const ranks = new Map(keys.map((key, rank) => [key, rank]));
@@ -223,7 +222,7 @@ export class Inventory {
     if (owner?.data === undefined) return;
     const { entry: application, data } = owner;
     const instances = list ?? Array.from(data.instances.values(), ({ entry }) => entry);
-    if (instances.length > MAX_PER_APPLICATION) throw createSizeError(application, instances.length, 'instances');
+    checkSize(application, instances.length, 'instances');
     const { account } = this.#context;
     data.instances = this.store.sync(
       data.instances,
@@ -318,9 +317,9 @@ export class Inventory {
       counters,
       data,
     });
-    data.tasks = this.store.keepAll(data.tasks, subject, ({ group, isOfApplications = false }) => {
+    data.tasks = this.store.keepAll(data.tasks, subject, (group) => {
       if (group === 'counters' && !isReporting) return false;
-      return isOfApplications && (group === 'hosts' ? settings.hosts : enabled.has(group));
+      return group === 'hosts' ? settings.hosts : enabled.has(group);
     });
     if (data.tasks.custom_names === undefined && data.customNames !== undefined) {
       data.customNames = undefined;

@@ -1,7 +1,7 @@
 import type { FailureReason } from '../../api/upstreamError.ts';
 import type { Clock } from '../../eventLoop/clock.ts';
 import { MINUTE_MS } from '../../formulas/units.ts';
-import { KINDS, READS, type Group, type Kind } from '../../reads/reads.ts';
+import { APPLICATION_KINDS, READS, type Group, type Kind } from '../../reads/reads.ts';
 
 /** A list of the account has an empty subject; a list of entities has only `entityType`. */
 export interface Subject {
@@ -144,10 +144,11 @@ export class TaskStore {
     return isWanted ? (before ?? this.make(kind, subject)) : undefined;
   }
 
-  keepAll(before: Tasks, subject: Subject, isWanted: (read: (typeof READS)[Kind]) => boolean): Tasks {
+  /** As `keep`, for all kinds of an application. */
+  keepAll(before: Tasks, subject: Subject, isWanted: (group: Group) => boolean): Tasks {
     const tasks: Partial<Record<Kind, Task>> = {};
-    for (const kind of KINDS) {
-      const task = this.keep(isWanted(READS[kind]), before[kind], kind, subject);
+    for (const kind of APPLICATION_KINDS) {
+      const task = this.keep(isWanted(READS[kind].group), before[kind], kind, subject);
       if (task !== undefined) tasks[kind] = task;
     }
     return tasks;
