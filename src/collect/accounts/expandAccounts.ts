@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AccountConfig } from '../../config/config.ts';
 import type { ListedAccount } from '../../api/upstreamReader.ts';
 import { counted } from '../../text/wording.ts';
@@ -55,8 +56,9 @@ export function expandAccounts(
   /** The name of the entry or account that reads an account, by its identity. */
   const readers = new Map<string, string>();
   for (const account of file) {
-    const isInFile = account.account_ids === undefined && account.account_id !== undefined;
-    if (isInFile) readers.set(originKey(account), `account ${account.name} of the file`);
+    const { name, account_id, account_ids } = account;
+    if (account_ids === undefined && account_id !== undefined)
+      readers.set(originKey(account), `account ${name} of the file`);
   }
   const chosen = file.map((entry) => {
     const list = lists.get(entry.name);
@@ -76,9 +78,13 @@ export function expandAccounts(
       each.leftOut === undefined ? { ...each, exportedAs: names.get(each.key) } : each,
     );
     entries.set(entry.name, { verdicts, warnings: findWarnings(entry, verdicts) });
-    return verdicts.flatMap(({ id, name, key, exportedAs }) =>
-      exportedAs === undefined ? [] : [makeAccount(entry, { id, name }, exportedAs, known.get(key))],
-    );
+    return verdicts.flatMap(({ id, name: accountName, key, exportedAs: name }) => {
+      if (name === undefined) return [];
+      const account = known.get(key);
+      const origin = { entry: entry.name, accountName };
+      const isSame = account?.name === name && isDeepStrictEqual(account.origin, origin);
+      return [isSame ? account : { ...entry, name, account_id: id, account_ids: undefined, origin }];
+    });
   });
   return { accounts, entries };
 }
@@ -113,19 +119,6 @@ function chooseAccounts(
   );
 }
 
-/** Returns the previous object if nothing has changed. */
-function makeAccount(
-  entry: AccountConfig,
-  { id, name }: ListedAccount,
-  label: string,
-  before: AccountConfig | undefined,
-): AccountConfig {
-  const origin = { entry: entry.name, accountName: name };
-  const isSame = before?.name === label && before.origin?.entry === entry.name && before.origin.accountName === name;
-  return isSame ? before : { ...entry, name: label, account_id: id, account_ids: undefined, origin };
-}
-
-/** Returns the names of all chosen accounts, by their identities. */
 function nameAccounts(
   file: readonly AccountConfig[],
   chosen: readonly (readonly Verdict[] | undefined)[],
