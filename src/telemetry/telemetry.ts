@@ -33,8 +33,8 @@ export class Telemetry {
   }) {
     const { version, revision, processMetrics, droppedLines } = build;
     this.#process = processMetrics ? createProcessRegistry() : undefined;
-    const buildInfo = new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] });
-    buildInfo.set({ version, revision, node_version: process.version }, 1);
+    const info = { version, revision, node_version: process.version };
+    new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] }).set(info, 1);
     new Counter({
       ...EXPORTER.logLinesDropped,
       registers: [this.#registry],
@@ -111,7 +111,7 @@ export class Telemetry {
 
 type Part = Pick<OwnFamily, 'name' | 'series'>;
 
-/** Returns the state of the account list of an entry, and the entry's calls, with the entry's name as account. */
+/** Returns the state of the account list of an entry, and its calls, with the entry's name as account. */
 async function listEntryFamilies(status: EntryStatus, calls: AccountCalls): Promise<readonly Part[]> {
   const { entry, labels, success, isEmpty, listed, exported, leftOut } = status;
   const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
@@ -126,10 +126,7 @@ async function listEntryFamilies(status: EntryStatus, calls: AccountCalls): Prom
 }
 
 /** Adds the account's name and static labels. Labels of the family take precedence. */
-function addAccountLabels(
-  parts: readonly Part[],
-  { name, labels }: { readonly name: string; readonly labels: Labels },
-): readonly Part[] {
+function addAccountLabels(parts: Part[], { name, labels }: Pick<AccountSummary, 'name' | 'labels'>): Part[] {
   return parts.map((part) => ({
     name: part.name,
     series: part.series.map((one) => ({
@@ -196,10 +193,7 @@ class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
   }
 }
 
-/**
- * Returns the gauges of an account, one series per element; the caller joins the series of a family. Omits unknown
- * values. The gauges are new for each exposition, so that removed groups and accounts leave no series.
- */
+/** Returns the gauges of an account, new for each exposition, so that removed groups and accounts leave no series. */
 function listAccountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;
   return [
