@@ -63,15 +63,13 @@ export class Collector {
     for (const account of this.#accounts.all()) account.checkKey();
     this.#accounts.share();
     if (scope.groups.size > 0) this.#accounts.concurrency.requestUsers(clock.monotonic());
-    const added = this.#accounts.readLists(waitMs, signal).then(() =>
-      this.#refresh(
-        this.#accountsOf(scope).filter((account) => !accounts.includes(account)),
-        scope,
-        deadline - clock.monotonic(),
-        signal,
-      ),
-    );
-    await Promise.all([this.#refresh(accounts, scope, waitMs, signal), withTimeout(added, waitMs, clock, signal)]);
+    const readLists = async (): Promise<void> => {
+      await this.#accounts.readLists(waitMs, signal);
+      const added = this.#accountsOf(scope).filter((account) => !accounts.includes(account));
+      await this.#refresh(added, scope, deadline - clock.monotonic(), signal);
+    };
+    const reading = withTimeout(readLists(), waitMs, clock, signal);
+    await Promise.all([this.#refresh(accounts, scope, waitMs, signal), reading]);
   }
 
   async #refresh(accounts: readonly AccountCollector[], scope: Scope, waitMs: number, signal?: AbortSignal) {

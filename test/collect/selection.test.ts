@@ -86,7 +86,7 @@ describe('the selection of key transactions', () => {
 
 describe('a scope', () => {
   const needs = (groups: readonly Group[], account = accountConfig(), read = reader) =>
-    findNeededGroups({ groups: new Set(groups) }, account, enabledGroups(account, read));
+    findNeededGroups({ groups: new Set(groups) }, { account, enabled: enabledGroups(account, read) });
 
   it('needs the lists of its groups, and once the lists that decide how they are read', () => {
     expect(needs([]).always).toEqual(new Set());

@@ -87,7 +87,7 @@ export class AccountCollector {
    */
   async refresh(scope: Scope, waitMs: number, signal?: AbortSignal): Promise<void> {
     this.schedule.advanceWindow();
-    const refresh = this.#demand.request(scope, this.context.account, this.context.enabled);
+    const refresh = this.#demand.request(scope, this.context);
     const deadline = refresh.requestedAt + waitMs;
     const waited = refresh.wait(deadline, signal);
     this.#detach(this.#request(refresh));
@@ -281,7 +281,7 @@ export class AccountCollector {
     this.#forgetRemoved();
     for (const refresh of [...this.#demand.refreshes.values()]) {
       if (refresh.waiters.size > 0 && refresh.requestedAt < this.schedule.everythingDueSince) {
-        this.#demand.request(refresh.scope, this.context.account, this.context.enabled);
+        this.#demand.request(refresh.scope, this.context);
         this.#detach(this.#request(refresh));
         continue;
       }
@@ -386,10 +386,9 @@ export class AccountCollector {
   }
 
   #setRefused(words: string | undefined, reason?: FailureReason): void {
-    const isRefused = words !== undefined;
-    const wasRefused = this.#refused !== undefined;
+    const isUnchanged = (words === undefined) === (this.#refused === undefined);
     this.#refused = words;
-    if (isRefused === wasRefused) return;
+    if (isUnchanged) return;
     this.#refusalDecidedAt = this.context.clock.monotonic();
     if (reason !== undefined) this.report.logRefusal(reason);
   }

@@ -83,13 +83,10 @@ export function tasksOf(record: ListRecord, found: Task[] = []): Task[] {
 /** Returns the samples of a list entry. `isTooOld` leaves out rolling values that have a task. */
 export function listedSamples(record: ListRecord, context: AccountContext, isTooOld: boolean): PackedSamples {
   const { group, entry, rollingValues } = record;
-  const isLeftOut = isTooOld && rollingValues !== undefined;
-  if (!isLeftOut && record.samples !== undefined) return record.samples;
-  const values = isLeftOut ? undefined : rollingValues;
-  const samples = listedFamilySamples(group, entry, values, context.account.applications.tags);
-  const packed = packSamples(group, samples);
-  if (!isLeftOut) record.samples = packed;
-  return packed;
+  const { tags } = context.account.applications;
+  const pack = (values: RollingValues | undefined): PackedSamples =>
+    packSamples(group, listedFamilySamples(group, entry, values, tags));
+  return isTooOld && rollingValues !== undefined ? pack(undefined) : (record.samples ??= pack(rollingValues));
 }
 
 /**
@@ -151,13 +148,14 @@ export function decideDatabase(
 }
 
 /** The maximum of hosts or instances of an application. One step stores a list: a longer one would block other work. */
-export const MAX_PER_APPLICATION = 10_000;
+const MAX_PER_APPLICATION = 10_000;
 
 const LONGEST_NAME_SHOWN = 120;
 
-export function createSizeError({ id, name }: Application, number: number, what: 'hosts' | 'instances'): UpstreamError {
+export function checkSize({ id, name }: Application, number: number, what: 'hosts' | 'instances'): void {
+  if (number <= MAX_PER_APPLICATION) return;
   const setting = what === 'hosts' ? 'applications.settings: hosts: false' : 'instances: false';
   const about = `application ${id} (${JSON.stringify(name.slice(0, LONGEST_NAME_SHOWN))}) has ${number} ${what}`;
   const text = `${about}; the maximum is ${MAX_PER_APPLICATION}: turn them off (${setting})`;
-  return new UpstreamError(text, { reason: 'too_large' });
+  throw new UpstreamError(text, { reason: 'too_large' });
 }

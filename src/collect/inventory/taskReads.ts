@@ -111,18 +111,12 @@ export class TaskReads {
 
   /** Returns the tasks that the end of a task may make due. An id limits the result to one application. */
   findUnlocked(task: Task, applicationId: number | undefined): Iterable<Task> {
-    switch (READS[task.kind].unlocks) {
-      case 'everything':
-        return this.#inventory.tasks(applicationId);
-      case 'application': {
-        const record = this.#inventory.recordOf(task.subject);
-        return record === undefined ? [] : tasksOf(record);
-      }
-      case 'entities':
-        return this.#inventory.entities.tasks();
-      default:
-        return [task];
-    }
+    const { unlocks } = READS[task.kind];
+    if (unlocks === undefined) return [task];
+    if (unlocks === 'everything') return this.#inventory.tasks(applicationId);
+    if (unlocks === 'entities') return this.#inventory.entities.tasks();
+    const record = this.#inventory.recordOf(task.subject);
+    return record === undefined ? [] : tasksOf(record);
   }
 
   #defineReads({ reader }: AccountContext): Readonly<Record<Kind, TaskRead>> {
@@ -340,17 +334,17 @@ function defineRead<S extends TaskSubject, V>(read: TaskRead<S, V>): TaskRead {
   return read;
 }
 
-function batchesOf<S extends TaskSubject, V>({ batches }: TaskRead<S, V>): TaskBatches<S, V> {
+function batchesOf({ batches }: TaskRead): TaskBatches<TaskSubject, unknown> {
   if (batches === undefined) throw new Error('this interface has no such data');
   return batches;
 }
 
-function* makeSubjects<S extends TaskSubject>(
-  read: TaskRead<S>,
+function* makeSubjects(
+  read: TaskRead,
   tasks: Iterable<Task>,
   range: TimeRange,
   isSteady: boolean,
-): Generator<S> {
+): Generator<TaskSubject> {
   for (const task of tasks) if (!task.gone) yield read.subjectOf(task, range, isSteady);
 }
 

@@ -1,6 +1,6 @@
-import type { AccountConfig } from '../../config/config.ts';
 import type { Clock } from '../../eventLoop/clock.ts';
 import { FIRST_OF, READS, type Group } from '../../reads/reads.ts';
+import type { AccountContext } from '../inventory/accountContext.ts';
 import type { Task } from '../inventory/task.ts';
 
 export interface Scope {
@@ -11,19 +11,17 @@ export interface Scope {
   readonly listsOnly?: boolean;
 }
 
+type Enabled = Pick<AccountContext, 'account' | 'enabled'>;
+
 /**
  * Returns the groups that a scope needs. `always`: to keep up to date. `once`: to try once. `rolling`: with rolling
  * values. Metric names need nothing where the interface has no list of names.
  */
-export function findNeededGroups(
-  { groups, listsOnly }: Scope,
-  { custom_metrics }: AccountConfig,
-  enabled: ReadonlySet<Group>,
-) {
+export function findNeededGroups({ groups, listsOnly }: Scope, { account, enabled }: Enabled) {
   const requested = [...groups].filter((group) => group !== 'metric_names' || enabled.has(group));
   if (listsOnly === true) return { always: new Set(requested), once: new Set<Group>(), rolling: new Set<Group>() };
   // The metric data of an application or host brings its custom metrics.
-  const scopes = groups.has('custom_metrics') ? custom_metrics.map(({ scope }) => scope) : [];
+  const scopes = groups.has('custom_metrics') ? account.custom_metrics.map(({ scope }) => scope) : [];
   const read = [...new Set([...requested, ...scopes.map((scope) => `${scope}_metrics` as const)])];
   return {
     always: new Set(read.flatMap((group) => [group, ...(FIRST_OF[group].needs ?? [])])),
@@ -41,13 +39,13 @@ export class Demand {
     this.#clock = clock;
   }
 
-  request(scope: Scope, account: AccountConfig, enabled: ReadonlySet<Group>): Refresh {
+  request(scope: Scope, context: Enabled): Refresh {
     const { groups, applicationId, listsOnly } = scope;
     const key = `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
     const refresh = this.refreshes.get(key) ?? new Refresh(key, scope, this.#clock);
     this.refreshes.set(key, refresh);
     refresh.requestedAt = this.#clock.monotonic();
-    refresh.needs = findNeededGroups(scope, account, enabled);
+    refresh.needs = findNeededGroups(scope, context);
     return refresh;
   }
 

@@ -39,7 +39,7 @@ export class AccountSnapshot {
     this.#account = account;
     this.#scope = scope;
     this.#time = time;
-    this.#needs = findNeededGroups(scope, account.context.account, account.context.enabled);
+    this.#needs = findNeededGroups(scope, account.context);
   }
 
   static atOnce(account: AccountCollector, scope: Scope, time: EvaluationTime): AccountSnapshot {

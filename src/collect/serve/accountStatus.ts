@@ -49,7 +49,7 @@ export function summarize(account: AccountCollector, snapshot: AccountSnapshot, 
     up,
     refused: account.refused,
     windowEnd: snapshot.newestWindowEnd,
-    groups: Array.from(context.enabled, (group) => groupStatus(account, group, snapshot.tallyOf(group))),
+    groups: Array.from(context.enabled, (group) => groupStatus(account, group, snapshot)),
     /** Calls per minute. `inForce` is lower than `configured` during the recovery from an overload. */
     budget: {
       configured: budget.perMinute,
@@ -130,12 +130,9 @@ export function listApplications({ inventory }: AccountCollector): readonly Appl
 
 export type GroupStatus = ReturnType<typeof groupStatus>;
 
-function groupStatus(
-  account: AccountCollector,
-  group: Group,
-  { tasks, oldestWindowEnd }: ReturnType<AccountSnapshot['tallyOf']>,
-) {
+function groupStatus(account: AccountCollector, group: Group, snapshot: AccountSnapshot) {
   const { schedule } = account;
+  const { tasks, oldestWindowEnd } = snapshot.tallyOf(group);
   const { success, lastSuccess, seconds } = account.report.resultOf(group);
   // A refused account reads only its application list.
   const refused = account.refused !== undefined && group !== 'applications';
