@@ -266,17 +266,16 @@ class UserConcurrency {
     for (const [keyMark, { requestedBy }] of this.#users) {
       if (requestedBy !== undefined && !accounts.includes(requestedBy)) this.#users.delete(keyMark);
     }
-    const users = this.#accounts.map(({ keyMark, context }) => {
-      return this.#users.get(keyMark)?.user ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
-    });
-    const isUnknown = users.includes(UNKNOWN);
+    const findUser = ({ keyMark, context }: Caller): string =>
+      this.#users.get(keyMark)?.user ?? (context.reader.user === undefined ? keyMark : UNKNOWN);
+    const isUnknown = this.#accounts.some((account) => findUser(account) === UNKNOWN);
     const places = new Map<string, UserPlaces>();
     for (const { limiter } of accounts) limiter.share(undefined);
-    for (const [index, { limiter }] of this.#accounts.entries()) {
-      const user = isUnknown ? UNKNOWN : (users[index] ?? UNKNOWN);
+    for (const account of this.#accounts) {
+      const user = isUnknown ? UNKNOWN : findUser(account);
       const userPlaces = places.get(user) ?? new UserPlaces();
       places.set(user, userPlaces);
-      limiter.share(userPlaces);
+      account.limiter.share(userPlaces);
     }
     // The places count the calls in flight of all accounts only now, so no call may start before.
     for (const { limiter } of accounts) limiter.wake();

@@ -55,7 +55,7 @@ export class AccountLimiter implements RateLimiter {
     this.#lastProgress = clock.monotonic();
   }
 
-  /** Returns the time since the last start or end of a call; 0 in a pause, or while a spent budget alone holds calls. */
+  /** Returns the time since the last start or end of a call; 0 in a pause, or while only a spent budget holds calls. */
   idleFor(): number {
     const now = this.#clock.monotonic();
     if (this.budget.inFlight === 0 && this.budget.nextStart(now) !== now) return 0;

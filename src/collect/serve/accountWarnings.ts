@@ -100,11 +100,10 @@ function findCutMetrics({ inventory }: AccountCollector): string[] {
   });
 }
 
-function findUnknownValues({ context: { customMetrics }, inventory }: AccountCollector): string[] {
+function findUnknownValues({ inventory }: AccountCollector): string[] {
   const withoutValue = new Map<CustomMetric, string>();
   const found = new Set<CustomMetric>();
   for (const { data } of inventory.applications.values()) {
-    if (found.size === customMetrics.length) break;
     for (const scope of ['application', 'host'] as const) {
       const [host] = data?.hosts.values() ?? [];
       const reading = scope === 'application' ? data?.reading : host?.reading;
@@ -135,19 +134,21 @@ function findUnmatchedEntries(all: readonly AccountCollector[], keys: readonly (
   if (first === undefined || all.some(waits)) return [];
   const { account } = first.context;
   const { applications, key_transactions, account_id, origin } = account;
-  const whose = origin === undefined ? `account ${account_id ?? account.name}` : `no account of entry ${origin.entry}`;
-  const { include, exclude, settings, tags } = applications;
+  const nobodyHas =
+    origin === undefined
+      ? `account ${account_id ?? account.name} has no`
+      : `no account of entry ${origin.entry} has an`;
   /** Joins the lists of all accounts. Returns undefined if the list of an account is unread. */
   const joinLists = <T>(listOf: (account: AccountCollector) => readonly T[] | undefined): readonly T[] | undefined => {
     const lists = accounts.map(listOf);
     return lists.includes(undefined) ? undefined : lists.flatMap((list) => list ?? []);
   };
   const applicationEntries: Entries = {
-    include,
+    include: applications.include,
     // A list requested by ids does not show whether an excluded application exists.
-    exclude: onlyIds(applications) === undefined ? exclude : [],
-    settings: settings.map(({ match }) => match),
-    tags: toEntries(tags),
+    exclude: onlyIds(applications) === undefined ? applications.exclude : [],
+    settings: applications.settings.map(({ match }) => match),
+    tags: toEntries(applications.tags),
   };
   const keyTransactionEntries = typeof key_transactions === 'boolean' ? {} : key_transactions;
   const describe = (path: string, noun: string, entries: Entries, listed: readonly Matchable[] | undefined) =>
@@ -168,9 +169,8 @@ function findUnmatchedEntries(all: readonly AccountCollector[], keys: readonly (
         const entries = { ...selection, tags: toEntries(selection.tags) };
         return describe('entities', `entity of ${entityType}`, entries, listed);
       }
-      const has = origin === undefined ? 'has no' : 'has an';
       return (
-        `entities: ${whose} ${has} entity of ${entityType}: check account and type; ` +
+        `entities: ${nobodyHas} entity of ${entityType}: check account and type; ` +
         'the command discover --entities lists the types'
       );
     }),
