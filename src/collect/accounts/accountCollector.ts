@@ -43,9 +43,9 @@ export class AccountCollector {
   /** The requests that are still queueing tasks. Calls start after all of them finish, so that batches are full. */
   #queueing = 0;
   #pumping = false;
-  /** True when New Relic answered no call of the last read of the application list; without a list, of any read. */
+  /** True when New Relic answered no call of the last read: of the application list, or without it, of anything. */
   #isListUnanswered = false;
-  /** When New Relic last began to refuse or to accept the account. Calls that started earlier do not change this. */
+  /** When New Relic last began to refuse or to accept the account. Calls that started earlier decide nothing. */
   #refusalDecidedAt = -Infinity;
 
   constructor(context: AccountContext, limiter: AccountLimiter) {

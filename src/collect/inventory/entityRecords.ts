@@ -34,7 +34,6 @@ import type { Subject, Task, TaskStore } from './task.ts';
 
 type Columns = GoldenSubject['columns'];
 
-/** The requested metrics of entities with the same definitions, and the definitions that cannot be read. */
 interface MetricPlan {
   readonly columns: Columns;
   readonly problems: readonly MetricProblem[];

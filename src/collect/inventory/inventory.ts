@@ -24,7 +24,7 @@ import { effectiveSettings, readsMetricData, selectKeyTransactions, selects } fr
 
 const LIST_LENGTHS_KEPT_FOR = 3_600_000;
 
-/** The records of an account and their tasks. Removes the records that a new list no longer has. */
+/** The records of an account and their tasks: those that the last lists have. */
 export class Inventory {
   applicationList: Task;
   keyTransactionList: Task;

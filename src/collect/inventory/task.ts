@@ -123,7 +123,6 @@ export function endsBefore(delay: number | undefined, commonDelay: number): numb
   return delay === undefined ? 0 : (Math.ceil((delay - commonDelay) / MINUTE_MS) * MINUTE_MS) / 1000;
 }
 
-/** Tasks of one subject by their kinds, in the order of the kinds. */
 export type Tasks = Readonly<Partial<Record<Kind, Task>>>;
 
 export class TaskStore {
@@ -144,7 +143,6 @@ export class TaskStore {
     return isWanted ? (before ?? this.make(kind, subject)) : undefined;
   }
 
-  /** As `keep`, for all kinds of an application. */
   keepAll(before: Tasks, subject: Subject, isWanted: (group: Group) => boolean): Tasks {
     const tasks: Partial<Record<Kind, Task>> = {};
     for (const kind of APPLICATION_KINDS) {
