@@ -28,15 +28,14 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
   const { inventory, schedule } = account;
   const record = inventory.applications.get(applicationId);
   const tasks = inventory.tasks(applicationId);
-  const lists = tasks.filter(({ subject }) => subject.applicationId === undefined);
-  const notes = lists.map((task) => describeTask(account, task, time));
+  const describe = (task: Task): string => describeTask(account, task, time);
+  const notes = tasks.filter(({ subject }) => subject.applicationId === undefined).map(describe);
   if (inventory.listedApplications === undefined) {
     return { kind: 'unreadable', notes: [...notes, ...describeLeftOut(account)] };
   }
   if (record === undefined) {
     return account.up ? { kind: 'unknown_application' } : { kind: 'unreadable', notes };
   }
-  const applicationTasks = tasks.filter(({ subject }) => subject.applicationId !== undefined);
   const { blocks, cut } = AccountSnapshot.atOnce(account, { groups: new Set(GROUPS), applicationId }, time);
   return {
     kind: 'result',
@@ -46,8 +45,7 @@ export function probeResult(account: AccountCollector, applicationId: number, ti
     blocks,
     cut,
     notes: [
-      ...notes,
-      ...applicationTasks.map((task) => describeTask(account, task, time)),
+      ...tasks.map(describe),
       ...describeData(record),
       ...describeLeftOut(account),
       ...describeAbsentFamilies(account, record, blocks),
