@@ -119,18 +119,8 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
  * user meant. Of two limits of a number, the setting's limit wins: it follows the limit of whole numbers.
  */
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, written: unknown): Issue[] {
-  let root: JsonSchema | undefined;
-  let owners: Owners | undefined;
-  const reportUnknown = (key: string, path: Path): Issue => {
-    root ??= toInputSchema(schema);
-    owners ??= collectOwners(expandAlternatives([root]));
-    const known = path.reduce(descend, expandAlternatives([root])).flatMap(keysOf);
-    const isMapping = describeType(valueAt(written, [...path, key])) === 'a mapping';
-    const message = describeUnknownKey({ key, path, isMapping }, root, owners);
-    const isName = isNumbered(key, known) || owners.has(withoutStyle(key));
-    return { ...issue([...path, key], message, 'key'), isName };
-  };
-  const all = flattenBelow(issues, reportUnknown, []);
+  const keys = listKeys(toInputSchema(schema));
+  const all = flattenBelow(issues, (key, path) => reportUnknownKey(key, path, keys, written), []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
@@ -161,125 +151,6 @@ function flattenBelow(
   });
 }
 
-/** Keys under other names. */
-const OTHER_WORDS: Readonly<Record<string, string>> = { query: 'nrql', sql: 'nrql', statement: 'nrql' };
-
-interface UnknownKey {
-  readonly key: string;
-  readonly path: Path;
-  /** True if the value is a mapping: then only keys for mappings are suggested. */
-  readonly isMapping: boolean;
-}
-
-/** Describes an unknown key, and suggests keys or mappings. Never repeats a key that may be a secret. */
-function describeUnknownKey({ key, path, isMapping }: UnknownKey, root: JsonSchema, owners: Owners): string {
-  const here = path.reduce(descend, expandAlternatives([root]));
-  const known = here.flatMap(keysOf);
-  const typo = /^([a-z_]+)([:=])/.exec(key);
-  const meant = known.find((name) => name === typo?.[1]);
-  if (meant !== undefined) {
-    return typo?.[2] === ':'
-      ? `unknown key: put a space after the colon of "${meant}:"`
-      : `unknown key: write "${meant}: ", with a colon and a space`;
-  }
-  const other = OTHER_WORDS[key.toLowerCase()] ?? '';
-  if (known.includes(other)) return `unknown key; did you mean "${other}"?`;
-  const places = owners.get(withoutStyle(key)) ?? [];
-  const isName = !mayBeSecret(key) || isNumbered(key, known) || places.length > 0;
-  const near = !isName || findInvisible(key) !== undefined ? '' : suggest(key, known);
-  const isOfChild = (): boolean => known.some((child) => descend(here, child).flatMap(keysOf).includes(key));
-  const fitting = places.filter(({ takesMapping }) => takesMapping || !isMapping);
-  if (fitting.length > 0 && (near === '' || isOfChild()))
-    return `unknown key here, ${describeOwners(key, fitting, path)}`;
-  if (!isName)
-    return 'unknown key, not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
-  const hint = near === '' ? suggestBelow(key, here, known) : near;
-  return `unknown key${hint === '' && isMapping ? suggestMapping(key, path, owners) : hint}`;
-}
-
-/**
- * Writes `it belongs to accounts[0].limits: look at the indentation`. Names the key if it was written in another
- * style.
- */
-function describeOwners(key: string, owners: readonly Owner[], path: Path): string {
-  const names = [...new Set(owners.map(({ name }) => name))];
-  const subject = names.includes(key) ? 'it' : joinWithOr(names.map((name) => `"${name}"`));
-  return `${subject} belongs to ${showPlaces(owners, path)}: look at the indentation`;
-}
-
-function showPlaces(owners: readonly Owner[], path: Path): string {
-  return joinWithOr(owners.map(({ place }) => showPlace(place, path)));
-}
-
-/** Suggests a mapping from anywhere in the schema: `limits` for `limit: {}` at the top of the file. */
-function suggestMapping(key: string, path: Path, owners: Owners): string {
-  const mappings = [...owners.values()].flat().filter(({ takesMapping }) => takesMapping);
-  const names = [...new Set(mappings.map(({ name }) => name))];
-  const suggestion = suggest(key, names);
-  const meant = mappings.filter(({ name }) => suggestion.includes(`"${name}"`));
-  const [first] = meant;
-  return first === undefined ? '' : ` here; did you mean "${first.name}" of ${showPlaces(meant, path)}?`;
-}
-
-/** True for a known key with digits at its end: it is not a secret, although other words with digits may be. */
-function isNumbered(key: string, known: readonly string[]): boolean {
-  return known.includes(key.replace(/_?[0-9]{1,2}$/, ''));
-}
-
-/** Suggests a key one mapping further down: `limits.request_timeout`. */
-function suggestBelow(key: string, here: readonly JsonSchema[], known: readonly string[]): string {
-  const names = known.flatMap((child) =>
-    descend(here, child)
-      .flatMap(keysOf)
-      .map((name) => ({ child, name })),
-  );
-  const suggestion = suggest(
-    key,
-    names.map(({ name }) => name),
-  );
-  const meant = names.find(({ name }) => suggestion.includes(`"${name}"`));
-  return meant === undefined ? '' : suggestion.replace(meant.name, `${meant.child}.${meant.name}`);
-}
-
-/** A mapping that has a key. In its place, `[]` is any position of a list. */
-interface Owner {
-  readonly name: string;
-  readonly place: readonly string[];
-  /** True if the key takes a mapping. */
-  readonly takesMapping: boolean;
-}
-
-/** The mappings that have a key, by the key in neutral style. */
-type Owners = ReadonlyMap<string, readonly Owner[]>;
-
-/** Collects the owners of all keys once: a file may have thousands of unknown keys. */
-function collectOwners(
-  schemas: readonly JsonSchema[],
-  place: readonly string[] = [],
-  owners = new Map<string, Owner[]>(),
-): Owners {
-  const names = schemas.flatMap(keysOf);
-  for (const name of new Set(names)) {
-    const takesMapping = descend(schemas, name).some(({ type }) => type === 'object');
-    const key = withoutStyle(name);
-    owners.set(key, [...(owners.get(key) ?? []), { name, place, takesMapping }]);
-  }
-  for (const name of names) collectOwners(descend(schemas, name), [...place, name], owners);
-  if (schemas.some(({ items }) => items !== undefined)) collectOwners(descend(schemas, 0), [...place, '[]'], owners);
-  return owners;
-}
-
-/** Formats a place. Its lists have the positions of the path `near`, as far as both are equal. */
-function showPlace(place: readonly string[], near: Path): string {
-  const fork = place.findIndex((step, index) => step !== (typeof near[index] === 'number' ? '[]' : near[index]));
-  const common = fork < 0 ? place.length : fork;
-  const steps = place.map((step, index) => {
-    if (step === '[]') return `[${index < common ? String(near[index]) : ''}]`;
-    return index === 0 ? step : `.${step}`;
-  });
-  return place.length === 0 ? 'the top of the file' : steps.join('');
-}
-
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** Converts a schema to JSON Schema of the written file: durations are text. */
@@ -287,22 +158,88 @@ export function toInputSchema(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
 }
 
-/** Returns the schemas of a value inside a mapping or list; none without fixed keys. */
-function descend(schemas: readonly JsonSchema[], step: string | number): readonly JsonSchema[] {
-  return expandAlternatives(
-    schemas.flatMap((schema) => {
-      const next = typeof step === 'number' ? schema.items : schema.properties?.[step];
-      return next === undefined || typeof next === 'boolean' || Array.isArray(next) ? [] : [next];
+interface SchemaKey {
+  readonly name: string;
+  readonly withoutStyle: string;
+  /** The mapping that has the key, such as `accounts[].limits`; empty at the top of the file. */
+  readonly place: string;
+  readonly takesMapping: boolean;
+}
+
+/** Lists the keys of a mapping, then those of the mappings in it. */
+function listKeys(schema: JsonSchema | boolean, place = ''): readonly SchemaKey[] {
+  const alternatives = expandAlternatives(schema);
+  const properties = alternatives.flatMap((each) => Object.entries<JsonSchema | boolean>(each.properties ?? {}));
+  const items = alternatives.flatMap<JsonSchema | boolean>((each) => each.items ?? []);
+  return [
+    ...properties.map(([name, value]) => {
+      const takesMapping = expandAlternatives(value).some(({ type }) => type === 'object');
+      return { name, withoutStyle: withoutStyle(name), place, takesMapping };
     }),
+    ...properties.flatMap(([name, value]) => listKeys(value, place === '' ? name : `${place}.${name}`)),
+    ...items.flatMap((value) => listKeys(value, `${place}[]`)),
+  ];
+}
+
+function expandAlternatives(schema: JsonSchema | boolean): readonly JsonSchema[] {
+  return typeof schema === 'boolean' ? [] : [schema, ...(schema.anyOf ?? [])];
+}
+
+/** Reports an unknown key of the mapping at `path`. Never repeats a key that may be a secret. */
+function reportUnknownKey(key: string, path: Path, keys: readonly SchemaKey[], written: unknown): Issue {
+  const here = generalise(path);
+  const siblings = keys.filter(({ place }) => place === here).map(({ name }) => name);
+  const neutral = withoutStyle(key);
+  const places = keys.filter((each) => each.withoutStyle === neutral);
+  // Other words with digits may be secrets.
+  const isNumbered = siblings.includes(key.replace(/_?[0-9]{1,2}$/, ''));
+  const isName = isNumbered || places.length > 0;
+  const describe = (): string => {
+    const meant = /^([a-z_]+)[:=]/.exec(key)?.[1] ?? '';
+    if (siblings.includes(meant)) return `: write "${meant}: ", with a colon and a space`;
+    if (siblings.includes('nrql') && /^(?:query|sql|statement)$/i.test(key)) return '; did you mean "nrql"?';
+    const isShown = isName || !mayBeSecret(key);
+    const near = isShown && findInvisible(key) === undefined ? suggest(key, siblings) : '';
+    const isMapping = describeType(valueAt(written, [...path, key])) === 'a mapping';
+    const fitting = places.filter(({ takesMapping }) => takesMapping || !isMapping);
+    const below = keys.filter(({ place }) => {
+      return place.startsWith(here) && siblings.includes(place.slice(here.length).replace('.', ''));
+    });
+    if (fitting.length > 0 && (near === '' || below.some(({ name }) => name === key))) {
+      const names = [...new Set(fitting.map(({ name }) => name))];
+      const subject = names.includes(key) ? 'it' : joinWithOr(names.map((name) => `"${name}"`));
+      return ` here, ${subject} belongs to ${showPlaces(fitting, path)}: look at the indentation`;
+    }
+    if (!isShown)
+      return ', not shown because it may hold a secret: write the name of a key, a colon, a space and the value';
+    return near || suggestElsewhere(key, isMapping ? keys.filter(({ takesMapping }) => takesMapping) : below, path);
+  };
+  return { ...issue([...path, key], `unknown key${describe()}`, 'key'), isName };
+}
+
+/** Suggests a key of another mapping: `request_timeout` of `limits` for `timeout`. */
+function suggestElsewhere(key: string, candidates: readonly SchemaKey[], path: Path): string {
+  const suggestion = suggest(key, [...new Set(candidates.map(({ name }) => name))]);
+  const meant = candidates.filter(({ name }) => suggestion.includes(`"${name}"`));
+  return meant.length === 0 ? '' : ` here${suggestion.replace('?', '')} of ${showPlaces(meant, path)}?`;
+}
+
+function showPlaces(keys: readonly SchemaKey[], path: Path): string {
+  return joinWithOr(keys.map(({ place }) => showPlace(place, path)));
+}
+
+/** Writes the list positions of the path `near` into a place, as far as both are equal. */
+function showPlace(place: string, near: Path): string {
+  const common = near.findLastIndex(
+    (step, index) => typeof step === 'number' && place.startsWith(generalise(near.slice(0, index + 1))),
   );
+  const start = near.slice(0, common + 1);
+  return `${formatPath(start)}${place.slice(generalise(start).length)}` || 'the top of the file';
 }
 
-function keysOf(schema: JsonSchema): readonly string[] {
-  return Object.keys(schema.properties ?? {});
-}
-
-function expandAlternatives(schemas: readonly JsonSchema[]): readonly JsonSchema[] {
-  return schemas.flatMap((schema) => [schema, ...(schema.anyOf ?? [])]);
+/** Formats a path without its list positions, as in `accounts[].limits`. */
+function generalise(path: Path): string {
+  return formatPath(path).replace(/\[[0-9]+\]/g, '[]');
 }
 
 function describeType(input: unknown): string {

@@ -85,7 +85,7 @@ describe('a key of the service is never shown', () => {
   it('where a colon lacks the space after it, and the fault says so', () => {
     expect(faultsOf(`accounts: [{name: a, api_key:${KEY}}]`)).toEqual([
       'c.yaml:1:12: accounts[0].api_key: is required, or api_key_file: without a key nothing can be read',
-      'c.yaml:1:22: accounts[0].<hidden>: unknown key: put a space after the colon of "api_key:"',
+      'c.yaml:1:22: accounts[0].<hidden>: unknown key: write "api_key: ", with a colon and a space',
     ]);
     expect(faultsOf(`accounts: [{name: a, api_key=${KEY}}]`)).toContain(
       'c.yaml:1:22: accounts[0].<hidden>: unknown key: write "api_key: ", with a colon and a space',
