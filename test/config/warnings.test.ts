@@ -38,7 +38,7 @@ describe('a valid configuration warns', () => {
     const warnings = warningsOf(withAccount(`query_files: [${'none*,'.repeat(500)}]`));
     expect(warnings).toHaveLength(11);
     expect(warnings[9]).toContain('query_files[9]: no file matches');
-    expect(warnings[10]).toBe('c.yaml: 490 further warnings like these');
+    expect(warnings[10]).toBe('c.yaml: 490 further warnings like these: mend these first');
   });
 
   it('about a key header that NerdGraph does not accept', () => {

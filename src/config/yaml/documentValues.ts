@@ -46,10 +46,8 @@ export class DocumentValues {
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
   readonly #env: Environment | undefined;
-  /** True for a dialect: it has merge keys, and accepts any plain value as text. */
-  readonly #isDialect: boolean;
-  /** Offsets of unknown tags, largest first. A tag precedes its node; tags of earlier nodes are removed. */
-  readonly #unknownTags: number[];
+  /** True for YAML 1.1: it has merge keys, and accepts any plain value as text. */
+  readonly #isVersion11: boolean;
   /** Invalid nodes. Further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
   /** Expanded texts of values with placeholders, before they get a type. */
@@ -60,11 +58,10 @@ export class DocumentValues {
   /** Targets of aliases at their position: an anchor may be redefined further down. */
   readonly #targets = new Map<Alias, Node>();
 
-  constructor(document: Document.Parsed, env: Environment | undefined, isDialect: boolean) {
+  constructor(document: Document.Parsed, env: Environment | undefined, isVersion11: boolean) {
     this.#document = document;
     this.#env = env;
-    this.#isDialect = isDialect;
-    this.#unknownTags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
+    this.#isVersion11 = isVersion11;
     visit(document, {
       Map: (_key, node, ancestors) => {
         this.#checkKeys(node, ancestors);
@@ -101,12 +98,10 @@ export class DocumentValues {
     return this.locate(path).some(({ node }) => node !== null && this.#invalid.has(node));
   }
 
-  /**
-   * Returns the text of a value before it got a type: of values with placeholders, and in a dialect of every scalar.
-   */
+  /** Returns the text of a value before it got a type: of values with placeholders, in YAML 1.1 of every scalar. */
   textOf(node: Node | null | undefined): string | undefined {
     if (!node) return undefined;
-    return this.#isDialect && isScalar(node) ? node.source : this.#expansions.get(node);
+    return this.#isVersion11 && isScalar(node) ? node.source : this.#expansions.get(node);
   }
 
   /** Returns the offsets of a value and its key (list items have none), and its node; for an alias, the target node. */
@@ -139,10 +134,10 @@ export class DocumentValues {
     this.#pairs.set(node, pairs);
   }
 
-  /** Replaces a merge key of a dialect by the merged pairs. Returns other pairs unchanged. */
+  /** Replaces a merge key of YAML 1.1 by the merged pairs. Returns other pairs unchanged. */
   #merge(pair: Pair, node: YAMLMap, ancestors: Ancestors): readonly Pair[] {
     const { key, value } = pair;
-    if (!this.#isDialect || !isScalar(key) || key.type !== Scalar.PLAIN || key.value !== '<<') return [pair];
+    if (!this.#isVersion11 || !isScalar(key) || key.type !== Scalar.PLAIN || key.value !== '<<') return [pair];
     const sources = (isSeq(value) ? value.items : [value]).map((each) =>
       isAlias(each) ? this.#anchors.get(each.source) : each,
     );
@@ -181,10 +176,7 @@ export class DocumentValues {
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
-    const offset = startOf(node);
-    while ((this.#unknownTags.at(-2) ?? Infinity) <= offset) this.#unknownTags.pop();
-    const tag = Math.min(this.#unknownTags.at(-1) ?? offset, offset);
-    this.#fail(node, ancestors, 'the tag of this value is unknown or does not fit it: remove it', tag);
+    this.#fail(node, ancestors, 'the tag before this value is unknown or does not fit it: remove it');
   }
 
   #fail(node: Node, ancestors: Ancestors, message: string, offset = startOf(node)): void {

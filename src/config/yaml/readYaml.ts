@@ -8,24 +8,17 @@ import type { Environment } from './placeholders.ts';
 /** A YAML file as plain values, with their locations. */
 export type YamlFile = ReturnType<typeof readYaml>;
 
-/** A form of YAML other than 1.2, with merge keys. */
-export interface Dialect {
-  readonly version: '1.1';
-  readonly tags: readonly ScalarTag[];
-}
-
 /**
- * Reads YAML 1.2 (core schema) or a dialect, and reports every problem. `env` replaces placeholders; without it, `${`
- * is ordinary text.
+ * Reads YAML 1.2 (core schema), and reports every problem. `env` replaces placeholders; without it, `${` is ordinary
+ * text. `tags` reads YAML 1.1 instead, with merge keys and these types.
  */
 export function readYaml(
   { path: name, text }: { readonly path: string; readonly text: string },
   env: Environment | undefined,
-  dialect?: Dialect,
+  tags?: readonly ScalarTag[],
 ) {
   const lines = new LineCounter();
-  const { values, problems } = readValues(text, lines, env, dialect);
-  const whole = { file: name, line: undefined, column: undefined, path: '' };
+  const { values, problems } = readValues(text, lines, env, tags);
   const toDiagnostic = ({ offset, path, message, isName }: YamlProblem): Diagnostic => {
     const { line, col } = lines.linePos(offset);
     return { file: name, line: Math.max(line, 1), column: Math.max(col, 1), path: showPath(path(), isName), message };
@@ -37,48 +30,34 @@ export function readYaml(
     const key = position === 'key' && found.length === path.length + 1 ? nearest?.key : undefined;
     return { offset: key ?? nearest?.offset ?? 0, path: () => path, message, isName };
   };
+  /** Lists problems in file order: at most ten with one message and 100 in all, then the number of the others. */
+  const list = (found: readonly YamlProblem[], noun: string): Diagnostic[] => {
+    const shown = limitAlike(found.toSorted((a, b) => a.offset - b.offset)).slice(0, MAX_SHOWN);
+    const diagnostics = shown.map(toDiagnostic);
+    if (shown.length === found.length) return diagnostics;
+    const message = `${counted(found.length - shown.length, `further ${noun}`)} like these: mend these first`;
+    return [...diagnostics, { file: name, line: undefined, column: undefined, path: '', message }];
+  };
   return {
-    /**
-     * Mappings, lists and scalars of the file, null for an invalid value; undefined if the file is not readable as
-     * YAML.
-     */
+    /** Mappings, lists and scalars, null for an invalid value; undefined if the file is not readable as YAML. */
     value: values?.value,
-    /** Returns the problems of the file and `issues` in file order, one diagnostic for each invalid value. */
+    /** Returns the problems of the file and `issues`, one diagnostic for each invalid value. */
     listDiagnostics: (issues: readonly Issue[]): Diagnostic[] => {
-      const valueIssues = values === undefined ? [] : issues;
-      const shownProblems = limitAlike(problems);
-      const firstIssues = limitAlike(valueIssues);
-      const shownIssues = firstIssues.filter(({ path }) => values?.isInvalid(path) === false);
-      const found = [...shownProblems, ...shownIssues.map(locateIssue)].toSorted((a, b) => a.offset - b.offset);
-      const repeated = problems.length - shownProblems.length + valueIssues.length - firstIssues.length;
-      const more = repeated + Math.max(0, found.length - MAX_SHOWN);
-      const shown = found.slice(0, MAX_SHOWN).map(toDiagnostic);
-      if (more === 0) return shown;
-      return [...shown, { ...whole, message: `${counted(more, 'further fault')} like these: mend these first` }];
+      const ofValid = issues.filter(({ path }) => values?.isInvalid(path) === false);
+      return list([...problems, ...ofValid.map(locateIssue)], 'fault');
     },
-    /** Returns the warnings of a valid file, with the same limit as for faults. */
-    listWarnings: (warnings: readonly Issue[]): Diagnostic[] => {
-      const shown = limitAlike(warnings).slice(0, MAX_SHOWN);
-      const all = shown.map((each) => toDiagnostic(locateIssue(each)));
-      if (shown.length === warnings.length) return all;
-      return [
-        ...all,
-        { ...whole, message: `${counted(warnings.length - shown.length, 'further warning')} like these` },
-      ];
-    },
-    /**
-     * Returns the text of a value before it got a type: with placeholders expanded, or any plain value of a dialect.
-     */
+    listWarnings: (warnings: readonly Issue[]): Diagnostic[] => list(warnings.map(locateIssue), 'warning'),
+    /** Returns the text of a value before it got a type: with placeholders expanded, or any plain value of YAML 1.1. */
     textAt: (path: Path): string | undefined => values?.textOf(values.locate(path)[path.length]?.node),
   };
 }
 
-/** Limits for shown faults: with one message, and in total. */
+/** Limits for shown problems: with one message, and in total. */
 const MAX_ALIKE = 10;
 const MAX_SHOWN = 100;
 
 /** Returns the first ten with each message. */
-function limitAlike<T extends { readonly message: string }>(all: readonly T[]): readonly T[] {
+function limitAlike(all: readonly YamlProblem[]): readonly YamlProblem[] {
   const seen = new Map<string, number>();
   return all.filter(({ message }) => {
     const count = (seen.get(message) ?? 0) + 1;
@@ -92,35 +71,42 @@ function readValues(
   text: string,
   lines: LineCounter,
   env: Environment | undefined,
-  dialect: Dialect | undefined,
+  tags: readonly ScalarTag[] | undefined,
 ): { readonly values?: DocumentValues; readonly problems: readonly YamlProblem[] } {
-  const document = parse(text, lines, dialect);
+  const document = parse(text, lines, tags);
   if ('message' in document) return { problems: [document] };
-  if (document.errors.length > 0) {
-    return { problems: describeSyntaxErrors(document, text, lines) };
+  if (document.errors.length > 0) return { problems: describeSyntaxErrors(document, text, lines) };
+  const { explicit, version } = document.directives.yaml;
+  const expected = tags === undefined ? '1.2' : '1.1';
+  if (explicit === true && version !== expected) {
+    return refuse(`the file must be YAML ${expected}: remove the %YAML directive`);
   }
-  const whole = checkDocument(document, text, dialect);
-  if (whole !== undefined) return { problems: [{ offset: 0, path: top, message: whole }] };
-  const values = new DocumentValues(document, env, dialect !== undefined);
-  const { problems, value } = values;
-  if (value === undefined) return { problems: [{ offset: 0, path: top, message: TOO_MANY_ALIASES }] };
-  return { values, problems };
+  if (document.contents === null || text.trim() === '') {
+    return refuse('the file is empty: it needs "accounts" with at least one account');
+  }
+  const values = new DocumentValues(document, env, tags !== undefined);
+  if (values.value === undefined) return refuse('the aliases stand for too many values');
+  return { values, problems: values.problems };
+}
+
+function refuse(message: string): { readonly problems: readonly YamlProblem[] } {
+  return { problems: [{ offset: 0, path: top, message }] };
 }
 
 /** The path of the whole file. */
 const top = (): Path => [];
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
-const TOO_MANY_ALIASES = 'the aliases stand for too many values';
 
 /** Maximum nesting, far above that of any valid file. Deeper texts take the library minutes, or overflow its stack. */
 const MAX_NESTING = 50;
 
-/**
- * Parses the first document of a text, like `parseDocument` of the library. Refuses a text that is nested too deeply
- * for the library.
- */
-function parse(text: string, lines: LineCounter, dialect: Dialect | undefined): Document.Parsed | YamlProblem {
+/** Parses the first document of a text, like `parseDocument` of the library, unless it is nested too deeply. */
+function parse(
+  text: string,
+  lines: LineCounter,
+  tags: readonly ScalarTag[] | undefined,
+): Document.Parsed | YamlProblem {
   const parser = new Parser(lines.addNewLine);
   lines.addNewLine(0);
   const tokens: CST.Token[] = [];
@@ -131,25 +117,13 @@ function parse(text: string, lines: LineCounter, dialect: Dialect | undefined): 
   tokens.push(...parser.end());
   const composer = new Composer({
     ...{ logLevel: 'error', stringKeys: true, uniqueKeys: false, resolveKnownTags: false },
-    ...(dialect === undefined ? {} : { schema: 'failsafe', customTags: [...dialect.tags] }),
+    ...(tags === undefined ? {} : { schema: 'failsafe', customTags: [...tags] }),
   });
   const [document, second] = composer.compose(tokens, true, text.length);
   if (document === undefined) throw new Error('a text without a document was read');
   if (second !== undefined)
     document.errors.push(new YAMLParseError([second.range[0], second.range[1]], 'MULTIPLE_DOCS', ''));
   return document;
-}
-
-function checkDocument(
-  { directives, contents }: Document.Parsed,
-  text: string,
-  dialect: Dialect | undefined,
-): string | undefined {
-  const { explicit, version } = directives.yaml;
-  const expected = dialect?.version ?? '1.2';
-  if (explicit === true && version !== expected) return `the file must be YAML ${expected}: remove the %YAML directive`;
-  if (contents !== null && text.trim() !== '') return undefined;
-  return 'the file is empty: it needs "accounts" with at least one account';
 }
 
 const BAD_INDENT = 'the indentation does not fit what stands around it';

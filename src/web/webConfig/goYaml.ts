@@ -1,5 +1,4 @@
 import type { ScalarTag } from 'yaml';
-import type { Dialect } from '../../config/yaml/readYaml.ts';
 
 const BOOLEAN = /^(?:[yYnN]|yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/;
 const INTEGER = /^[-+]?(?:0x[0-9a-f_]+|0b[01_]+|0o?[0-7_]*|[1-9][0-9_]*)$/i;
@@ -20,15 +19,12 @@ const createTag = (name: string, test: RegExp, resolve: (text: string) => unknow
  * The YAML dialect of the exporter toolkit, which uses Go's package yaml.v2: the types of YAML 1.1, merge keys, and any
  * plain value as text where text is expected.
  */
-export const GO_YAML: Dialect = {
-  version: '1.1',
-  tags: [
-    createTag('null', /^(?:~|null|Null|NULL)?$/, () => null),
-    createTag('bool', BOOLEAN, (text) => /^(?:y|yes|true|on)$/i.test(text)),
-    createTag('int', INTEGER, parseInteger),
-    createTag('float', FLOAT, (text) => Number(text.replaceAll('_', ''))),
-  ],
-};
+export const GO_YAML: readonly ScalarTag[] = [
+  createTag('null', /^(?:~|null|Null|NULL)?$/, () => null),
+  createTag('bool', BOOLEAN, (text) => /^(?:y|yes|true|on)$/i.test(text)),
+  createTag('int', INTEGER, parseInteger),
+  createTag('float', FLOAT, (text) => Number(text.replaceAll('_', ''))),
+];
 
 /** Nanoseconds in the units of Go's time.ParseDuration. */
 const UNITS: Readonly<Record<string, number>> = {
