@@ -63,25 +63,27 @@ interface Token {
   /** A word as written; the content of a `name` or `text` without quotes and escapes. */
   readonly text: string;
   readonly offset: number;
-  readonly end: number;
 }
 
 /** The whole query, or the content of one pair of parentheses. */
-interface Group {
+class Group {
   readonly outer: Group | undefined;
   /** The word before the parenthesis: the name of a function or an operator. */
   readonly word: Token | undefined;
-  /** The offset of the opening parenthesis. */
   readonly offset: number;
-  /** The offset after the closing parenthesis. */
-  end: number;
-  readonly parts: TextPart[];
+  readonly parts: TextPart[] = [];
   /** First word of the clause of the outer group that contains this group; empty before the first clause. */
-  clause: string;
-  clauses: readonly Clause[];
+  clause = '';
+  clauses: readonly Clause[] = [];
   /** The innermost query that contains this group; the group itself when it is a query. */
   query: Group | undefined;
-  hasLimit: boolean;
+  hasLimit = false;
+
+  constructor(outer: Group | undefined, word: Token | undefined, offset: number) {
+    this.outer = outer;
+    this.word = word;
+    this.offset = offset;
+  }
 }
 
 type TextPart = Token | Group;
@@ -132,7 +134,7 @@ const LONGEST_QUERY = 65_536;
 
 /** Divides tokens into groups and clauses. Returns the outermost group, and adds to `problems`. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
-  const outermost = createGroup(undefined, undefined, 0);
+  const outermost = new Group(undefined, undefined, 0);
   const groups = readGroups(tokens, outermost, problems);
   for (const group of groups) {
     group.clauses = splitClauses(group.parts);
@@ -182,30 +184,24 @@ export function readFragment(
   if (hasComment) return { problem: 'has a comment' };
   const bracket = findUnpairedBracket(tokens);
   if (bracket !== undefined) return { problem: `has a ${bracket} without its counterpart` };
-  const { clauses } = readClauses(tokens, problems);
+  const [{ entries } = { entries: [] }, clause] = readClauses(tokens, problems).clauses;
   const [problem] = problems;
   if (problem !== undefined) return { problem: problem.message };
-  const [{ entries } = { entries: [] }, clause] = clauses;
   if (clause !== undefined) return { problem: `begins another clause with ${clause.word.toUpperCase()}` };
   const [entry = [], ...others] = entries;
-  if (kind !== 'source' && others.length > 0) return { problem: `is not one ${kind}` };
-  switch (kind) {
-    case 'column':
-      return readColumnText(fragment, entry);
-    case 'source':
-      return entries.every(isSource) ? { text: fragment } : { problem: 'does not name events, metrics or a subquery' };
-    case 'condition':
-      return { text: fragment };
-    case 'attribute': {
-      const attribute = attributeOf(entry);
-      return attribute === undefined ? { problem: 'is not one attribute' } : { text: attribute };
-    }
+  if (kind === 'source') {
+    return entries.every(isSource) ? { text: fragment } : { problem: 'does not name events, metrics or a subquery' };
   }
+  const text = kind === 'attribute' ? attributeOf(entry) : fragment;
+  if (others.length > 0 || text === undefined) return { problem: `is not one ${kind}` };
+  return kind === 'column' ? readColumnText(fragment, entry) : { text };
 }
 
 /** Lists the words, and the names in backticks, of a text. */
 export function listNames(text: string): readonly string[] {
-  return scan(text).tokens.flatMap((token) => (token.kind === 'word' || token.kind === 'name' ? token.text : []));
+  return scan(text)
+    .tokens.filter(isName)
+    .map((token) => token.text);
 }
 
 function readColumnText(fragment: string, entry: readonly TextPart[]): ReturnType<typeof readFragment> {
@@ -219,9 +215,9 @@ function readColumnText(fragment: string, entry: readonly TextPart[]): ReturnTyp
 
 /** True for the name of an event type, a subquery, or a lookup table. */
 function isSource([first, second, ...others]: readonly TextPart[]): boolean {
-  if (first === undefined || others.length > 0) return false;
-  if (isGroup(first)) return second === undefined && first.query === first;
-  return (first.kind === 'word' || first.kind === 'name') && (second === undefined || isGroup(second));
+  if (others.length > 0) return false;
+  if (first instanceof Group) return second === undefined && first.query === first;
+  return isName(first) && (second === undefined || second instanceof Group);
 }
 
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
@@ -237,27 +233,24 @@ function findUnpairedBracket(tokens: readonly Token[]): string | undefined {
   return open.at(-1);
 }
 
-/** Returns the outermost group, and the groups in parentheses in the order in which they open. */
+/** Returns the groups in the order in which they open, the outermost first. */
 function readGroups(tokens: readonly Token[], outermost: Group, problems: NrqlProblem[]): readonly Group[] {
   const groups = [outermost];
   let group = outermost;
   for (const token of tokens) {
-    if (token.kind === 'symbol' && token.text === '(') {
+    if (isSymbol(token, '(')) {
       const before = group.parts.at(-1);
-      const isName = wordOf(before) !== undefined && !CLAUSES.has(wordOf(before) ?? '');
-      const inner = createGroup(group, isName && !isGroup(before) ? before : undefined, token.offset);
+      const word = before instanceof Group || CLAUSES.has(wordOf(before) ?? 'select') ? undefined : before;
+      const inner = new Group(group, word, token.offset);
       group.parts.push(inner);
       groups.push(inner);
       group = inner;
-    } else if (token.kind === 'symbol' && token.text === ')') {
+    } else if (isSymbol(token, ')')) {
       if (group.outer === undefined) {
         problems.push({ offset: token.offset, message: 'closes a parenthesis that is not open: remove it' });
-      } else {
-        group.end = token.end;
-        group = group.outer;
-      }
+      } else group = group.outer;
     } else {
-      if (token.kind === 'symbol' && token.text === ';') problems.push({ offset: token.offset, message: SEMICOLON });
+      if (isSymbol(token, ';')) problems.push({ offset: token.offset, message: SEMICOLON });
       group.parts.push(token);
     }
   }
@@ -267,20 +260,6 @@ function readGroups(tokens: readonly Token[], outermost: Group, problems: NrqlPr
   return groups;
 }
 
-function createGroup(outer: Group | undefined, word: Token | undefined, offset: number): Group {
-  return {
-    outer,
-    word,
-    offset,
-    end: offset + 1,
-    parts: [],
-    clause: '',
-    clauses: [],
-    query: undefined,
-    hasLimit: false,
-  };
-}
-
 function splitClauses(parts: readonly TextPart[]): Clause[] {
   const clauses: Clause[] = [{ word: '', offset: 0, entries: [[]] }];
   for (const [index, part] of parts.entries()) {
@@ -288,9 +267,9 @@ function splitClauses(parts: readonly TextPart[]): Clause[] {
     const endsPair = PAIRED_CLAUSES.has(`${wordOf(parts[index - 1]) ?? ''} ${word}`);
     const beginsPair = PAIRED_CLAUSES.has(`${word} ${wordOf(parts[index + 1]) ?? ''}`);
     if (!endsPair && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, offset: part.offset, entries: [[]] });
-    else if ('kind' in part && part.kind === 'symbol' && part.text === ',') clauses.at(-1)?.entries.push([]);
+    else if (isSymbol(part, ',')) clauses.at(-1)?.entries.push([]);
     else {
-      if (isGroup(part)) part.clause = clauses.at(-1)?.word ?? '';
+      if (part instanceof Group) part.clause = clauses.at(-1)?.word ?? '';
       clauses.at(-1)?.entries.at(-1)?.push(part);
     }
   }
@@ -300,23 +279,18 @@ function splitClauses(parts: readonly TextPart[]): Clause[] {
 function readColumn(entry: readonly TextPart[]): Statement['columns'][number] {
   const { parts, alias } = splitAlias(entry);
   const [name, call, ...others] = parts;
+  const calls = findCalls(parts);
+  // `percentile(x)` without a list returns the 95th percentile. `getField` selects one number of an object.
+  const percentiles = calls
+    .filter(({ name, group }) => ['percentile', 'bucketpercentile'].includes(name) && !isInGetField(group))
+    .map(({ group }) => Math.max(1, (group.clauses[0]?.entries.length ?? 0) - 1));
   return {
     key: alias ?? deriveKey(parts),
     hasAlias: alias !== undefined,
-    percentiles: countPercentiles(parts),
-    isFiltered: findCalls(parts).some((each) => each.name === 'filter'),
-    call: isGroup(call) && others.length === 0 ? wordOf(name) : undefined,
+    percentiles: Math.max(0, ...percentiles),
+    isFiltered: calls.some((each) => each.name === 'filter'),
+    call: call instanceof Group && others.length === 0 ? wordOf(name) : undefined,
   };
-}
-
-const PERCENTILE_FUNCTIONS = ['percentile', 'bucketpercentile'];
-
-/** `percentile(x)` without a list returns the 95th percentile. `getField` selects one number of an object. */
-function countPercentiles(parts: readonly TextPart[]): number {
-  const counts = findCalls(parts)
-    .filter(({ name, group }) => PERCENTILE_FUNCTIONS.includes(name) && !isInGetField(group))
-    .map(({ group }) => Math.max(1, (group.clauses[0]?.entries.length ?? 0) - 1));
-  return counts.reduce((most, count) => Math.max(most, count), 0);
 }
 
 function isInGetField({ outer }: Group): boolean {
@@ -331,7 +305,7 @@ function findCalls(parts: readonly TextPart[]) {
   const calls: { readonly name: string; readonly offset: number; readonly group: Group }[] = [];
   const open = parts.toReversed();
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
-    if (!isGroup(part) || part.query === part) continue;
+    if (!(part instanceof Group) || part.query === part) continue;
     const { word } = part;
     if (word !== undefined) calls.push({ name: word.text.toLowerCase(), offset: word.offset, group: part });
     for (const inner of part.parts.toReversed()) open.push(inner);
@@ -342,37 +316,39 @@ function findCalls(parts: readonly TextPart[]) {
 /** Returns New Relic's key for a column without alias: `count`, `average.duration`, or the attribute itself. */
 function deriveKey(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
-  if (parts.length !== 2 || name === undefined || !isGroup(call)) return attributeOf(parts);
+  if (parts.length !== 2 || name === undefined || !(call instanceof Group)) return attributeOf(parts);
   const [argument = []] = call.clauses[0]?.entries ?? [];
-  const word = isGroup(name) || name.kind !== 'word' ? undefined : name.text;
-  if (word === undefined) return undefined;
+  if (name instanceof Group || name.kind !== 'word') return undefined;
   const [only] = argument;
-  const isAll = only === undefined || (!isGroup(only) && only.text === '*' && only.kind === 'symbol');
-  if (isAll && argument.length < 2) return word.toLowerCase();
+  const isAll = only === undefined || isSymbol(only, '*');
+  if (isAll && argument.length < 2) return name.text.toLowerCase();
   const attribute = attributeOf(argument);
-  return attribute === undefined ? undefined : `${word}.${attribute}`;
+  return attribute === undefined ? undefined : `${name.text}.${attribute}`;
 }
 
-function attributeOf(parts: readonly TextPart[]): string | undefined {
-  const [only, ...others] = parts;
-  if (only === undefined || others.length > 0 || isGroup(only)) return undefined;
-  return only.kind === 'word' || only.kind === 'name' ? only.text : undefined;
+function attributeOf([only, ...others]: readonly TextPart[]): string | undefined {
+  return others.length === 0 && isName(only) ? only.text : undefined;
+}
+
+function isName(part: TextPart | undefined): part is Token {
+  return part !== undefined && 'kind' in part && (part.kind === 'word' || part.kind === 'name');
 }
 
 /** Splits an entry at `AS`. */
 function splitAlias(entry: readonly TextPart[]) {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   const alias = as === -1 ? undefined : entry[as + 1];
-  if (alias === undefined || isGroup(alias) || alias.kind === 'symbol') return { parts: entry, alias: undefined };
+  if (alias === undefined || alias instanceof Group || alias.kind === 'symbol')
+    return { parts: entry, alias: undefined };
   return { parts: entry.slice(0, as), alias: alias.text };
 }
 
 function wordOf(part: TextPart | undefined): string | undefined {
-  return part !== undefined && !isGroup(part) && part.kind === 'word' ? part.text.toLowerCase() : undefined;
+  return part !== undefined && 'kind' in part && part.kind === 'word' ? part.text.toLowerCase() : undefined;
 }
 
-function isGroup(part: TextPart | undefined): part is Group {
-  return part !== undefined && 'parts' in part;
+function isSymbol(part: TextPart, text: string): boolean {
+  return 'kind' in part && part.kind === 'symbol' && part.text === text;
 }
 
 /** Numbers and attributes are words, too. Attributes may contain dots and colons. Backticks know no escapes. */
@@ -392,17 +368,12 @@ const TOKEN = new RegExp(
 );
 
 /** Cuts any text into tokens. An unclosed literal or comment extends to the end, and is a problem. */
-function scan(query: string): {
-  readonly tokens: readonly Token[];
-  readonly problems: NrqlProblem[];
-  readonly hasComment: boolean;
-} {
+function scan(query: string) {
   const tokens: Token[] = [];
   const problems: NrqlProblem[] = [];
   let hasComment = false;
   for (const { 0: written, index: offset, groups = {} } of query.matchAll(TOKEN)) {
     const { space, word, line, block, ended, text, closed, name, shut } = groups;
-    const end = offset + written.length;
     hasComment ||= (line ?? block) !== undefined;
     if ((space ?? line ?? block) !== undefined) {
       if (ended === '') problems.push({ offset, message: 'begins a comment that does not end: close it with */' });
@@ -411,9 +382,9 @@ function scan(query: string): {
       const message = `opens a quote that is not closed: add another ${written.charAt(0)}`;
       if (!isClosed) problems.push({ offset, message });
       const inner = written.slice(1, isClosed ? -1 : undefined);
-      if (text === undefined) tokens.push({ kind: 'name', text: inner, offset, end });
-      else tokens.push({ kind: 'text', text: inner.replace(/\\([^])/gu, '$1'), offset, end });
-    } else tokens.push({ kind: word === undefined ? 'symbol' : 'word', text: written, offset, end });
+      if (text === undefined) tokens.push({ kind: 'name', text: inner, offset });
+      else tokens.push({ kind: 'text', text: inner.replace(/\\([^])/gu, '$1'), offset });
+    } else tokens.push({ kind: word === undefined ? 'symbol' : 'word', text: written, offset });
   }
   return { tokens, problems, hasComment };
 }
