@@ -56,17 +56,11 @@ export function warnOfKey(account: KeyConfig & { readonly region?: string | unde
   return 'is not a user key: only user keys (NRAK-...) work, because REST API keys ended on 1 March 2025';
 }
 
-/** Returns why the key in a file cannot be used, as the end of a sentence that begins with the file. */
-export function findKeyFileProblem(path: string): string | undefined {
-  const read = readKeyFile(path);
-  return 'problem' in read ? read.problem : undefined;
-}
-
 /**
  * Reads the key in a file, without surrounding white space. Returns a problem for a missing, unreadable or too large
  * file and for an unusable key. The problem never quotes the key.
  */
-function readKeyFile(path: string): { readonly key: string } | { readonly problem: string } {
+export function readKeyFile(path: string): { readonly key: string } | { readonly problem: string } {
   const read = readFile(path);
   if ('problem' in read) return read;
   if (read.bytes.length > MAX_KEY_FILE_BYTES) return { problem: 'is larger than a key can be' };

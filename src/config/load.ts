@@ -9,7 +9,7 @@ import { parseWritten } from './schemaIssues.ts';
 import { checkAccountTexts, collectKeys } from './keyTexts.ts';
 import { readAuthorities } from './certificates.ts';
 import { readText, readTextOrPipe } from './files.ts';
-import { findKeyFileProblem, warnOfKey } from './keys.ts';
+import { readKeyFile, warnOfKey } from './keys.ts';
 import { formatDuration } from './duration.ts';
 import { ALLOWED_PER_MINUTE } from './interfaces.ts';
 import type { Environment } from './yaml/placeholders.ts';
@@ -21,37 +21,24 @@ import { readYaml } from './yaml/readYaml.ts';
  * key: `api_key_file: NRAK-...` is a common slip.
  */
 export function checkAccountFiles(file: unknown, folder: string): Issue[] {
-  const check = (
-    path: Path,
-    name: unknown,
-    what: string,
-    findProblem: (path: string) => string | undefined,
-  ): Issue[] => {
+  const check = (path: Path, name: unknown, what: string, read: (path: string) => object): Issue[] => {
     if (typeof name !== 'string' || name === '') return [];
     const location = resolve(folder, name);
-    const problem = findProblem(location);
-    if (problem === undefined) return [];
-    return [issue(path, mayBeSecret(name) ? `${what} ${problem}` : `${what} ${location} ${problem}`)];
+    const found = read(location);
+    if (!('problem' in found)) return [];
+    return [issue(path, `${what}${mayBeSecret(name) ? '' : ` ${location}`} ${String(found.problem)}`)];
   };
   return accountsOf(file).flatMap((account, index) => {
     const path = ['accounts', index];
     const certificates = mappingOf(account?.['tls'])?.['ca_file'];
     return [
-      ...check([...path, 'api_key_file'], account?.['api_key_file'], 'the key file', findKeyFileProblem),
-      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', findCertificateProblem),
+      ...check([...path, 'api_key_file'], account?.['api_key_file'], 'the key file', readKeyFile),
+      ...check([...path, 'tls', 'ca_file'], certificates, 'the file', readAuthorities),
     ];
   });
 }
 
-function findCertificateProblem(path: string): string | undefined {
-  const read = readAuthorities(path);
-  return 'problem' in read ? read.problem : undefined;
-}
-
-/**
- * Milliseconds. A query gets the timeout of its call less one second, at least 5 seconds. Below 7 seconds the network
- * has too little time.
- */
+/** Milliseconds. A query gets a second less, at least 5 seconds: below 7 seconds the network has too little time. */
 const MIN_NERDGRAPH_TIMEOUT = 7_000;
 
 /** Returns warnings for valid settings that are probably mistakes. */
@@ -66,10 +53,8 @@ function findWarnings({ accounts }: Config): Issue[] {
     const authorities = tls.ca_file === undefined ? undefined : readAuthorities(tls.ca_file);
     if (authorities !== undefined && 'expires' in authorities && authorities.expires < Date.now()) {
       const day = new Date(authorities.expires).toISOString().slice(0, 10);
-      report(
-        ['tls', 'ca_file'],
-        `names authorities that expired on ${day}, so that no call can succeed: renew the file`,
-      );
+      const message = `names authorities that expired on ${day}, so that no call can succeed: renew the file`;
+      report(['tls', 'ca_file'], message);
     }
     const allowed = ALLOWED_PER_MINUTE[api];
     if (region !== undefined && limits.requests_per_minute > allowed) {
@@ -78,17 +63,13 @@ function findWarnings({ accounts }: Config): Issue[] {
     }
     if (api !== 'nerdgraph') return warnings;
     if (api_key_header === 'X-Api-Key') {
-      report(
-        ['api_key_header'],
-        'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key',
-      );
+      const message = 'NerdGraph takes its key in the header Api-Key: remove this key, or set it to Api-Key';
+      report(['api_key_header'], message);
     }
     if (limits.request_timeout < MIN_NERDGRAPH_TIMEOUT) {
       const shortest = formatDuration(MIN_NERDGRAPH_TIMEOUT);
-      report(
-        ['limits', 'request_timeout'],
-        `is short for NerdGraph, whose queries take longer: set at least ${shortest}`,
-      );
+      const message = `is short for NerdGraph, whose queries take longer: set at least ${shortest}`;
+      report(['limits', 'request_timeout'], message);
     }
     return warnings;
   });
@@ -101,10 +82,7 @@ export type ConfigResult =
 
 export const DEFAULT_CONFIG_FILE = 'config.yaml';
 
-/**
- * Returns the configuration file: `flag` (`--config.file`), else config.yaml if it exists; undefined for the
- * environment.
- */
+/** Returns `flag` (`--config.file`), else config.yaml if it exists; undefined for the environment. */
 export function chooseConfigPath(flag: string | undefined, exists: (path: string) => boolean): string | undefined {
   return flag ?? (exists(DEFAULT_CONFIG_FILE) ? DEFAULT_CONFIG_FILE : undefined);
 }
@@ -141,7 +119,7 @@ async function readAccounts(path: string | undefined, env: Environment, once: bo
   return loadConfig({ path, text: read.text }, env, checkAccountFiles);
 }
 
-/** Describes the source of the configuration, for the log line of the start. */
+/** Describes the source of the configuration. */
 export function describeOrigin(path: string | undefined): string {
   return path === undefined
     ? 'no configuration file: one account named "default" from the environment variables, all else by default'
@@ -177,27 +155,25 @@ export function configFromEnvironment(env: Environment): ConfigResult {
   }
   const number = DECIMAL.test(id) ? { account_id: Number(id) } : {};
   const file = { accounts: [{ name: 'default', ...account, ...number }] };
-  const variableIssues = Object.entries(account).flatMap(([name, text]) => {
-    const problem = text === undefined ? undefined : findVariableProblem(name, text);
+  const variableIssues = Object.entries(account).flatMap(([name, text = '']) => {
+    const problem = findVariableProblem(name, text);
     return problem === undefined ? [] : [issue(['accounts', 0, name], problem)];
   });
   const { config, issues: further, warnings } = checkConfig(file, '', checkAccountFiles);
-  const issues = [
-    ...variableIssues,
-    ...further.filter(({ path }) => !variableIssues.some((each) => each.path[2] === path[2])),
-  ];
+  const isNew = ({ path }: Issue): boolean => !variableIssues.some((each) => each.path[2] === path[2]);
+  const issues = [...variableIssues, ...further.filter(isNew)];
   if (config === undefined || issues.length > 0) return { diagnostics: issues.map(toDiagnostic) };
   return { config, warnings: warnings.map(toDiagnostic) };
 }
 
-/** Returns what is wrong with the text of a variable, before the schema checks it; undefined for a valid text. */
+/** Returns what is wrong with the text of a variable, before the schema checks it. */
 function findVariableProblem(key: string, text: string): string | undefined {
   if (isQuoted(text)) {
     return 'has quotes around its value, which became a part of it: remove them (`docker run --env-file` keeps quotes)';
   }
   const invisible = findInvisible(text);
   if (invisible !== undefined) return `holds the invisible character ${invisible}: remove it`;
-  if (key !== 'account_id' || DECIMAL.test(text)) return undefined;
+  if (key !== 'account_id' || text === '' || DECIMAL.test(text)) return undefined;
   if (!/^[0-9.]+e\+?[0-9]+$/i.test(text)) return 'is not an account number, which has digits alone';
   return 'has an exponent, as YAML and Helm write large numbers: put the account number in quotes where it is set';
 }
@@ -244,22 +220,21 @@ export function checkConfig(
   if (written.length > MAX_ACCOUNTS) {
     const words = `has ${written.length} entries, and at most ${MAX_ACCOUNTS} are read: remove some`;
     const issues = [issue(['accounts'], words)];
-    return { issues, diagnostics: [], warnings: [], fileWarnings: [], config: undefined };
+    return { issues, diagnostics: [], warnings: [], fileWarnings: [] };
   }
   const folder = dirname(source);
   const parsed = parseWritten(fileSchema, values, textAt);
   const keys = collectKeys(values, folder);
   const queries = readQueries(values, folder, keys);
   const issues = [
+    ...('issues' in parsed ? parsed.issues : []),
     ...checkRules(values),
     ...fileIssues(values, folder),
     ...queries.issues,
     ...checkAccountTexts(values, keys),
   ];
   const { diagnostics, fileWarnings } = queries;
-  if ('issues' in parsed)
-    return { issues: [...parsed.issues, ...issues], diagnostics, warnings: [], fileWarnings, config: undefined };
-  if (issues.length > 0) return { issues, diagnostics, warnings: [], fileWarnings, config: undefined };
+  if ('issues' in parsed || issues.length > 0) return { issues, diagnostics, warnings: [], fileWarnings };
   const accounts = parsed.value.accounts.map((account, index) => ({
     ...resolveFiles(folder, account),
     ...(account.account_ids !== undefined && written[index]?.['name'] === undefined ? { name: entryName(index) } : {}),

@@ -24,15 +24,20 @@ const PACK_FOLDERS = ['./packs/', '../../packs/'].map((folder) => fileURLToPath(
 
 const NOT_REPLACED = 'has a ${...}, which stays as it is: placeholders are not replaced in query files';
 
+/** The queries of an account in one file: the configuration, a query file or a pack. */
 interface QueryList {
-  /** The file of the list; undefined for the configuration file. */
-  readonly file: string | undefined;
+  /** The query file or pack; undefined for the configuration. */
+  readonly yaml?: YamlFile;
+  /** The place of the list in messages. */
+  readonly file: string;
   readonly path: Path;
   readonly queries: readonly unknown[];
   /** The prefix of the query names. */
   readonly prefix: string;
   readonly issues: Issue[];
   readonly warnings: Issue[];
+  /** The queries of a query file or pack; none if one of them has a problem. */
+  readonly valid: readonly QueryDefinition[];
 }
 
 /**
@@ -47,29 +52,22 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
   const families: Families = new Map();
   const issues = checkCustomMetrics(accounts, families);
   const warnings: Issue[] = [];
-  const files: ReturnType<typeof readList>[] = [];
-  const folders = new Map<string, readonly string[]>();
-  const further = accounts.map((account, index) => {
+  const listsByAccount = accounts.map((account, index) => {
     const accountPath = ['accounts', index];
     const queries = listOf(account?.['queries']);
-    const lists: QueryList[] = [
-      { file: undefined, path: [...accountPath, 'queries'], queries, prefix: '', issues, warnings },
-    ];
-    const valid: QueryDefinition[] = [];
+    const path = [...accountPath, 'queries'];
+    const lists: QueryList[] = [{ file: '', path, queries, prefix: '', issues, warnings, valid: [] }];
     const read = new Set<string>();
-    const take = (path: string, prefix: string, keyPath: Path, what: string, advice = ''): void => {
-      if (read.has(prefix + path)) return;
-      read.add(prefix + path);
-      const found = readText(path);
+    const take = (file: string, prefix: string, keyPath: Path, what: string): void => {
+      if (read.has(prefix + file)) return;
+      read.add(prefix + file);
+      const found = readText(file);
       if ('problem' in found) {
-        issues.push(issue(keyPath, `${what} ${found.problem}${advice}`));
+        issues.push(issue(keyPath, `${what} ${found.problem}`));
         return;
       }
       if (found.text.includes('${')) warnings.push(issue(keyPath, NOT_REPLACED));
-      const file = readList(path, found.text, prefix, keys);
-      files.push(file);
-      lists.push(file.list);
-      valid.push(...file.valid);
+      lists.push(readList(file, found.text, prefix, keys));
     };
     for (const [position, name] of listOf(account?.['query_files']).entries()) {
       if (typeof name !== 'string' || name === '') continue;
@@ -78,18 +76,16 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
         issues.push(issue(keyPath, 'has a * in the name of a folder: name the folder, * is for files'));
         continue;
       }
-      const paths = findFiles(resolve(folder, name), folders);
-      if (paths.length === 0) warnings.push(issue(keyPath, 'no file matches: it gives no query'));
-      for (const path of paths)
-        take(path, '', keyPath, mayBeSecret(name) ? 'the query file' : `the query file ${path}`);
+      const files = findFiles(resolve(folder, name));
+      if (files.length === 0) warnings.push(issue(keyPath, 'no file matches: it gives no query'));
+      for (const file of files)
+        take(file, '', keyPath, mayBeSecret(name) ? 'the query file' : `the query file ${file}`);
     }
     for (const [position, name] of listOf(account?.['query_packs']).entries()) {
       const pack = PACKS.find((known) => known === name);
-      const keyPath = [...accountPath, 'query_packs', position];
-      if (pack !== undefined) {
-        const file = join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${pack}.yaml`);
-        take(file, `${pack}/`, keyPath, 'the file of this pack', ': install the exporter again');
-      }
+      const file = join(PACK_FOLDERS.find((each) => existsSync(each)) ?? '', `${pack}.yaml`);
+      if (pack !== undefined)
+        take(file, `${pack}/`, [...accountPath, 'query_packs', position], 'the file of this pack');
     }
     const needsNumber = apiOf(account) === 'rest' && account?.['account_id'] === undefined;
     if (needsNumber && lists.some((list) => list.queries.length > 0)) {
@@ -97,14 +93,15 @@ export function readQueries(configuration: unknown, folder: string, keys: Secret
       issues.push(issue([...accountPath, 'account_id'], message));
     }
     checkQueries(lists, labelsOf(account), families);
-    return valid;
+    return lists;
   });
+  const lists = listsByAccount.flat();
   return {
     issues,
-    diagnostics: files.flatMap(({ yaml, list }) => yaml.listDiagnostics(list.issues)),
+    diagnostics: lists.flatMap((list) => list.yaml?.listDiagnostics(list.issues) ?? []),
     warnings,
-    fileWarnings: files.flatMap(({ yaml, list }) => yaml.listWarnings(list.warnings)),
-    further,
+    fileWarnings: lists.flatMap((list) => list.yaml?.listWarnings(list.warnings) ?? []),
+    further: listsByAccount.map((each) => each.flatMap(({ valid }) => valid)),
   };
 }
 
@@ -121,8 +118,7 @@ function checkQueries(lists: readonly QueryList[], staticLabels: readonly string
         names.add(prefix + name);
       }
       checkText(mappingOf(written) ?? {}, staticLabels, report, warn);
-      const where = `${file === undefined ? '' : `${file}: `}${formatPath(queryPath)}`;
-      checkQueryFamilies(written, where, families, report);
+      checkQueryFamilies(written, `${file}${formatPath(queryPath)}`, families, report);
     }
   }
 }
@@ -206,40 +202,21 @@ export function findLabelProblem(name: string, staticLabels: readonly string[]):
   return staticLabels.includes(name) ? 'is a static label of the account' : undefined;
 }
 
-/** Reads a file of queries. Its queries are valid only if none of them has a problem. */
-function readList(
-  path: string,
-  text: string,
-  prefix: string,
-  keys: Secrets,
-): { readonly list: QueryList; readonly yaml: YamlFile; readonly valid: readonly QueryDefinition[] } {
-  // No environment: authors of queries need not see it.
-  const yaml = readYaml({ path, text }, undefined);
+/** Reads a file of queries, without an environment: authors of queries need not see it. */
+function readList(file: string, text: string, prefix: string, keys: Secrets): QueryList {
+  const yaml = readYaml({ path: file, text }, undefined);
   const queries = listOf(mappingOf(yaml.value)?.['queries']);
-  const list = {
-    file: path,
-    path: ['queries'],
-    queries,
-    prefix,
-    issues: checkTexts(queries, ['queries'], keys),
-    warnings: [],
-  };
-  if (yaml.value === undefined) return { list, yaml, valid: [] };
-  const parsed = parseWritten(queryFile, yaml.value);
-  if ('issues' in parsed) return { list: { ...list, issues: [...list.issues, ...parsed.issues] }, yaml, valid: [] };
-  return { list, yaml, valid: parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name })) };
+  const parsed = yaml.value === undefined ? { issues: [] } : parseWritten(queryFile, yaml.value);
+  const valid = 'issues' in parsed ? [] : parsed.value.queries.map((each) => ({ ...each, name: prefix + each.name }));
+  const issues = [...checkTexts(queries, ['queries'], keys), ...('issues' in parsed ? parsed.issues : [])];
+  return { yaml, file: `${file}: `, path: ['queries'], queries, prefix, issues, warnings: [], valid };
 }
 
-/**
- * Returns the matching paths, sorted. A `*` in the file name is any run of characters, but not a leading dot. Stores
- * the listings of folders in `folders`.
- */
-function findFiles(path: string, folders: Map<string, readonly string[]>): readonly string[] {
+/** Returns the matching paths, sorted. A `*` in the file name is any run of characters, but not a leading dot. */
+function findFiles(path: string): readonly string[] {
   const [folder, pattern] = [dirname(path), basename(path)];
   if (!pattern.includes('*')) return [path];
-  const listed = folders.get(folder) ?? listNames(folder);
-  folders.set(folder, listed);
-  return listed
+  return listNames(folder)
     .filter((name) => globMatches(pattern, name))
     .filter((name) => pattern.startsWith('.') || !name.startsWith('.'))
     .map((name) => join(folder, name))
