@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, type FileProblem } from './files.ts';
 
-/** Certificate authorities as one PEM text. */
 export interface Authorities {
   readonly pem: string;
   /** When the last root expires, in Unix milliseconds. After that no certificate can be verified. */
@@ -11,10 +10,8 @@ export interface Authorities {
 const BEGIN = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/g;
 const BLOCK = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----([^-]*)-----END \1-----/g;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-/** First byte of a certificate in DER form. */
 const DER_SEQUENCE = 0x30;
 
-/** Reads the authorities in a file; see `parseAuthorities`. */
 export function readAuthorities(path: string): Authorities | FileProblem {
   const read = readFile(path);
   return 'problem' in read ? read : parseAuthorities(read.bytes);

@@ -13,10 +13,7 @@ export interface Config {
 
 /** An account, or, with `account_ids`, an entry for several accounts (src/collect/accounts/expandAccounts.ts). */
 export interface AccountConfig extends Readonly<z.output<typeof account>> {
-  /**
-   * The entry with `account_ids` that created the account, and the name in New Relic; undefined for an account of the
-   * file.
-   */
+  /** The entry with `account_ids` that created the account, and the name in New Relic. */
   readonly origin?: { readonly entry: string; readonly accountName: string };
 }
 export type CollectionConfig = Readonly<z.output<typeof collection>>;

@@ -2,15 +2,13 @@
 export interface Diagnostic {
   readonly file: string;
   /** Line and column start at 1; undefined if the diagnostic has no position in a file. */
-  readonly line: number | undefined;
-  readonly column: number | undefined;
+  readonly line?: number;
+  readonly column?: number;
   /** Path of the value, such as `accounts[0].limits.requests_per_minute`, or empty. Possible secrets are `<hidden>`. */
   readonly path: string;
-  /** Says what is wrong and what to change, without values that may be secrets. */
   readonly message: string;
 }
 
-/** Keys and list positions from the top of the file down. */
 export type Path = readonly (string | number)[];
 
 /** Formats `file:line:column: path: message`, without unknown parts. */
@@ -59,10 +57,7 @@ const ALWAYS_SHOWN = 5;
 const MAX_SHOWN = 48;
 /** Maximum number of words in a shown text. File names with many folders have more. */
 const MAX_WORDS = 8;
-/**
- * A word in a name such as `max_series`, `toString`, `NEW_RELIC_API_KEY` or `eu1`. API keys are random characters,
- * not words.
- */
+/** A word in a name such as `max_series`, `toString`, `NEW_RELIC_API_KEY` or `eu1`. API keys have no words. */
 const WORD = /^(?=.{1,14}$)(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z]+|[a-z]{1,3}[0-9]{1,2}|[0-9]{1,4})$/;
 /** Prefixes of New Relic API keys in any case: NRAK, NRAL, NRAA and so on. */
 const KEY_PREFIX = /NR[A-Z]{2}-|NRAK/i;

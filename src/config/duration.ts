@@ -30,7 +30,6 @@ export function formatDuration(milliseconds: number): string {
   return text === '' ? '0s' : text;
 }
 
-/** Other words for the units, with the unit to use. */
 const UNIT_WORDS: readonly (readonly [word: RegExp, unit: string])[] = [
   [/^(?:ms|msecs?|millis|milliseconds?)$/, 'milliseconds are "ms"'],
   [/^(?:s|secs?|seconds?)$/, 'seconds are "s"'],

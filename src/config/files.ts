@@ -8,7 +8,6 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Without O_NONBLOCK, opening a named pipe blocks the whole process until a writer opens it. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** The problem for each code of a file error: the end of a sentence that begins with the file name. */
 const PROBLEM_BY_CODE: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'does not exist',
@@ -44,7 +43,6 @@ export function readFile(path: string): { readonly bytes: Buffer } | FileProblem
   }
 }
 
-/** Reads a file of UTF-8 text; see `readFile`. */
 export function readText(path: string): { readonly text: string } | FileProblem {
   const read = readFile(path);
   return 'problem' in read ? read : decode(read.bytes);
@@ -59,10 +57,7 @@ export async function readTextOrPipe(path: string): Promise<{ readonly text: str
   }
 }
 
-/**
- * Returns the identity of the file at a path; undefined without a file. It changes when the file is replaced or
- * modified.
- */
+/** Returns a text that changes when the file is replaced or modified; undefined without a file. */
 export function readIdentity(path: string): string | undefined {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = statSync(path);
@@ -72,7 +67,6 @@ export function readIdentity(path: string): string | undefined {
   }
 }
 
-/** Says why a file operation failed: the end of a sentence that begins with the file name. */
 function describeFailure(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
   return PROBLEM_BY_CODE[code] ?? `cannot be read (${code})`;

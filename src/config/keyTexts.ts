@@ -15,7 +15,6 @@ export function collectKeys(configuration: unknown, folder: string): Secrets {
   return keys;
 }
 
-/** The keys of an account whose texts are published, or sent to New Relic. */
 const SHOWN =
   'name base_url labels include_accounts exclude_accounts applications key_transactions custom_metrics entities queries'.split(
     ' ',

@@ -41,7 +41,6 @@ export function checkAccountFiles(file: unknown, folder: string): Issue[] {
 /** Milliseconds. A query gets a second less, at least 5 seconds: below 7 seconds the network has too little time. */
 const MIN_NERDGRAPH_TIMEOUT = 7_000;
 
-/** Returns warnings for valid settings that are probably mistakes. */
 function findWarnings({ accounts }: Config): Issue[] {
   return accounts.flatMap((account, index) => {
     const { api, api_key, api_key_header, limits, region, tls } = account;
@@ -75,7 +74,6 @@ function findWarnings({ accounts }: Config): Issue[] {
   });
 }
 
-/** A valid configuration with warnings, or all its faults in file order. */
 export type ConfigResult =
   | { readonly config: Config; readonly warnings: readonly Diagnostic[] }
   | { readonly diagnostics: readonly Diagnostic[] };
@@ -106,7 +104,7 @@ export async function readFrom(path: string | undefined, env: Environment, once:
 }
 
 function describeRemark({ variable, message }: ProxyRemark): Diagnostic {
-  return { file: 'environment', line: undefined, column: undefined, path: variable, message };
+  return { file: 'environment', path: variable, message };
 }
 
 async function readAccounts(path: string | undefined, env: Environment, once: boolean): Promise<ConfigResult> {
@@ -114,19 +112,17 @@ async function readAccounts(path: string | undefined, env: Environment, once: bo
   const read = once ? await readTextOrPipe(path) : readText(path);
   if ('problem' in read) {
     const message = `the configuration file ${read.problem}`;
-    return { diagnostics: [{ file: path, line: undefined, column: undefined, path: '', message }] };
+    return { diagnostics: [{ file: path, path: '', message }] };
   }
   return loadConfig({ path, text: read.text }, env, checkAccountFiles);
 }
 
-/** Describes the source of the configuration. */
 export function describeOrigin(path: string | undefined): string {
   return path === undefined
     ? 'no configuration file: one account named "default" from the environment variables, all else by default'
     : `configuration from ${path}`;
 }
 
-/** Environment variables by the account key that they set. */
 const VARIABLES: Readonly<Record<string, string>> = {
   region: 'NEW_RELIC_REGION',
   api: 'NEW_RELIC_API',
@@ -135,19 +131,14 @@ const VARIABLES: Readonly<Record<string, string>> = {
   api_key_file: 'NEW_RELIC_API_KEY_FILE',
 };
 
-/**
- * Returns the configuration without a file: one account named `default`, and all defaults. Without a key, a fault
- * says what to do.
- */
+/** Returns the configuration without a file: one account named `default`, and all defaults. */
 export function configFromEnvironment(env: Environment): ConfigResult {
-  // An empty variable counts as not set.
   const account = Object.fromEntries(
     Object.entries(VARIABLES).map(([key, name]) => [key, env[name]?.trim() || undefined]),
   );
   const { api_key: key, api_key_file: keyFile, account_id: id = '' } = account;
   if (key === undefined && keyFile === undefined) {
-    const missing = { file: DEFAULT_CONFIG_FILE, line: undefined, column: undefined, path: '' };
-    return { diagnostics: [{ ...missing, message: NO_CONFIGURATION }] };
+    return { diagnostics: [{ file: DEFAULT_CONFIG_FILE, path: '', message: NO_CONFIGURATION }] };
   }
   if (key !== undefined && keyFile !== undefined) {
     const both = issue(['accounts', 0, 'api_key_file'], 'NEW_RELIC_API_KEY is set too: unset one of the two');
@@ -182,8 +173,7 @@ const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
 function toDiagnostic({ path, message }: Pick<Issue, 'path' | 'message'>): Diagnostic {
   const place = formatPath(path);
-  const variable = VARIABLES[place.replace('accounts[0].', '')] ?? place;
-  return { file: 'environment', line: undefined, column: undefined, path: variable, message };
+  return { file: 'environment', path: VARIABLES[place.replace('accounts[0].', '')] ?? place, message };
 }
 
 /**
@@ -246,7 +236,6 @@ export function checkConfig(
   return { issues, diagnostics, warnings: [...findWarnings(config), ...queries.warnings], fileWarnings, config };
 }
 
-/** Resolves the file names of an account against the folder of the configuration file. */
 function resolveFiles(folder: string, account: AccountConfig): AccountConfig {
   const resolvePath = (path: string | undefined): string | undefined =>
     path === undefined || isAbsolute(path) ? path : join(folder, path);

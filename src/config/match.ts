@@ -19,10 +19,7 @@ export interface Matchable {
   readonly tags?: readonly Tag[] | undefined;
 }
 
-/**
- * True if the pattern covers the whole text: `*` is any run of characters, also none, `?` is one. The rest is
- * literal, and case counts. Takes at most pattern length times text length steps.
- */
+/** True if the glob covers the whole text. Takes at most pattern length times text length steps. */
 export function globMatches(pattern: string, text: string): boolean {
   const wanted = Array.from(pattern);
   const characters = Array.from(text);
@@ -51,7 +48,6 @@ export function globMatches(pattern: string, text: string): boolean {
   return p === wanted.length;
 }
 
-/** True if an application or key transaction matches by id, name and tag. */
 export function matches({ id, name, tag, value }: EntityMatch, entity: Matchable): boolean {
   if (id !== undefined) return id === entity.id;
   if (name !== undefined && !globMatches(name, entity.name)) return false;

@@ -3,7 +3,6 @@ import { formatPath, issue, mayBeSecret, type Issue, type Path } from './diagnos
 import { findInvisible, isQuoted } from '../text/invisible.ts';
 import { suggest, withoutStyle } from '../text/wording.ts';
 
-/** Types in words, by their names in the schema library. */
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -64,7 +63,6 @@ export function parseWritten<T extends z.ZodType>(
   return mistyped.length > 0 ? parse() : result;
 }
 
-/** Adds to an issue that the value or key holds an invisible character. */
 function addInvisible(file: unknown): (issue: Issue) => Issue {
   return (each) => {
     const text = each.at === 'key' ? each.path.at(-1) : valueAt(file, each.path);
@@ -90,7 +88,6 @@ function replaceAt(file: unknown, path: Path, value: unknown): void {
   if (last !== undefined) (holder as Record<string | number, unknown>)[last] = value;
 }
 
-/** Returns the message for an issue of the schema library. A message of our schema takes precedence. */
 function explain(raw: z.core.$ZodRawIssue): string | undefined {
   switch (raw.code) {
     case 'invalid_type':

@@ -8,7 +8,6 @@ import { MINUTE_S } from '../formulas/units.ts';
 /** Maximum of calls, errors or seconds in a minute. A larger value is wrong, and would stop a counter from growing. */
 const LARGEST_VALUE = 1e12;
 
-/** A column that the exporter counts for each minute; a series of its family. */
 interface Counted {
   readonly labels: Labels;
   readonly metric: string;

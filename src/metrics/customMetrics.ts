@@ -30,17 +30,11 @@ interface CustomMatch {
   readonly metric: CustomMetric;
   readonly metricName: string;
   readonly labels: Labels | undefined;
-  /**
-   * Maximum number of series of the name: 1, or in the host scope the number of hosts that may have it, the first by
-   * key.
-   */
+  /** 1, or in the host scope the number of hosts that may have it, the first by key. */
   readonly series: number;
 }
 
-/**
- * Prepares custom metrics. Definitions with the same name share the family of the first. The check of the
- * configuration ensures that their label names agree. Throws a TemplateError.
- */
+/** Prepares checked custom metrics. Those with the same name share the family of the first. */
 export function customMetrics(definitions: readonly CustomMetricDefinition[]): CustomMetric[] {
   const families = new Map<string, Family>();
   return definitions.map((definition) => {
@@ -83,10 +77,7 @@ export function matchCustomMetrics(metrics: readonly CustomMetric[], metricNames
   return { matches, cut };
 }
 
-/**
- * Returns the custom samples of an application or host. `rank` is the position of the host in its application, by
- * key.
- */
+/** Returns the custom samples of an application, or of the host with the position `rank` in its application. */
 export function customSamples(matches: readonly CustomMatch[], values: WindowValues, rank = 0): Sample[] {
   return matches.flatMap(({ metric: { family, definition }, metricName, labels, series }) => {
     if (rank >= series) return [];
@@ -176,7 +167,6 @@ function checkLabel(label: string, segment: string): string {
   return label;
 }
 
-/** Returns the length without slashes: a longer literal narrows the list more. */
 function literalLength(part: string): number {
   return part.replace(/^\/|\/$/g, '').length;
 }

@@ -4,7 +4,6 @@ import type { Group } from '../reads/reads.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** A metric family of the catalogue, or of a custom metric. */
 export interface Family {
   readonly name: string;
   readonly help: string;
@@ -15,13 +14,9 @@ export interface Family {
   readonly labelNames: readonly string[];
 }
 
-/**
- * A value of a family. The exposition adds the labels of the entity. The check of the configuration ensures that no
- * label has two values.
- */
+/** A value of a family. The exposition adds the labels of the entity, which differ from its own (checked before). */
 export interface Sample {
   readonly family: Family;
-  /** Labels beyond the labels of the entity; undefined if there are none. */
   readonly labels: Labels | undefined;
   /** A finite number in base units. */
   readonly value: number;
@@ -46,13 +41,11 @@ export interface CatalogueFamily extends Family {
 
 /** Specification of a family. All texts are phrases without a full stop. */
 export interface FamilySpec {
-  /** Name without prefix. */
   readonly suffix: string;
   readonly meaning: string;
   readonly source: string;
   /** The source in NerdGraph, if it differs; false if NerdGraph does not have it. */
   readonly nerdgraph?: string | false;
-  /** False if the REST interface does not have it. */
   readonly rest?: false;
   readonly labelNames?: readonly string[];
 }
@@ -61,12 +54,10 @@ export interface FamilySpec {
 type Calculated =
   number | boolean | undefined | readonly { readonly labels: Labels; readonly value: number | undefined }[];
 
-/** Specification of a row. `Input` is the data of an entity. */
 export interface RowSpec<Input> extends FamilySpec {
   readonly calculate: (input: Input) => Calculated;
 }
 
-/** A row of the catalogue: a family with its calculation. */
 export type FamilyRow<Input> = CatalogueFamily & Pick<RowSpec<Input>, 'calculate'>;
 
 /** Returns the unit at the end of a name, before `_total`; undefined without one. */
@@ -131,7 +122,6 @@ export const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 /** Label names that Prometheus uses itself: it renames or misreads them in a scrape. */
 export const PROMETHEUS_LABEL_NAMES = ['instance', 'job', 'le', 'quantile'] as const;
 
-/** Labels that all series of an application, or of a host, have. */
 export const APPLICATION_LABELS = ['account', 'app', 'app_id'];
 export const HOST_LABELS = [...APPLICATION_LABELS, 'host', 'host_id'];
 

@@ -10,9 +10,7 @@ import {
   tagValues,
 } from './family.ts';
 
-/** The data of an application, a host, an instance or a key transaction. */
 interface ListedInput {
-  /** Its entry in the list; the fields depend on the kind. */
   readonly entry: Partial<Application & Instance & KeyTransaction>;
   readonly rolling: RollingValues;
   readonly tags: readonly string[];
@@ -20,10 +18,6 @@ interface ListedInput {
 
 type Spec = RowSpec<ListedInput>;
 
-/**
- * Creates the rows of a group. Families with `rolling` in their suffix have the time base `rolling`, all others
- * `state`.
- */
 function createRows(
   group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
   rolling: 'rolling' | 'rolling10',
@@ -33,17 +27,12 @@ function createRows(
   return specs.map((spec) => createRow(prefix, group, spec.suffix.includes('rolling') ? rolling : 'state', spec));
 }
 
-const KNOWN_STATUSES: ReadonlyMap<string, Labels> = new Map(
-  ['green', 'orange', 'red', 'gray', 'unknown'].map((status) => [status, { status }]),
-);
+const KNOWN_STATUSES = ['green', 'orange', 'red', 'gray', 'unknown'];
 
 export const ALERT_SEVERITY =
   'alertSeverity (CRITICAL red, WARNING orange, NOT_ALERTING green, NOT_CONFIGURED unknown), gray while it does not report';
 
-/**
- * Specifies the health of an application, key transaction, host or instance. Only REST has it for hosts and
- * instances.
- */
+/** Only REST has the health of hosts and instances. */
 function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   return {
     suffix: 'health_status',
@@ -76,8 +65,8 @@ function reporting(listed: string): Spec[] {
 /** Returns a series for each known status, and another for an unknown current status. */
 export function listStatuses(current: string | undefined) {
   if (current === undefined) return undefined;
-  const known = [...KNOWN_STATUSES].map(([status, labels]) => ({ labels, value: Number(status === current) }));
-  return KNOWN_STATUSES.has(current) ? known : [...known, { labels: { status: current }, value: 1 }];
+  const statuses = [...new Set([...KNOWN_STATUSES, current])];
+  return statuses.map((status) => ({ labels: { status }, value: Number(status === current) }));
 }
 
 /** Returns the labels of published tags. Keys match in any case; a missing tag gives an empty label. */
@@ -99,11 +88,7 @@ const TRAFFIC: readonly RollingRow<Traffic>[] = [
   ['apdex_score', 'Apdex score, from 0 to 1', 'apdexScore', `apdex_score, ${IDLE}`],
 ];
 
-/**
- * Specifies the values of `application_summary`, which all kinds of entities have.
- *
- * @param nerdgraph the sources in NerdGraph; false if NerdGraph does not have them
- */
+/** Specifies the values of `application_summary`, with their sources in NerdGraph; false if it does not have them. */
 function traffic(nerdgraph: Readonly<Record<Traffic, string>> | false): Spec[] {
   return TRAFFIC.map(([suffix, meaning, value, source]) => ({
     suffix: `rolling_${suffix}`,
@@ -140,7 +125,6 @@ const APDEX_TARGET: Spec = {
   calculate: ({ entry }) => entry.summary?.apdexTarget,
 };
 
-/** Sources of rolling values of applications and hosts in NerdGraph. */
 const TIMESLICE_SOURCES = {
   responseTime: 'HttpDispatcher of the last 4 minutes',
   requestRate: 'HttpDispatcher of the last 4 minutes',
@@ -150,16 +134,14 @@ const TIMESLICE_SOURCES = {
 
 function removeEmptyAverages(summary: RollingSummary | undefined): RollingSummary | undefined {
   if (summary?.requestRate !== 0) return summary;
-  const { responseTime, errorRate, apdexScore } = summary;
   return {
     ...summary,
-    responseTime: responseTime === 0 ? undefined : responseTime,
-    errorRate: errorRate === 0 ? undefined : errorRate,
-    apdexScore: apdexScore === 0 ? undefined : apdexScore,
+    responseTime: summary.responseTime || undefined,
+    errorRate: summary.errorRate || undefined,
+    apdexScore: summary.apdexScore || undefined,
   };
 }
 
-/** Families of each kind of entry, by the group of the list. */
 export const LISTED_FAMILIES = {
   applications: createRows('applications', 'rolling', [
     {

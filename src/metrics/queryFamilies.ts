@@ -7,7 +7,6 @@ export interface QueryDefinition {
   /** `<pack>/<query>` for a query of a pack. */
   readonly name: string;
   readonly nrql: string;
-  /** If undefined, the names of the facets. */
   readonly labels?: readonly string[] | undefined;
   readonly metrics: readonly {
     readonly name: string;
@@ -29,10 +28,7 @@ export interface Query {
   readonly families: readonly Family[];
 }
 
-/**
- * Prepares the queries of an account. Metrics with the same name share a family; the check of the configuration
- * ensures that they agree.
- */
+/** Prepares the checked queries of an account. Metrics with the same name share a family. */
 export function prepareQueries(definitions: readonly QueryDefinition[]): readonly Query[] {
   const families = new Map<string, Family>();
   return definitions.map((definition) => {

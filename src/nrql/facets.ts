@@ -1,8 +1,6 @@
 /** Limit for the facets of one query. New Relic silently leaves out further facets ("Rate limits for NRQL"). */
 export const MAX_FACETS = 5_000;
-/** Limit for the attributes in FACET. */
 export const MAX_FACET_ATTRIBUTES = 5;
-/** Limit for the buckets of TIMESERIES. */
 export const MAX_BUCKETS = 366;
 /** Limit for the facets that the exporter plans for one query. The reserve of 500 is for facets that appear later. */
 export const PLANNED_FACETS = 4_500;
@@ -13,7 +11,6 @@ type Row = Readonly<Record<string, unknown>>;
 export class Facets {
   readonly #responseNames: readonly string[];
   readonly #requested: readonly (string | undefined)[];
-  /** The index in `facet` of each requested facet. */
   readonly #positions: readonly number[];
 
   /**
@@ -55,7 +52,6 @@ export class Facets {
     return texts;
   }
 
-  /** Returns undefined for a row without the facet, or with another number of facets. */
   #readValue(row: Row, index: number): unknown {
     const { facet } = row;
     const count = this.#positions.length;

@@ -15,7 +15,6 @@ export interface GoldenDefinition {
 export interface GoldenSource {
   readonly from: string;
   readonly where: string | undefined;
-  /** The attribute that identifies the entity of a record, without backticks. */
   readonly attribute: string;
   readonly eventObjectId: GoldenDefinition['eventObjectId'];
   /** True for timeslices. New Relic does not query timeslices together with other data. */
@@ -24,7 +23,6 @@ export interface GoldenSource {
 
 export interface GoldenColumn {
   readonly source: GoldenSource;
-  /** The expression in SELECT, without its alias. */
   readonly select: string;
 }
 
@@ -61,29 +59,16 @@ function readPart(name: string, text: string, kind: Parameters<typeof readFragme
   return read.text;
 }
 
-/** Returns a key for grouping: sources that can share a query have the same key. */
 export function sourceKey({ from, where, attribute, eventObjectId, isOfTimeslices }: GoldenSource): string {
   return JSON.stringify([from, where, attribute, eventObjectId, isOfTimeslices]);
 }
 
-/**
- * Returns the value that identifies an entity in records. Undefined for a guid that is not base64 of
- * `account|domain|type|id`.
- */
+/** Returns the value that identifies an entity in records, unless the guid is not base64 of `account|domain|type|id`. */
 export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObjectId']): string | undefined {
   if (eventObjectId === 'ENTITY_GUIDS') return guid;
   const decoded = Buffer.from(guid, 'base64').toString();
   const last = decoded.lastIndexOf('|');
   return last === -1 || last === decoded.length - 1 ? undefined : decoded.slice(last + 1);
-}
-
-const COUNTING = ['count', 'rate'];
-
-/**
- * Returns the function that counts records. For metrics, count(*) adds up their counts, which some metric types lack.
- */
-function chooseRecordCount(from: string): string {
-  return /^`?metric`?$/i.test(from.trim()) ? 'datapointCount()' : 'count(*)';
 }
 
 /**
@@ -102,9 +87,11 @@ export function goldenQuery(
   form: 'mixed' | 'separate',
 ): string {
   const named = selects.map((select, index) => ({ select, text: `${select} AS m${index}` }));
+  // For metrics, count(*) adds up their counts, which some metric types lack.
+  const isOfMetrics = /^`?metric`?$/i.test(from.trim());
   const counts = isOfTimeslices
-    ? named.filter(({ select }) => COUNTING.includes(readStatement(`SELECT ${select}`).columns[0]?.call ?? ''))
-    : [{ text: `${chooseRecordCount(from)} AS n` }];
+    ? named.filter(({ select }) => ['count', 'rate'].includes(readStatement(`SELECT ${select}`).columns[0]?.call ?? ''))
+    : [{ text: `${isOfMetrics ? 'datapointCount()' : 'count(*)'} AS n` }];
   const columns = [...new Set([...counts, ...named])].map(({ text }) => text);
   const name = /^[\p{L}_][\p{L}\p{N}_.:]*$/u.test(attribute) ? attribute : `\`${attribute}\``;
   const mayBeNumbers = eventObjectId === 'DOMAIN_IDS';
@@ -142,7 +129,6 @@ export function frameLength(source: GoldenSource): number {
   return text.length + source.attribute.length + '() IN () OR ``'.length;
 }
 
-/** Returns the number of characters of an id in the query. */
 export function idLength(id: string, eventObjectId: GoldenDefinition['eventObjectId']): number {
   const asText = literal(id).length + 2;
   return eventObjectId === 'DOMAIN_IDS' && isCanonicalInteger(id) ? asText + id.length + 2 : asText;

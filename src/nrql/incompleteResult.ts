@@ -1,7 +1,6 @@
 import { cutAtWord } from '../text/wording.ts';
 import { removeQuotations } from './quotations.ts';
 
-/** Parts of the patterns: the words for rows, and the verbs between subject and statement. */
 const ROWS = '(?:rows|facets|groups|records)';
 const VERBS = '(?:(?:is|are|was|were|has|have|been|be|may|might|could|can|will|only|therefore|thus) ){0,4}';
 
@@ -75,14 +74,11 @@ const INNER_DOT = /\w\.\w/;
 const DENIED =
   /\b(?:no|not|never|without|\w+n't)(?: (?!but |only |all )\w+){0,3} (?:partial|incomplete|truncated|limited|missing|omitted|left out|timed out|exceed\w*|too (?:many|large|big))\b/gi;
 
-/** Limits for the number of messages, and for the characters of each. */
 const MAX_MESSAGES = 100;
 const LONGEST_MESSAGE = 10_000;
 
-/** Limit for the characters of New Relic's message in a failure. */
 const LONGEST_QUOTED = 120;
 
-/** Describes an incomplete result, with New Relic's own message, cut. */
 export function describeIncomplete(message: string): string {
   return `New Relic reports an incomplete result: ${cutAtWord(message, LONGEST_QUOTED)}`;
 }

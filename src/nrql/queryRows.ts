@@ -1,7 +1,6 @@
 import { Facets, hasOthers, MAX_FACETS } from './facets.ts';
 import { findIncompleteMessage, describeIncomplete } from './incompleteResult.ts';
 
-/** The rules that turn the rows of a query into series. */
 export interface RowRules {
   /** New Relic's names of the facets, in the order of the query; undefined: the name is unknown. */
   readonly facets: readonly (string | undefined)[];
@@ -24,25 +23,19 @@ export interface RowRules {
   readonly maxSeries: number;
 }
 
-/** The rows of a result, with their metadata. */
 export interface QueryRows {
   readonly rows: readonly unknown[];
   /** Names of the facets in the order of `facet` in a row; empty if New Relic does not name them. */
   readonly facets: readonly string[];
-  /** New Relic's totals of the rows that it left out. */
   readonly otherResult: unknown;
-  /** New Relic's messages about the result; none by default. */
   readonly messages?: readonly string[];
 }
 
-/** The series of a result, and counts of dropped rows and series. */
 export interface RowReading {
-  /** A list for each metric, in order. */
   readonly series: readonly (readonly {
     readonly labels: Readonly<Record<string, string>>;
     readonly value: number;
   }[])[];
-  /** For each metric, the number of series dropped beyond `maxSeries`. */
   readonly cut: readonly number[];
   readonly dropped: Readonly<Record<(typeof ROW_DROP_REASONS)[number], number>>;
   /** Columns with a value that is not a number, sorted. An empty text means an only column of unknown name. */
@@ -56,7 +49,6 @@ export interface RowReading {
 
 export const ROW_DROP_REASONS = ['not_a_number', 'repeated'] as const;
 
-/** The label that tells percentiles apart. */
 export const PERCENTILE_LABEL = 'percentile';
 
 const RESERVED_MEMBERS: readonly string[] = ['facet', 'beginTimeSeconds', 'endTimeSeconds'];
@@ -104,10 +96,10 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
   const columns = new Set<string>();
   const seen = new Set<string>();
   const dropped = { not_a_number: 0, repeated: 0 };
-  const add = (index: number, series: RowReading['series'][number][number]): void => {
-    const metricSeries = seriesByMetric[index];
-    if (metricSeries === undefined || metricSeries.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
-    else metricSeries.push(series);
+  const add = (index: number, labels: Readonly<Record<string, string>>, value: number): void => {
+    const series = seriesByMetric[index];
+    if (series === undefined || series.length >= rules.maxSeries) cut[index] = (cut[index] ?? 0) + 1;
+    else series.push({ labels, value });
   };
   for (const row of rows) {
     if (!isRecord(row)) throw new UnreadableRows('a row is not an object');
@@ -129,46 +121,32 @@ export function readRows({ rows, facets }: QueryRows, rules: RowRules): RowReadi
     for (const [index, name] of rules.labels.entries()) labels[name] = values[index] ?? '';
     let isBad = false;
     for (const [index, metric] of rules.metrics.entries()) {
-      const { column, scale, hasPercentiles } = metric;
-      const name = findKey(row, column ?? findOnlyColumn(row, notColumns, rules.onlyColumn), others);
+      const name = findKey(row, metric.column ?? findOnlyColumn(row, notColumns, rules.onlyColumn), others);
       const written = Object.hasOwn(row, name) ? row[name] : undefined;
-      const read = readNumbers(written, scale, hasPercentiles);
+      const read = readNumbers(written, metric.scale, metric.hasPercentiles);
       if (written !== null) onlyNull.delete(metric);
       else if (onlyNull.has(metric)) onlyNull.set(metric, name);
       for (const [percentile, value] of read.numbers) {
-        add(index, {
-          labels: percentile === undefined ? labels : { ...labels, [PERCENTILE_LABEL]: percentile },
-          value,
-        });
+        add(index, percentile === undefined ? labels : { ...labels, [PERCENTILE_LABEL]: percentile }, value);
       }
-      if (read.isBad) {
-        isBad = true;
-        bad.add(name);
-      }
+      if (read.isBad) bad.add(name);
+      isBad ||= read.isBad;
     }
     if (isBad) dropped.not_a_number += 1;
   }
-  const nullColumns = rows.length === 0 || withNumbers.size === 0 ? [] : [...new Set(onlyNull.values())].sort();
+  const nullColumns = withNumbers.size === 0 ? [] : [...new Set(onlyNull.values())].sort();
+  const badColumns = [...bad].sort();
   const numberColumns = [...withNumbers];
-  return {
-    ...{ series: seriesByMetric, cut, dropped, badColumns: [...bad].sort() },
-    ...{ nullColumns, numberColumns, columns: [...columns] },
-  };
+  return { series: seriesByMetric, cut, dropped, badColumns, nullColumns, numberColumns, columns: [...columns] };
 }
 
 const MAX_NAMED = 20;
 
 /** Describes problems of the columns for users, each in words that follow "the query has". */
-export function describeColumnProblems({
-  badColumns,
-  nullColumns,
-  numberColumns,
-  columns,
-}: RowReading): readonly string[] {
-  const named = (names: readonly string[]): string => {
-    const quoted = names.slice(0, MAX_NAMED).map((name) => (name === '' ? 'its only column' : `"${name}"`));
-    return quoted.join(', ');
-  };
+export function describeColumnProblems(reading: RowReading): readonly string[] {
+  const { badColumns, nullColumns, numberColumns, columns } = reading;
+  const quote = (name: string): string => (name === '' ? 'its only column' : `"${name}"`);
+  const named = (names: readonly string[]): string => names.slice(0, MAX_NAMED).map(quote).join(', ');
   const advice = badColumns.includes('') ? ': name one of them in "value"' : '';
   const existing = columns.length === 0 ? 'the rows have no columns' : `the columns are ${named(columns)}${advice}`;
   const advised = 'check the name in "value", and the spelling of the attribute';
@@ -184,11 +162,7 @@ function hasNumber(written: unknown): boolean {
   return isNumber(written) && written !== 0;
 }
 
-function findOnlyColumn(
-  row: Readonly<Record<string, unknown>>,
-  notColumns: ReadonlySet<string | undefined>,
-  expected: string | undefined,
-): string {
+function findOnlyColumn(row: object, notColumns: ReadonlySet<string | undefined>, expected?: string): string {
   if (expected !== undefined && Object.hasOwn(row, expected)) return expected;
   const columnNames = Object.keys(row).filter((name) => !notColumns.has(name));
   return (columnNames.length === 1 ? columnNames[0] : undefined) ?? expected ?? '';
@@ -203,11 +177,7 @@ function collectOtherNames(facets: readonly string[], rules: RowRules): Readonly
  * Returns the key of a column in a row. Without an exact match, takes the only key that differs in case alone: whether
  * New Relic keeps the case of a function in its key (`AVERAGE.duration`) is not documented.
  */
-function findKey(
-  row: Readonly<Record<string, unknown>>,
-  name: string,
-  others: ReadonlySet<string | undefined>,
-): string {
+function findKey(row: object, name: string, others: ReadonlySet<string | undefined>): string {
   if (Object.hasOwn(row, name)) return name;
   const wanted = name.toLowerCase();
   const [key, another] = Object.keys(row).filter(
@@ -217,21 +187,14 @@ function findKey(
 }
 
 /** Reads the numbers of a column in one row, by percentile if it has percentiles. `isBad` means any other value. */
-export function readNumbers(
-  written: unknown,
-  scale: number,
-  hasPercentiles: boolean,
-): {
-  readonly numbers: readonly (readonly [percentile: string | undefined, value: number])[];
-  readonly isBad: boolean;
-} {
+export function readNumbers(written: unknown, scale: number, hasPercentiles: boolean) {
+  const numbers = new Map<string | undefined, number>();
   const value = scaleNumber(written, scale);
-  if (value === null) return { numbers: [], isBad: false };
-  if (value !== undefined) return { numbers: [[undefined, value]], isBad: false };
+  if (typeof value === 'number') numbers.set(undefined, value);
+  if (value !== undefined) return { numbers, isBad: false };
   // Keys of a histogram look like percentiles, too.
   const entries = isRecord(written) && hasPercentiles ? Object.entries(written) : [];
-  if (entries.length === 0 || !entries.every(([key]) => isPercentile(key))) return { numbers: [], isBad: true };
-  const numbers = new Map<string, number>();
+  if (entries.length === 0 || !entries.every(([key]) => isPercentile(key))) return { numbers, isBad: true };
   let isBad = false;
   for (const [key, each] of entries) {
     const number = scaleNumber(each, scale);
@@ -239,14 +202,13 @@ export function readNumbers(
     if (number === undefined) isBad = true;
     else if (number !== null && !numbers.has(percentile)) numbers.set(percentile, number);
   }
-  return { numbers: [...numbers], isBad };
+  return { numbers, isBad };
 }
 
 function isPercentile(key: string): boolean {
   return /^[0-9]{1,3}(\.[0-9]{1,20})?$/.test(key) && Number(key) <= 100;
 }
 
-/** Returns a scaled number; null for null, and undefined for anything else. */
 function scaleNumber(written: unknown, scale: number): number | null | undefined {
   if (written === null) return null;
   const number = typeof written === 'boolean' ? Number(written) : written;

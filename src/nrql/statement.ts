@@ -1,10 +1,7 @@
 import { MAX_FACET_ATTRIBUTES } from './facets.ts';
 
-/** The facts about a result that the text of its query tells. */
 interface Statement {
-  /** The reasons why the exporter cannot run it, in the order of the text. */
   readonly problems: readonly NrqlProblem[];
-  /** The columns in SELECT of the outermost query. */
   readonly columns: readonly {
     /** The key in the rows of the result: the alias, or New Relic's name; undefined: the name is unknown. */
     readonly key: string | undefined;
@@ -23,11 +20,9 @@ interface Statement {
   }[];
   /** The first function of SELECT, in lower case. New Relic ranks facets by its value. */
   readonly firstCall: { readonly name: string; readonly offset: number } | undefined;
-  /** True if ORDER BY decides which facets a LIMIT keeps. */
   readonly isOrdered: boolean;
 }
 
-/** A problem of a query, with its offset in the text. */
 interface NrqlProblem {
   readonly offset: number;
   readonly message: string;
@@ -56,7 +51,6 @@ const REFUSED: Readonly<Partial<Record<string, string>>> = {
   compare: 'remove COMPARE WITH: Prometheus compares two times with "offset"',
 };
 
-/** A token of the text. White space and comments are not tokens. */
 interface Token {
   /** `name` is in backticks, `text` in quotes; `symbol` is any other single character. */
   readonly kind: 'word' | 'name' | 'text' | 'symbol';
@@ -132,7 +126,6 @@ export function readStatement(query: string): Statement {
 /** Limit for a query in characters, far above New Relic's limit. Each character takes up to 3 kilobytes of memory. */
 const LONGEST_QUERY = 65_536;
 
-/** Divides tokens into groups and clauses. Returns the outermost group, and adds to `problems`. */
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
   const outermost = new Group(undefined, undefined, 0);
   const groups = readGroups(tokens, outermost, problems);
@@ -197,7 +190,6 @@ export function readFragment(
   return kind === 'column' ? readColumnText(fragment, entry) : { text };
 }
 
-/** Lists the words, and the names in backticks, of a text. */
 export function listNames(text: string): readonly string[] {
   return scan(text)
     .tokens.filter(isName)
@@ -222,7 +214,6 @@ function isSource([first, second, ...others]: readonly TextPart[]): boolean {
 
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
 
-/** Returns a bracket without its counterpart; undefined if all brackets are paired. */
 function findUnpairedBracket(tokens: readonly Token[]): string | undefined {
   const open: string[] = [];
   for (const { kind, text } of tokens) {
@@ -334,7 +325,6 @@ function isName(part: TextPart | undefined): part is Token {
   return part !== undefined && 'kind' in part && (part.kind === 'word' || part.kind === 'name');
 }
 
-/** Splits an entry at `AS`. */
 function splitAlias(entry: readonly TextPart[]) {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   const alias = as === -1 ? undefined : entry[as + 1];

@@ -46,11 +46,9 @@ const applications = z.union([
   chosenApplications,
 ]);
 
-const chosenKeyTransactions = z.strictObject(
+const keyTransactions = z.strictObject(
   choice(entityMatch, 'key transactions', 'every key transaction', [[{ name: 'Checkout *' }], [{ id: 5_000_006 }]]),
 );
-
-const keyTransactions = z.union([z.boolean(), chosenKeyTransactions]);
 
 const labelName = textWithout((name) => {
   if (!LABEL_NAME.test(name)) return 'is not a label name: use letters, digits and _, no digit first';
@@ -191,7 +189,7 @@ const writtenAccount = z.strictObject({
   instances: notes(z.boolean().default(false), {
     description: 'Rolling summaries of each instance. Only with `api: rest`.',
   }),
-  key_transactions: notes(keyTransactions.prefault(true), {
+  key_transactions: notes(z.union([z.boolean(), keyTransactions]).prefault(true), {
     description:
       'Key transactions. `true`: all; where applications are filtered, those of the included ones. Or choose them by ' +
       'name or id.',
@@ -223,12 +221,9 @@ const writtenAccount = z.strictObject({
   limits: notes(limits.prefault({}), { description: 'Rate, concurrency, timeout and retry limits for API calls.' }),
 });
 
-const DEFAULT_REGION = 'us';
-
-/** Returns the account with the defaults that depend on other keys. */
 function fillDefaults(written: z.output<typeof writtenAccount>) {
   const { api, base_url, applications, limits } = written;
-  const region = written.region ?? DEFAULT_REGION;
+  const region = written.region ?? 'us';
   const defaults = INTERFACE_DEFAULTS[api];
   const address = base_url ?? regionAddress(api, region);
   const checked = normaliseBaseUrl(address, api);
@@ -236,12 +231,8 @@ function fillDefaults(written: z.output<typeof writtenAccount>) {
     ...written,
     name: written.name ?? 'default',
     ...(written.account_ids === undefined ? {} : { max_accounts: written.max_accounts ?? MAX_ACCOUNTS }),
-    /** Undefined if the account has a `base_url`. */
     region: base_url === undefined ? region : undefined,
-    /**
-     * Complete address, ending in `/v2` (REST) or `/graphql` (NerdGraph). Keeps an invalid address: the rules report
-     * it, and the configuration is refused.
-     */
+    /** Complete address, ending in `/v2` (REST) or `/graphql` (NerdGraph). The rules report an invalid one. */
     base_url: 'url' in checked ? checked.url : address,
     api_key_header: written.api_key_header ?? defaults.api_key_header,
     applications: {

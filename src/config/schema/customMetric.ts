@@ -9,7 +9,6 @@ const TYPE_SUFFIXES = ['_total', '_bucket', '_count', '_sum', '_info'];
 const PROMETHEUS_PREFIXES = ['__', 'scrape_', 'ALERTS'];
 const RESERVED_PREFIXES = ['newrelic_exporter_', 'process_', 'nodejs_'];
 
-/** A user-defined family, built from the metrics whose names match a template. */
 export const customMetric = z.strictObject({
   name: notes(textWithout(findNameProblem), {
     description:
@@ -64,14 +63,8 @@ export function findNameProblem(name: string): string | undefined {
   if (name === 'up' || PROMETHEUS_PREFIXES.some((prefix) => name.startsWith(prefix))) {
     return 'is a name that Prometheus uses itself: choose another name';
   }
-  return isTaken(name) ? 'is a family of the exporter itself: choose another name' : undefined;
-}
-
-function isTaken(name: string): boolean {
   // OpenMetrics names a counter without its suffix `_total`.
-  return (
-    BUILT_IN_NAMES.has(name) ||
-    BUILT_IN_NAMES.has(`${name}_total`) ||
-    RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix))
-  );
+  const isTaken = BUILT_IN_NAMES.has(name) || BUILT_IN_NAMES.has(`${name}_total`);
+  const isReserved = isTaken || RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix));
+  return isReserved ? 'is a family of the exporter itself: choose another name' : undefined;
 }

@@ -42,7 +42,6 @@ export const entityMatch = z
   .refine(({ name, id }) => (name === undefined) !== (id === undefined), 'must have either name or id, one of them')
   .meta({ placeholder: '<match>' });
 
-/** Matches applications by id, name or tag. */
 export const applicationMatch = z
   .strictObject(
     {
@@ -94,7 +93,6 @@ export function choice<T extends z.ZodType>(match: T, plural: string, otherwise:
   };
 }
 
-/** Type as NerdGraph writes it, domain first. */
 const ENTITY_TYPE = /^[A-Z0-9_]+-[A-Z0-9_]+$/;
 
 export const entitySelection = z.strictObject({

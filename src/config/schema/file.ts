@@ -58,10 +58,7 @@ export const collection = z.strictObject({
   }),
 });
 
-/**
- * Schema of the configuration file. `z.encode` turns a configuration back into a file. rules.ts checks rules between
- * keys.
- */
+/** Schema of the configuration file. rules.ts checks the rules between its keys. */
 export const fileSchema = z.strictObject(
   {
     accounts: notes(list(account, 1), { description: 'The accounts to read, each with its key.' }),

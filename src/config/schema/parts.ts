@@ -27,10 +27,8 @@ export function duration(range: { readonly min: string; readonly wholeMinutes?: 
       if (value < min) ctx.addIssue(`must be at least ${range.min}`);
       else if (value > max) ctx.addIssue(`must be at most ${longest}`);
       else if (range.wholeMinutes === true && value % 60_000 !== 0) {
-        const [below, above] = [Math.floor(value / 60_000), Math.ceil(value / 60_000)].map((m) =>
-          formatDuration(m * 60_000),
-        );
-        ctx.addIssue(`must be whole minutes: write ${String(below)} or ${String(above)}`);
+        const below = value - (value % 60_000);
+        ctx.addIssue(`must be whole minutes: write ${formatDuration(below)} or ${formatDuration(below + 60_000)}`);
       }
     })
     .meta({ placeholder: '<duration>', range: allowed.filter((part) => part !== '').join(', ') });
@@ -64,13 +62,11 @@ export function anyCase<T extends string>(words: readonly T[]) {
   });
 }
 
-/** Schema of the factor by which a metric multiplies its values. */
 export function scale() {
   const number = z.number().refine((value) => value !== 0, 'must not be 0');
   return notes(number.default(1), { description: 'Factor for the value, for instance to convert it to base units.' });
 }
 
-/** Attaches the documentation of a key to its schema. */
 export function notes<T extends z.ZodType>(
   schema: T,
   notes: {
@@ -79,9 +75,7 @@ export function notes<T extends z.ZodType>(
     readonly placeholder?: string;
     /** Value for the example file, for keys without a default. Not named `examples`: editors offer those values. */
     readonly example?: unknown;
-    /** The allowed values, if the type allows more. */
     readonly range?: string;
-    /** What happens without the key, if that is not a fixed value. */
     readonly otherwise?: string;
   },
 ): T {
@@ -93,7 +87,6 @@ export function list<T extends z.ZodType>(entry: T, min = 0): z.ZodType<readonly
   return min === 0 ? entries : entries.min(min);
 }
 
-/** The key `delay` of a query or of a type of entities. */
 export const ownDelay = notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
   description: 'How far the end of the window lags behind now, for data that reaches New Relic late.',
   otherwise: '`collection.delay`',

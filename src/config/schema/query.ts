@@ -4,7 +4,6 @@ import { expectMapping } from '../schemaIssues.ts';
 import { findNameProblem } from './customMetric.ts';
 import { duration, list, notes, ownDelay, scale, text, textWithout, whole } from './parts.ts';
 
-/** The names of the shipped packs. Each name is a file in the folder `packs`. */
 export const PACKS = [
   'alert_events',
   'service_levels',

@@ -32,7 +32,6 @@ export function checkRules(file: unknown): Issue[] {
   });
 }
 
-/** Returns the default name of an entry with `account_ids`, by its position. */
 export function entryName(index: number): string {
   return `entry-${index + 1}`;
 }
@@ -76,7 +75,6 @@ function findAccountIssues(account: Mapping, path: Path): Issue[] {
 
 const LIST_KEYS = ['include_accounts', 'exclude_accounts', 'max_accounts'] as const;
 
-/** Checks an entry for several accounts: it needs NerdGraph, and names each number once. */
 function checkAccountList(account: Mapping, path: Path): Issue[] {
   const ids = account['account_ids'];
   const idsPath = [...path, 'account_ids'];

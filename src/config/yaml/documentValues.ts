@@ -12,7 +12,6 @@ const NO_ANCHOR =
 const DUPLICATE = 'duplicate key: keep one of them';
 const NO_MERGE = 'the merge key << needs a mapping, an alias of one, or a list of these';
 
-/** Checks of the type of a value, by tags of the core schema. */
 const CORE_TAGS: Readonly<Record<string, (value: unknown) => boolean>> = {
   '!': () => true,
   'tag:yaml.org,2002:str': (value) => typeof value === 'string',
@@ -30,7 +29,6 @@ export interface YamlProblem {
   /** A function: only shown problems need their path, and finding it searches a long list. */
   readonly path: () => Path;
   readonly message: string;
-  /** As in `Issue`. */
   readonly isName?: boolean | undefined;
 }
 
@@ -41,7 +39,6 @@ type Ancestors = readonly (Document | Node | Pair)[];
  * replaces placeholders. An expanded text gets the type that YAML would give it. Keys, tags and aliases are checked.
  */
 export class DocumentValues {
-  /** Undefined if the aliases stand for too many values. */
   readonly value: unknown;
   readonly problems: YamlProblem[] = [];
   readonly #document: Document.Parsed;
@@ -52,7 +49,6 @@ export class DocumentValues {
   readonly #invalid = new Set<Node>();
   /** Expanded texts of values with placeholders, before they get a type. */
   readonly #expansions = new Map<Node, string>();
-  /** Valid pairs of each mapping, by key. */
   readonly #pairs = new Map<YAMLMap, ReadonlyMap<unknown, Pair>>();
   readonly #anchors = new Map<string, Node>();
   /** Targets of aliases at their position: an anchor may be redefined further down. */
@@ -172,7 +168,6 @@ export class DocumentValues {
     return empty;
   }
 
-  /** Records the anchor of a value, and checks its tag. */
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
@@ -185,7 +180,6 @@ export class DocumentValues {
   }
 }
 
-/** Returns the keys and list positions that lead to a node. */
 function pathOf(node: Node, ancestors: Ancestors): Path {
   const nodes = [...ancestors, node];
   return ancestors.flatMap((each, index): Path => {

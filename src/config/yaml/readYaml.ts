@@ -5,7 +5,6 @@ import { DocumentValues, type YamlProblem } from './documentValues.ts';
 import { counted } from '../../text/wording.ts';
 import type { Environment } from './placeholders.ts';
 
-/** A YAML file as plain values, with their locations. */
 export type YamlFile = ReturnType<typeof readYaml>;
 
 /**
@@ -36,7 +35,7 @@ export function readYaml(
     const diagnostics = shown.map(toDiagnostic);
     if (shown.length === found.length) return diagnostics;
     const message = `${counted(found.length - shown.length, `further ${noun}`)} like these: mend these first`;
-    return [...diagnostics, { file: name, line: undefined, column: undefined, path: '', message }];
+    return [...diagnostics, { file: name, path: '', message }];
   };
   return {
     /** Mappings, lists and scalars, null for an invalid value; undefined if the file is not readable as YAML. */
@@ -52,11 +51,9 @@ export function readYaml(
   };
 }
 
-/** Limits for shown problems: with one message, and in total. */
 const MAX_ALIKE = 10;
 const MAX_SHOWN = 100;
 
-/** Returns the first ten with each message. */
 function limitAlike(all: readonly YamlProblem[]): readonly YamlProblem[] {
   const seen = new Map<string, number>();
   return all.filter(({ message }) => {
@@ -66,7 +63,6 @@ function limitAlike(all: readonly YamlProblem[]): readonly YamlProblem[] {
   });
 }
 
-/** Returns the values of a text, unless it is not usable as YAML, and its problems. */
 function readValues(
   text: string,
   lines: LineCounter,
@@ -93,7 +89,6 @@ function refuse(message: string): { readonly problems: readonly YamlProblem[] } 
   return { problems: [{ offset: 0, path: top, message }] };
 }
 
-/** The path of the whole file. */
 const top = (): Path => [];
 
 const TOO_DEEP = 'lists and mappings are nested too deeply';
@@ -189,7 +184,6 @@ function longQuoteHint(line: number): string {
   return `; the quote that opens in line ${line} ends only in this one: is it closed where it should be?`;
 }
 
-/** Returns where the quoted values and keys begin and end, in order. */
 function findQuotedScalars(document: Document.Parsed, text: string) {
   const found: { readonly start: number; readonly end: number; readonly isClosed: boolean }[] = [];
   visit(document, {

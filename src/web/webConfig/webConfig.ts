@@ -37,7 +37,7 @@ export function loadWebConfig(path: string): WebConfigResult {
   const file = readText(path);
   if ('problem' in file) {
     const message = `the web configuration ${file.problem}`;
-    return { diagnostics: [{ file: path, line: undefined, column: undefined, path: '', message }], files };
+    return { diagnostics: [{ file: path, path: '', message }], files };
   }
   // The exporter toolkit allows a file that has only comments.
   if (file.text.split('\n').every((line) => /^\s*(?:#|$)/.test(line))) return { config: OPEN_WEB_CONFIG, files };
