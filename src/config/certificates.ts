@@ -42,18 +42,13 @@ export function parseAuthorities(bytes: Buffer): Authorities | FileProblem {
 }
 
 function extractBlocks(bytes: Buffer): readonly Buffer[] | FileProblem {
-  if (isUtf16(bytes)) return { problem: 'is UTF-16 text: save it as UTF-8' };
   const text = bytes.toString('latin1');
+  // Older Windows programs save UTF-16, which begins with a byte order mark.
+  if (/^(?:\xff\xfe|\xfe\xff)/.test(text)) return { problem: 'is UTF-16 text: save it as UTF-8' };
   const blocks = [...text.matchAll(BLOCK)].map(([, , body = '']) => body.replaceAll(/\s/g, ''));
   const begun = text.match(BEGIN)?.length ?? 0;
   if (begun === 0) return { problem: 'holds no certificate in PEM form' };
   if (blocks.length < begun) return { problem: 'holds a certificate that is cut off' };
   if (!blocks.every((body) => BASE64.test(body))) return { problem: 'holds a certificate that cannot be read' };
   return blocks.map((body) => Buffer.from(body, 'base64'));
-}
-
-/** True for UTF-16, which older Windows programs save. */
-function isUtf16(bytes: Buffer): boolean {
-  const [first, second] = bytes;
-  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }

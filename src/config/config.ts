@@ -36,9 +36,8 @@ export function describeEnd(end: number, now: number): string {
 }
 
 /**
- * Returns the account with the interface `api`; the same object if the account uses it already. Otherwise sets the
- * address and key header of `api`, and switches instances off. Lowers the concurrency to the default of `api`, and
- * raises the timeout to that default.
+ * Returns the account with the interface `api`: its address and key header, no instances, at most its default
+ * concurrency, and at least its default timeout.
  */
 export function switchInterface(api: Api, account: AccountConfig): AccountConfig {
   if (account.api === api) return account;

@@ -45,7 +45,7 @@ export function adviseOnDuration(text: string): string {
   if (!/^[0-9][0-9a-z.\s]*$/.test(written)) return '';
   if (written.includes('.')) return 'its numbers must be whole, in a smaller unit where need be';
   if (/[0-9]$/.test(written)) return 'a number has no unit';
-  const words = [...written.matchAll(/[a-z]+/g)].map(([word]) => word);
+  const words = written.match(/[a-z]+/g) ?? [];
   const meant = words.map((word) => UNIT_WORDS.find(([known]) => known.test(word))?.[1]);
   if (meant.includes(undefined)) return '';
   const other = words.findIndex((word) => !UNITS.some(([name]) => name === word));

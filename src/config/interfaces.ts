@@ -24,8 +24,7 @@ export function regionAddress(api: Api, region: (typeof REGIONS)[number]): strin
 
 /**
  * Returns the address, ending in `/v2` (REST) or `/graphql` (NerdGraph). Problems never quote it, because it may
- * contain a password. `isOther` means that the user may want the other interface. Plain http is only for loopback
- * addresses, because every call carries the key.
+ * contain a password. `isOther` means that the user may want the other interface.
  */
 export function normaliseBaseUrl(
   text: string,

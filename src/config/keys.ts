@@ -56,10 +56,7 @@ export function warnOfKey(account: KeyConfig & { readonly region?: string | unde
   return 'is not a user key: only user keys (NRAK-...) work, because REST API keys ended on 1 March 2025';
 }
 
-/**
- * Reads the key in a file, without surrounding white space. Returns a problem for a missing, unreadable or too large
- * file and for an unusable key. The problem never quotes the key.
- */
+/** Reads the key in a file, without surrounding white space. A problem ends a sentence, and never quotes the key. */
 export function readKeyFile(path: string): { readonly key: string } | { readonly problem: string } {
   const read = readFile(path);
   if ('problem' in read) return read;
@@ -73,9 +70,9 @@ const CHECK_INTERVAL_MS = 1_000;
 
 /**
  * Opens the key of an account. `current` checks the key file at most once a second, and reads it again after a
- * change: a modification, a rename by an editor, or the swapped link of a mounted secret. Returns a problem if there
- * is no key at the start. `onKey` gets each key before its use, so that logs can hide it. `onProblem` is called once
- * when the file becomes unusable; the last good key stays in use. `now` gives Unix milliseconds.
+ * change: a modification, a rename by an editor, or the swapped link of a mounted secret. `onKey` gets each key before
+ * its use, so that logs can hide it. `onProblem` is called once when the file becomes unusable; the last good key
+ * stays in use. `now` gives Unix milliseconds.
  */
 export function openKey(
   { api_key, api_key_file: path }: KeyConfig,

@@ -197,8 +197,8 @@ export function loadConfig(
 const MAX_ACCOUNTS = 10_000;
 
 /**
- * Checks the values of a file: the schema, the rules between keys, and the named files, relative to `source`. The
- * rules take the values as written, valid or not: then all issues appear together. `textAt` is as for parseWritten.
+ * Checks the values of a file: the schema, the rules between keys, and the named files, relative to `source`. Rules
+ * are checked also of invalid values: then all issues appear together. `textAt` is as for parseWritten.
  */
 export function checkConfig(
   values: unknown,

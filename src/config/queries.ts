@@ -43,9 +43,7 @@ interface QueryList {
 /**
  * Reads the query files and packs of a configuration. Checks all queries and custom metrics: each alone, and the
  * rules between them. Takes the values as written, also invalid ones, so that the user sees all diagnostics at once.
- *
- * @returns issues and warnings of the configuration; diagnostics and warnings of the query files; for each account
- * the queries of its files, then of its packs
+ * Returns issues and warnings of the configuration, diagnostics of the files, and the queries of each account's files.
  */
 export function readQueries(configuration: unknown, folder: string, keys: Secrets) {
   const accounts = accountsOf(configuration);
@@ -132,12 +130,7 @@ const NOT_RANKING =
   'count only: begin with one of these, or add ORDER BY after FACET';
 
 /** Reports what the exporter refuses in a query, beyond the checks of the schema. */
-function checkText(
-  written: Readonly<Record<string, unknown>>,
-  staticLabels: readonly string[],
-  report: Report,
-  warn: Report,
-): void {
+function checkText(written: Mapping, staticLabels: readonly string[], report: Report, warn: Report): void {
   const text = written['nrql'];
   if (typeof text !== 'string' || text === '') return;
   const { problems, columns, facets, firstCall, isOrdered } = readStatement(text);
@@ -157,10 +150,8 @@ function checkText(
   };
   if (Array.isArray(labels)) {
     if (labels.length !== facets.length && problems.length === 0) {
-      report(
-        ['labels'],
-        `has ${counted(labels.length, 'name')}, but the query has ${counted(facets.length, 'facet')}: give one for each`,
-      );
+      const names = counted(labels.length, 'name');
+      report(['labels'], `has ${names}, but the query has ${counted(facets.length, 'facet')}: give one for each`);
     }
     for (const [position, name] of labels.entries()) {
       const problem = typeof name === 'string' ? labelProblem(name) : undefined;
@@ -172,11 +163,10 @@ function checkText(
       if (problem !== undefined) reportCharacter(offset, `${problem}: name its label in "labels"`);
     }
   }
-  const known = columns.every(({ hasAlias }) => hasAlias)
-    ? [...columns, ...facets].flatMap((each) => ('key' in each ? each.key : each.name) ?? [])
-    : undefined;
+  const isOpen = columns.some(({ hasAlias }) => !hasAlias);
+  const known = [...columns.map(({ key }) => key), ...facets.map(({ name }) => name)];
   const checkColumn = (value: unknown, path: Path): void => {
-    if (known === undefined || problems.length > 0 || typeof value !== 'string' || known.includes(value)) return;
+    if (typeof value !== 'string' || problems.length > 0 || isOpen || known.includes(value)) return;
     const names = columns.map(({ key }) => key).join(', ');
     warn(path, `is no column of the query, which has ${names}: only some functions, such as getField, add others`);
   };
@@ -231,18 +221,17 @@ function listNames(folder: string): readonly string[] {
   }
 }
 
-/** By family: the first custom metric or query that feeds it. All others must agree with it. */
-type Families = Map<
-  string,
-  {
-    readonly where: string;
-    readonly help: string;
-    /** Undefined for a query. */
-    readonly scope?: FamilyScope;
-    /** Captured labels, or the labels of the query. */
-    readonly labels: readonly string[];
-  }
->;
+/** The first custom metric or query that feeds a family. All others must agree with it. */
+interface FirstMetric {
+  readonly where: string;
+  readonly help: string;
+  /** Undefined for a query. */
+  readonly scope?: FamilyScope;
+  /** Captured labels, or the labels of the query. */
+  readonly labels: readonly string[];
+}
+
+type Families = Map<string, FirstMetric>;
 
 const ENTITY_LABELS = { application: ['app', 'app_id'], host: ['app', 'app_id', 'host', 'host_id'] };
 
@@ -250,10 +239,7 @@ function areSame(a: readonly string[], b: readonly string[]): boolean {
   return a.toSorted().join() === b.toSorted().join();
 }
 
-/**
- * Checks every custom metric alone, and against the first that feeds the same family. In all accounts a family has
- * one HELP, one scope and one set of captured labels. Adds new families to `families`.
- */
+/** Checks every custom metric alone, and against the first that feeds the same family; adds new families. */
 function checkCustomMetrics(accounts: readonly (Mapping | undefined)[], families: Families): Issue[] {
   const issues: Issue[] = [];
   for (const [accountIndex, account] of accounts.entries()) {
@@ -287,10 +273,7 @@ function checkCustomMetrics(accounts: readonly (Mapping | undefined)[], families
   return issues;
 }
 
-/**
- * Checks the metrics of a query at `where` against the first that feeds the same family. Adds new families to
- * `families`.
- */
+/** Checks the metrics of a query at `where` against the first that feeds the same family; adds new families. */
 function checkQueryFamilies(written: unknown, where: string, families: Families, report: Report): void {
   const valid = query.safeParse(written).data;
   if (valid === undefined) return;

@@ -49,7 +49,9 @@ export function parseWritten<T extends z.ZodType>(
   const parse = (): { readonly value: z.output<T> } | { readonly issues: readonly Issue[] } => {
     try {
       const { data, error, success } = schema.safeParse(written, { error: explain });
-      return success ? { value: data } : { issues: flatten(error.issues, schema, written).map(addInvisible(written)) };
+      return success
+        ? { value: data }
+        : { issues: flatten(error.issues, schema, written).map((each) => addInvisible(each, written)) };
     } catch (error) {
       // The library passes the issues of a list as arguments. Beyond 100,000 they overflow the stack.
       if (!(error instanceof RangeError)) throw error;
@@ -63,14 +65,11 @@ export function parseWritten<T extends z.ZodType>(
   return mistyped.length > 0 ? parse() : result;
 }
 
-function addInvisible(file: unknown): (issue: Issue) => Issue {
-  return (each) => {
-    const text = each.at === 'key' ? each.path.at(-1) : valueAt(file, each.path);
-    const invisible = typeof text === 'string' ? findInvisible(text) : undefined;
-    return invisible === undefined || each.message.includes(invisible)
-      ? each
-      : { ...each, message: `${each.message}; it holds the invisible character ${invisible}: remove it` };
-  };
+function addInvisible(found: Issue, file: unknown): Issue {
+  const text = found.at === 'key' ? found.path.at(-1) : valueAt(file, found.path);
+  const invisible = typeof text === 'string' ? findInvisible(text) : undefined;
+  if (invisible === undefined || found.message.includes(invisible)) return found;
+  return { ...found, message: `${found.message}; it holds the invisible character ${invisible}: remove it` };
 }
 
 function valueAt(file: unknown, path: Path): unknown {

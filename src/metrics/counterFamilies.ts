@@ -58,9 +58,8 @@ export const COUNTER_METRICS: readonly string[] = [...new Set(COUNTED.map(({ met
 export type CountedMinute = readonly number[] | 'broken';
 
 /**
- * Reads the values of each minute in the window of a response, by start of the minute (Unix seconds). A minute
- * without values has no entry. Ignores timeslices outside the window. A timeslice longer than a minute breaks its
- * minutes in the window.
+ * Reads the values of each minute in the window of a response, by start of the minute (Unix seconds). A timeslice
+ * longer than a minute breaks its minutes in the window.
  */
 export function readCountedMinutes({ window, metrics }: MinuteSeries): Map<number, CountedMinute> {
   const minutes = new Map<number, number[] | 'broken'>();

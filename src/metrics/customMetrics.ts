@@ -49,10 +49,9 @@ export function customMetrics(definitions: readonly CustomMetricDefinition[]): C
 
 /**
  * Returns the metric names of an application that the custom metrics read, sorted, with at most `max_series` series
- * of each custom metric. Each name takes `entities` series: 1, or in the host scope the number of hosts of the
- * application. The last name may get only some of the hosts. Of metric names with equal labels only the first is
- * read: the others would write the same series. The result does not depend on the order of the names. `cut` counts
- * the omitted series of the application with all its hosts, by family name.
+ * of each custom metric. Each name takes `entities` series: 1, or in the host scope the number of hosts; the last name
+ * may get only some of them. Of metric names with equal labels only the first is read: the others would write the same
+ * series. `cut` counts the omitted series of the application with all its hosts, by family name.
  */
 export function matchCustomMetrics(metrics: readonly CustomMetric[], metricNames: readonly string[], entities = 1) {
   const sorted = [...new Set(metricNames)].sort();

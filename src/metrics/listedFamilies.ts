@@ -44,6 +44,17 @@ function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   };
 }
 
+function languageInfo(listed: string, nerdgraph: string | false): Spec {
+  return {
+    suffix: 'info',
+    meaning: `1, with what is known about the ${listed}`,
+    source: `language of the ${listed} list`,
+    nerdgraph,
+    labelNames: ['language'],
+    calculate: ({ entry: { language = '' } }) => [{ labels: { language }, value: 1 }],
+  };
+}
+
 function reporting(listed: string): Spec[] {
   return [
     {
@@ -234,14 +245,7 @@ export const LISTED_FAMILIES = {
     ...endUser(true),
   ]),
   hosts: createRows('hosts', 'rolling', [
-    {
-      suffix: 'info',
-      meaning: '1, with what is known about the host',
-      source: 'language of the host list',
-      nerdgraph: 'the language of the application',
-      labelNames: ['language'],
-      calculate: ({ entry: { language = '' } }) => [{ labels: { language }, value: 1 }],
-    },
+    languageInfo('host', 'the language of the application'),
     healthStatus('host', false),
     ...traffic(TIMESLICE_SOURCES),
     {
@@ -253,14 +257,7 @@ export const LISTED_FAMILIES = {
     },
   ]),
   instances: createRows('instances', 'rolling', [
-    {
-      suffix: 'info',
-      meaning: '1, with what is known about the instance',
-      source: 'language of the instance list',
-      nerdgraph: false,
-      labelNames: ['language'],
-      calculate: ({ entry: { language = '' } }) => [{ labels: { language }, value: 1 }],
-    },
+    languageInfo('instance', false),
     healthStatus('instance', false),
     ...traffic(false),
   ]),
@@ -287,11 +284,8 @@ export const LISTED_FAMILIES = {
 };
 
 /**
- * Returns state and rolling values of a list entry; none of a key transaction that has no labels.
- *
- * @param separate rolling values from a separate read. Without them the values of the list count, except for averages
- * that are 0 only because there is no traffic.
- * @param tags the keys of published tags
+ * Returns state and rolling values of a list entry; none of a key transaction that has no labels. Without rolling
+ * values from a separate read, those of the list count, except for averages that are 0 because there is no traffic.
  */
 export function listedFamilySamples(
   group: keyof typeof LISTED_FAMILIES,
@@ -322,13 +316,10 @@ export function hostLabels(account: LabelledAccount, { id, name }: Application, 
 }
 
 /** Returns the labels of an instance. A host id or port that New Relic does not give is empty. */
-export function instanceLabels(
-  account: LabelledAccount,
-  { id, name }: Application,
-  { id: instanceId, host, hostId, port }: Instance,
-): Labels {
-  const labelsOfHost = { account: account.name, app: name, app_id: String(id), host, host_id: String(hostId ?? '') };
-  return { ...labelsOfHost, instance_id: String(instanceId), port: String(port ?? ''), ...account.labels };
+export function instanceLabels(account: LabelledAccount, app: Application, instance: Instance): Labels {
+  const { id, host, hostId, port } = instance;
+  const parents = { account: account.name, app: app.name, app_id: String(app.id), host, host_id: String(hostId ?? '') };
+  return { ...parents, instance_id: String(id), port: String(port ?? ''), ...account.labels };
 }
 
 /** Returns the labels of a key transaction. `app` is the name of its application; empty if the key cannot see it. */

@@ -73,8 +73,7 @@ export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObj
 
 /**
  * Writes the query for golden metrics of one source: columns `m0`, `m1`, ... for the entities with these ids. A count
- * comes first, because New Relic leaves out entities whose first column is null. For timeslices, a counting column
- * comes first, if any.
+ * comes first, because New Relic leaves out entities whose first column is null; for timeslices a column that counts.
  *
  * @param range Unix seconds in whole minutes; `to` is exclusive
  * @param form ids that may be numbers or texts: both types in one list, or a list for each type

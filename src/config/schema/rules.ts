@@ -7,8 +7,8 @@ import { type Path, issue, type Issue } from '../diagnostic.ts';
 export type Mapping = Readonly<Record<string, unknown>>;
 
 /**
- * Checks the rules between the keys of each account, and between accounts. Takes the values as written,
- * also invalid ones, so that the user sees these diagnostics together with the diagnostics of the schema.
+ * Checks the rules between the keys of each account, and between accounts. Takes the values as written, valid or not:
+ * then the user sees these diagnostics together with those of the schema.
  */
 export function checkRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);

@@ -117,14 +117,10 @@ export class DocumentValues {
           this.#fail(node, ancestors, 'a key must be plain text, without alias or tag');
           return false;
         }
-        const message = pairs.has(key.value) ? DUPLICATE : findKeyProblem(key.value);
-        if (message === undefined) pairs.set(key.value, pair);
-        else
-          this.problems.push({
-            path: () => [...pathOf(node, ancestors), key.value as string],
-            offset: startOf(key),
-            message,
-          });
+        const name = key.value;
+        const message = pairs.has(name) ? DUPLICATE : findKeyProblem(name);
+        if (message === undefined) pairs.set(name, pair);
+        else this.problems.push({ offset: startOf(key), path: () => [...pathOf(node, ancestors), name], message });
         return message === undefined;
       });
     this.#pairs.set(node, pairs);
