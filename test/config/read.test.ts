@@ -39,7 +39,7 @@ describe('a configuration file', () => {
       [join(folder, 'none'), 'does not exist'],
       [folder, 'is a directory, not a file'],
     ] as const) {
-      const place = { file, line: undefined, column: undefined, path: '' };
+      const place = { file, path: '' };
       const message = `the configuration file ${problem}`;
       expect(await readFrom(file, {}, false)).toEqual({ diagnostics: [{ ...place, message }] });
     }

@@ -252,7 +252,9 @@ describe('a fault of the web configuration', () => {
   });
 
   test('names a file that is missing, or is a folder', () => {
-    expect(loadWebConfig(join(folder, 'none.yaml'))).toMatchObject({ diagnostics: [{ line: undefined }] });
+    expect(loadWebConfig(join(folder, 'none.yaml'))).toMatchObject({
+      diagnostics: [{ message: 'the web configuration does not exist' }],
+    });
     expect(loadWebConfig(folder)).toMatchObject({
       diagnostics: [{ message: 'the web configuration is a directory, not a file' }],
     });
