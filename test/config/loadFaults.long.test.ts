@@ -35,7 +35,7 @@ describe('faults of a configuration', () => {
   });
 
   it.each([
-    ['tags', '  - !foo x\n', 'the tag before this value is unknown'],
+    ['tags', '  - !foo x\n', 'the tag of this value is unknown'],
     ['aliases', '  - *none\n', 'no anchor of this name'],
     ['placeholders', '  - ${NOT_SET}\n', 'the environment variable NOT_SET is not set'],
     ['placeholders without an end', '  - ${A:-\n', '"${" must begin ${NAME}'],
@@ -67,7 +67,7 @@ describe('faults of a configuration', () => {
       () => '    - *a\n',
       'query_packs[0]: a value that begins with *',
     ],
-    ['unknown tags', `${account}    query_packs:\n`, () => '    - !a b\n', 'query_packs[0]: the tag before this value'],
+    ['unknown tags', `${account}    query_packs:\n`, () => '    - !a b\n', 'query_packs[0]: the tag of this value'],
     ['empty queries', `${account}    queries:\n`, () => '    - {}\n', 'queries[0].name: is required'],
     ['bad types', `${account}    entities:\n`, () => '    - {type: x}\n', 'entities[0].type: is not DOMAIN-TYPE'],
     [

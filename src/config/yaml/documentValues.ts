@@ -45,6 +45,8 @@ export class DocumentValues {
   readonly #env: Environment | undefined;
   /** True for YAML 1.1: it has merge keys, and accepts any plain value as text. */
   readonly #isVersion11: boolean;
+  /** Offsets of unknown tags, largest first. A tag precedes its node; tags of earlier nodes are removed. */
+  readonly #tags: number[];
   /** Invalid nodes. Further problems of their values are not reported. */
   readonly #invalid = new Set<Node>();
   /** Expanded texts of values with placeholders, before they get a type. */
@@ -58,6 +60,7 @@ export class DocumentValues {
     this.#document = document;
     this.#env = env;
     this.#isVersion11 = isVersion11;
+    this.#tags = document.warnings.map(({ pos }) => pos[0]).sort((a, b) => b - a);
     visit(document, {
       Map: (_key, node, ancestors) => {
         this.#checkKeys(node, ancestors);
@@ -167,7 +170,10 @@ export class DocumentValues {
   #check(node: Scalar | YAMLMap | YAMLSeq, value: unknown, ancestors: Ancestors): void {
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     if (node.tag === undefined || this.#invalid.has(node) || CORE_TAGS[node.tag]?.(value) === true) return;
-    this.#fail(node, ancestors, 'the tag before this value is unknown or does not fit it: remove it');
+    const start = startOf(node);
+    while ((this.#tags.at(-2) ?? Infinity) <= start) this.#tags.pop();
+    const offset = Math.min(this.#tags.at(-1) ?? start, start);
+    this.#fail(node, ancestors, 'the tag of this value is unknown or does not fit it: remove it', offset);
   }
 
   #fail(node: Node, ancestors: Ancestors, message: string, offset = startOf(node)): void {
