@@ -6,13 +6,12 @@ import type { FamilyScope, Labels } from '../../metrics/family.ts';
 import { queryNames, windowSamples } from '../../metrics/windowFamilies.ts';
 import { addBraces, writeLabelPairs } from '../../metrics/writeSamples.ts';
 import { readOne } from '../upstream/readForCommand.ts';
-import { sumBy } from '../grouping.ts';
 import type { LiveAccount } from '../upstream/session.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import type { BackfillSubject, State } from './planBackfill.ts';
 import type { Columns } from '../../formulas/metricInputs.ts';
 import { databaseKind, type DatabaseChoice } from '../../formulas/derivedValues.ts';
-import { type ReadChunk, addCalls, RollingWindows } from './rollingWindows.ts';
+import { type ReadChunk, addCalls, createRollingWindows } from './rollingWindows.ts';
 
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
 
@@ -39,8 +38,9 @@ export async function retryTransient<T>(read: () => Promise<T>, sleep: (ms: numb
   }
 }
 
+/** An application or one of its hosts, with the metric names to request. */
 interface BackfillEntity {
-  /** Part of its file names. Unique in its application. */
+  /** Part of its file names. */
   readonly key: string;
   readonly scope: FamilyScope;
   readonly hostKey?: string;
@@ -48,13 +48,11 @@ interface BackfillEntity {
   readonly labels: Labels;
 }
 
-/**
- * Reads the application and its hosts, with the metric names to request. Loads them from disk if an earlier run has
- * them.
- */
+/** Reads the application and its hosts, or loads them from disk if an earlier run has them. */
 async function readEntities(subject: BackfillSubject, context: ApplicationContext): Promise<readonly BackfillEntity[]> {
-  const { state, account, call, checkpoint } = context;
-  const [{ range }, { reader }] = [state, account];
+  const { call, checkpoint } = context;
+  const { range } = context.state;
+  const { reader } = context.account;
   const file = `${folderOf(subject)}/layout.json`;
   // Only this function writes the file, so its form is known.
   if (checkpoint.has(file)) return (await checkpoint.read(file)) as readonly BackfillEntity[];
@@ -78,7 +76,7 @@ async function readEntities(subject: BackfillSubject, context: ApplicationContex
   return entities;
 }
 
-/** Folder of an application in the checkpoint. Ids are unique only within an account. */
+/** Ids are unique only within an account. */
 function folderOf({ account, id }: BackfillSubject): string {
   return `${account}-${id}`;
 }
@@ -90,9 +88,8 @@ export interface ApplicationContext {
   readonly call: CallOptions;
   /** The chunks of the account, oldest first. */
   readonly chunks: readonly SeriesChunk[];
-  /** Waits milliseconds. Rejects when the user stops the run. */
+  /** Rejects when the user stops the run. */
   readonly sleep: (ms: number) => Promise<void>;
-  /** Masks keys in labels. */
   readonly mask: (text: string) => string;
   /** Lets one application at a time calculate, because tables take memory. */
   readonly calculating: LimitFunction;
@@ -118,9 +115,10 @@ export async function backfillApplication(subject: BackfillSubject, context: App
     const database = await chooseDatabase(subject, context);
     // Removes the files of an interrupted run, which may be incomplete.
     await checkpoint.remove(`${folderOf(subject)}/families`);
-    const perEntity: Written[] = [];
-    for (const entity of entities) perEntity.push(await writeSeries(subject, entity, database, context));
-    return { series: sumBy(perEntity, ({ series }) => series), samples: sumBy(perEntity, ({ samples }) => samples) };
+    const taken = new Set<string>();
+    let samples = 0;
+    for (const entity of entities) samples += await writeSeries(subject, entity, database, taken, context);
+    return { series: taken.size, samples };
   });
   await checkpoint.write(finishedFile(subject), written);
   await checkpoint.remove(`${folderOf(subject)}/read`);
@@ -180,52 +178,46 @@ async function chooseDatabase(
   context: ApplicationContext,
 ): Promise<DatabaseChoice | undefined> {
   const calls = new Map<string, Pick<Columns, 'count'>>();
-  const windows = new RollingWindows(0, -Infinity, context.account.reader.metricSeries);
+  const addChunk = createRollingWindows(0, -Infinity, context.account.reader.metricSeries);
   for await (const chunk of loadChunks(subject, APPLICATION, context)) {
-    for (const { values } of windows.add(chunk)) addCalls(calls, values);
+    for (const { values } of addChunk(chunk)) addCalls(calls, values);
   }
   return databaseKind({ seconds: Infinity, metrics: calls }, subject.language, subject.database);
 }
 
-/** A series of an entity. `times` (Unix seconds) and `values` have the same length. */
-interface EntitySeries {
-  readonly family: string;
-  /** Labels beyond the labels of the application or host. */
-  readonly labels: Labels;
-  readonly times: number[];
-  readonly values: number[];
-}
-
-/** Appends the series of an entity to the files of their families, ordered by first sample. */
+/** Appends the series of an entity to the files of their families. Returns the number of samples. */
 async function writeSeries(
   subject: BackfillSubject,
   entity: BackfillEntity,
   database: DatabaseChoice | undefined,
+  taken: Set<string>,
   context: ApplicationContext,
-): Promise<Written> {
-  const { state, account, checkpoint, mask } = context;
-  const windows = new RollingWindows(state.window, state.range.from, account.reader.metricSeries);
-  const table = new Map<string, EntitySeries>();
+): Promise<number> {
+  const { state, account, checkpoint } = context;
+  const addChunk = createRollingWindows(state.window, state.range.from, account.reader.metricSeries);
+  const table = new Map<string, { readonly family: string; readonly labels: Labels; readonly points: string[] }>();
   for await (const chunk of loadChunks(subject, entity.key, context)) {
-    for (const { time, values: windowValues } of windows.add(chunk)) {
+    for (const { time, values: windowValues } of addChunk(chunk)) {
       for (const { family, labels = {}, value } of windowSamples(entity.scope, windowValues, database)) {
         if (!Number.isFinite(value)) continue;
         const key = [family.name, ...Object.values(labels)].join('\0');
-        const points = table.get(key) ?? { family: family.name, labels, times: [], values: [] };
-        table.set(key, points);
-        points.times.push(time);
-        points.values.push(value);
+        const series = table.get(key) ?? { family: family.name, labels, points: [] };
+        table.set(key, series);
+        series.points.push(`${value} ${time}\n`);
       }
     }
   }
-  const series = [...table.values()];
-  for (const { family, labels, times, values } of series) {
-    const pairs = mask([...writeLabelPairs(entity.labels), ...writeLabelPairs(labels)].join(','));
+  let samples = 0;
+  for (const { family, labels, points } of table.values()) {
+    const pairs = context.mask([...writeLabelPairs(entity.labels), ...writeLabelPairs(labels)].join(','));
     const beginning = family + addBraces(pairs);
-    const lines = times.map((time, index) => `${beginning}${values[index]} ${time}\n`);
-    await checkpoint.append(familyFile(subject, family), lines.join(''));
+    // The mask can make labels equal: the first series counts, as in a scrape.
+    if (taken.has(beginning)) continue;
+    taken.add(beginning);
+    await checkpoint.append(familyFile(subject, family), points.map((point) => beginning + point).join(''));
+    samples += points.length;
   }
-  return { series: series.length, samples: sumBy(series, ({ times }) => times.length) };
+  return samples;
 }
 
 async function* loadChunks(

@@ -17,66 +17,38 @@ export function addCalls(calls: Map<string, Pick<Columns, 'count'>>, { metrics }
  * Builds windows from the timeslices of an application or host. A window of several whole granules ends at every
  * granule. It keeps its length if timeslices are missing, as New Relic's summaries do. Otherwise each timeslice is a
  * window. No window mixes granules.
+ *
+ * @param window seconds
+ * @param after windows end after this time, in Unix seconds
+ * @param series `metricSeries` of the reader
+ * @returns a function that takes the next chunk, and yields the windows that end in it, oldest first
  */
-export class RollingWindows {
-  readonly #window: number;
-  readonly #series: Pick<SeriesRead, 'summarize'>;
-  #latest: number;
-  #slices = new Map<string, Timeslice[]>();
-  #granule = 0;
-  #start = 0;
-  #end: number | undefined;
-
-  /** `window` is in seconds. Windows end after `after`, in Unix seconds. `series` is `metricSeries` of the reader. */
-  constructor(window: number, after: number, series: Pick<SeriesRead, 'summarize'>) {
-    this.#window = window;
-    this.#latest = after;
-    this.#series = series;
-  }
-
-  /** Adds the next chunk. Yields the windows that end in it, oldest first. `time` is the end in Unix seconds. */
-  *add(chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }, void, undefined> {
-    if (chunk.from !== this.#end || chunk.granule !== this.#granule) this.#restart(chunk);
-    this.#end = chunk.to;
-    for (const [name, timeslices] of chunk.metrics) {
-      const before = this.#slices.get(name);
-      if (before === undefined) this.#slices.set(name, [...timeslices]);
-      else before.push(...timeslices);
+export function createRollingWindows(window: number, after: number, series: Pick<SeriesRead, 'summarize'>) {
+  const slices = new Map<string, readonly Timeslice[]>();
+  let [latest, granule, start, end] = [after, 0, 0, NaN];
+  return function* (chunk: ReadChunk): Generator<{ readonly time: number; readonly values: WindowValues }> {
+    if (chunk.from !== end || chunk.granule !== granule) {
+      slices.clear();
+      start = chunk.from;
     }
-    const length = this.#windowLength();
-    for (const time of length > this.#granule ? listGridTimes(chunk) : listEndTimes(chunk)) {
-      if (time <= this.#latest || time - length < this.#start) continue;
-      this.#latest = time;
-      yield { time, values: this.#summarize(time, length) };
+    ({ granule, to: end } = chunk);
+    for (const [name, timeslices] of chunk.metrics) slices.set(name, [...(slices.get(name) ?? []), ...timeslices]);
+    const length = window > granule && window % granule === 0 ? window : granule;
+    for (const time of length > granule ? listGridTimes(chunk) : listEndTimes(chunk)) {
+      const from = time - length;
+      if (time <= latest || from < start) continue;
+      latest = time;
+      const inside = new Map<string, readonly Timeslice[]>();
+      for (const [name, timeslices] of slices) {
+        const inWindow = timeslices.filter((each) => each.from >= from && endOf(each) <= time);
+        if (inWindow.length > 0) inside.set(name, inWindow);
+      }
+      const { metrics } = series.summarize(inside, { from, to: time }, granule);
+      yield { time, values: { seconds: length, metrics } };
     }
-    for (const [name, timeslices] of this.#slices) {
-      this.#slices.set(
-        name,
-        timeslices.filter(({ from }) => from >= chunk.to - length),
-      );
-    }
-  }
-
-  #restart({ from, granule }: ReadChunk): void {
-    this.#slices = new Map();
-    this.#granule = granule;
-    this.#start = from;
-  }
-
-  #windowLength(): number {
-    const isMultiple = this.#window > this.#granule && this.#window % this.#granule === 0;
-    return isMultiple ? this.#window : this.#granule;
-  }
-
-  #summarize(time: number, length: number): WindowValues {
-    const inside = new Map<string, readonly Timeslice[]>();
-    for (const [name, timeslices] of this.#slices) {
-      const inWindow = timeslices.filter((each) => each.from >= time - length && endOf(each) <= time);
-      if (inWindow.length > 0) inside.set(name, inWindow);
-    }
-    const { metrics } = this.#series.summarize(inside, { from: time - length, to: time }, this.#granule);
-    return { seconds: length, metrics };
-  }
+    const isNeeded = ({ from }: Timeslice): boolean => from >= chunk.to - length;
+    for (const [name, timeslices] of slices) slices.set(name, timeslices.filter(isNeeded));
+  };
 }
 
 function listGridTimes({ from, to, granule }: ReadChunk): number[] {

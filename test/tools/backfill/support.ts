@@ -106,6 +106,7 @@ export async function runOn(
   session: LiveSession,
   request: Partial<BackfillOptions> & Pick<BackfillOptions, 'from'>,
   notes: string[] = [],
+  mask: (text: string) => string = String,
 ): Promise<{ readonly document: string; readonly notes: readonly string[]; readonly progress: readonly number[] }> {
   const stdout = new PassThrough();
   const document = text(stdout);
@@ -115,7 +116,7 @@ export async function runOn(
   const progress = { update: (...counts: number[]) => void (shown = counts), stop: () => undefined };
   try {
     const note = (sentence: string): void => void notes.push(sentence);
-    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, mask: String, progress, sleep });
+    await backfill(session, { ...REQUEST, ...request }, { now: NOW, stdout, note, mask, progress, sleep });
   } finally {
     stdout.end();
   }

@@ -4,6 +4,7 @@ import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { parseFault } from '../../../simulator/faults/faultRules.ts';
 import { accountConfig, config } from '../../collect/support/config.ts';
 import { simulatorForFile } from '../../support/simulator.ts';
+import { readDocument } from './readDocument.ts';
 import { NOW, openSession, runOn } from './support.ts';
 
 const simulator = await simulatorForFile({ now: () => NOW, applications: 3, hostsPerApplication: 2 });
@@ -44,6 +45,17 @@ describe('a run with failing calls', () => {
     expect((await runOn({ ...session, accounts }, wish)).document).toBe(document);
     // The application, its two hosts, and the one that failed.
     expect(sizes).toEqual([1, 2, 1]);
+  });
+
+  it('writes one series of hosts whose names are equal once keys are hidden, the first', async () => {
+    const session = open({ config: config(accountConfig({ api: 'nerdgraph', api_key_header: 'Api-Key' })) });
+    const wish = { ...WISH, from: '12m', hosts: true };
+    const hide = (text: string): string => text.replace(/storefront-1-\d\d/g, '<secret>');
+    const series = readDocument((await runOn(session, wish, [], hide)).document);
+    const plain = readDocument((await runOn(session, wish)).document);
+    const firsts = new Map([...plain].map(([key, points]) => [hide(key), points] as const).reverse());
+    expect(series.size).toBeLessThan(plain.size);
+    expect(new Map([...series].sort())).toEqual(new Map([...firsts].sort()));
   });
 
   it('begins no more calls after a permanent failure, and ends when the calls in flight have ended', async () => {
