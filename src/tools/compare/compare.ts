@@ -1,5 +1,5 @@
 import { alignRange } from '../../api/nerdgraph/nrql.ts';
-import type { Application, KeyTransaction } from '../../api/types.ts';
+import type { Application } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { windowAt } from '../../collect/inventory/window.ts';
 import { effectiveSettings, selects } from '../../collect/inventory/selection.ts';
@@ -10,28 +10,20 @@ import type { CommonOptions } from '../../cli/flags.ts';
 import { ExitStatus, UsageError } from '../../cli/process.ts';
 import type { Labels } from '../../metrics/family.ts';
 import { formatMinute, renderJson, readLineLength, paint, renderTable, wrapText } from '../terminal.ts';
-import {
-  requireSingleAccount,
-  withAccounts,
-  type CommandContext,
-  type LiveAccount,
-  type LiveSession,
-} from '../upstream/session.ts';
+import type { CommandContext, LiveAccount, LiveSession } from '../upstream/session.ts';
+import { requireSingleAccount, withAccounts } from '../upstream/session.ts';
 import { groupBy, sumBy } from '../grouping.ts';
 import { compareSides, type Difference, pickIdentity } from './compareSides.ts';
 import { readSides } from './sides.ts';
 
 export interface CompareOptions extends CommonOptions {
-  /** Undefined: the only account of the configuration. */
   readonly account?: string | undefined;
-  /** Number of the account at New Relic. Undefined: as configured. */
+  /** Undefined: as configured. */
   readonly accountId?: number | undefined;
   /** Ids or exact names; empty: the applications that the account exports. */
   readonly app: readonly string[];
   readonly hosts: boolean;
-  /** True: print families without differences, too. */
   readonly all: boolean;
-  /** Relative difference up to which two values count as equal. */
   readonly tolerance: number;
   readonly format: 'table' | 'json';
 }
@@ -49,9 +41,7 @@ export async function runCompare(options: CompareOptions): Promise<void> {
   await withAccounts(options, run, (config) => configureBothInterfaces(config, options.accountId));
 }
 
-/**
- * Configures one account over REST, then over NerdGraph, with exact values. Throws a UsageError for several accounts.
- */
+/** Configures the only account over REST, then over NerdGraph, with exact values. Throws a UsageError for several. */
 export function configureBothInterfaces(config: Config, accountId: number | undefined): Config {
   const account = requireSingleAccount(config);
   const same = { ...account, account_id: accountId ?? account.account_id };
@@ -62,8 +52,8 @@ export function configureBothInterfaces(config: Config, accountId: number | unde
 }
 
 /**
- * Compares the chosen applications over the newest window at `now` (milliseconds) through both interfaces. Rejects
- * with an Error with a sentence if a read fails, or if the interfaces have no application in common.
+ * Compares the chosen applications over the newest window at `now` (milliseconds). Rejects with an Error if a read
+ * fails, or if the interfaces have no application in common.
  */
 export async function compare(
   { accounts, config, signal, openReader }: LiveSession & Pick<CommandContext, 'openReader'>,
@@ -74,16 +64,18 @@ export async function compare(
   if (rest === undefined || nerdgraph === undefined) throw new Error('both interfaces of an account are needed');
   const [restLists, nerdgraphLists] = await Promise.all([readLists(rest, 'REST'), readLists(nerdgraph, 'NerdGraph')]);
   const ids = chooseIds(rest.config, options.app, restLists.applications, nerdgraphLists.applications);
-  const keyTransactions = [...restLists.keyTransactions, ...nerdgraphLists.keyTransactions].filter((each) =>
-    isChosen(rest.config, ids, each),
-  );
+  const allKeyTransactions = [...restLists.keyTransactions, ...nerdgraphLists.keyTransactions];
+  const { key_transactions: filter } = rest.config;
+  const keyTransactions = allKeyTransactions
+    .filter(({ applicationId }) => applicationId !== undefined && ids.has(applicationId))
+    .filter((each) => typeof filter === 'boolean' || selects(filter, each));
   // Key transactions with unread details would look like differences.
   for (const { unread: cause } of keyTransactions) {
     if (cause !== undefined) throw new Error('the data cannot be read over NerdGraph', { cause });
   }
   const keyTransactionIds = new Set(keyTransactions.map(({ id }) => id));
-  const chosen = [restLists, nerdgraphLists].map(({ applications }) => applications.filter(({ id }) => ids.has(id)));
-  const [overRest = [], overNerdGraph = []] = chosen;
+  const overRest = restLists.applications.filter(({ id }) => ids.has(id));
+  const overNerdGraph = nerdgraphLists.applications.filter(({ id }) => ids.has(id));
   const listed = new Set(overNerdGraph.map(({ id }) => id));
   if (!overRest.some(({ id }) => listed.has(id))) throw new Error(describeNothingInCommon(overRest, overNerdGraph));
   // A long window ends on a step, because NerdGraph cuts long ranges to steps. REST accepts any range.
@@ -115,11 +107,10 @@ export async function compare(
     ...compareSides(restSide, nerdgraphSide, options.tolerance),
     /** Changes other than values, such as names. */
     notes: [
-      ...noteOtherNames('application', ids, restLists.applications, nerdgraphLists.applications),
+      ...noteOtherNames('application', overRest, overNerdGraph),
       ...noteOtherNames(
         'key transaction',
-        keyTransactionIds,
-        restLists.keyTransactions,
+        restLists.keyTransactions.filter(({ id }) => keyTransactionIds.has(id)),
         nerdgraphLists.keyTransactions,
       ),
       ...(rest.config.counters ? ['counters are not compared: each exporter begins them at zero'] : []),
@@ -127,7 +118,6 @@ export async function compare(
   };
 }
 
-/** The result of a comparison, as in the JSON output. */
 export type Comparison = Awaited<ReturnType<typeof compare>>;
 
 /** Reads the applications and key transactions of an account. Failures name the interface. */
@@ -155,14 +145,12 @@ function chooseIds(
 ): ReadonlySet<number> {
   const isTagged = [...(filter.include ?? []), ...filter.exclude].some(({ tag }) => tag !== undefined);
   // Only NerdGraph lists the tags of applications.
-  const choosing = apps.length === 0 && isTagged ? overNerdGraph : [...overRest, ...overNerdGraph];
-  const reporting = new Set(
-    [...overRest, ...overNerdGraph].filter((each) => each.reporting !== false).map(({ id }) => id),
-  );
-  const chosen = choosing.filter(
-    (each) =>
-      reporting.has(each.id) && (apps.length === 0 ? selects(filter, each) : apps.some((app) => isMeant(each, app))),
-  );
+  const all = [...overRest, ...overNerdGraph];
+  const choosing = apps.length === 0 && isTagged ? overNerdGraph : all;
+  const reporting = new Set(all.filter((each) => each.reporting !== false).map(({ id }) => id));
+  const chosen = choosing
+    .filter(({ id }) => reporting.has(id))
+    .filter((each) => (apps.length === 0 ? selects(filter, each) : apps.some((app) => isMeant(each, app))));
   const unmatched = apps.filter((app) => !chosen.some((each) => isMeant(each, app)));
   if (unmatched.length > 0) {
     const names = [...new Set(choosing.map(({ name }) => name))];
@@ -188,32 +176,23 @@ function describeNothingInCommon(onRest: readonly Application[], onNerdGraph: re
   );
 }
 
-/** Returns true for a key transaction of a chosen application. */
-function isChosen(
-  { key_transactions: filter }: AccountConfig,
-  applications: ReadonlySet<number>,
-  keyTransaction: KeyTransaction,
-): boolean {
-  const { applicationId = NaN } = keyTransaction;
-  return applications.has(applicationId) && (typeof filter === 'boolean' || selects(filter, keyTransaction));
-}
-
 const matchIds = (ids: ReadonlySet<number>) => Array.from(ids, (id) => ({ id }));
 
 /** Returns a note for each chosen id with two names. Its series have the same id, but other labels. */
 function noteOtherNames(
   what: string,
-  ids: ReadonlySet<number>,
   overRest: readonly Pick<Application, 'id' | 'name'>[],
   overNerdGraph: typeof overRest,
 ): string[] {
   const names = new Map(overNerdGraph.map(({ id, name }) => [id, name]));
   return overRest.flatMap(({ id, name }) => {
     const other = names.get(id) ?? name;
-    if (other === name || !ids.has(id)) return [];
+    if (other === name) return [];
     return [`${what} ${id} is called "${name}" over REST and "${other}" over NerdGraph: its labels change`];
   });
 }
+
+const FAMILY_COLUMNS = ['FAMILY', 'COMPARED', 'DIFFER', 'WORST'];
 
 /** Renders the result as text: differences and verdict, with `all` every family, too. Ends in a line feed. */
 export function renderComparison(comparison: Comparison, all: boolean, maxWidth = readLineLength()): string {
@@ -230,11 +209,7 @@ export function renderComparison(comparison: Comparison, all: boolean, maxWidth 
     [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapText(line, maxWidth)).join('\n'),
     `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${renderUnexplained(differences)}`,
     `Differences that are expected: ${differences.length - unexpected || 'none'}\n${renderExplained(differences, all, maxWidth)}`,
-    ...(all
-      ? [
-          `Families, without newrelic_ before them:\n${renderTable([['FAMILY', 'COMPARED', 'DIFFER', 'WORST'], ...rows], maxWidth)}`,
-        ]
-      : []),
+    ...(all ? [`Families, without newrelic_ before them:\n${renderTable([FAMILY_COLUMNS, ...rows], maxWidth)}`] : []),
     describeVerdict(comparison, all)
       .map((sentence) => wrapText(sentence, maxWidth))
       .join('\n')
@@ -243,10 +218,7 @@ export function renderComparison(comparison: Comparison, all: boolean, maxWidth 
   return `${sections.map((section) => section.trimEnd()).join('\n\n')}\n`;
 }
 
-/**
- * Renders unexpected differences, two lines each: numbers first, then absences. All series of an entity that only one
- * side lists share two lines.
- */
+/** Renders unexpected differences, two lines each. All series of an entity that only one side lists share two lines. */
 function renderUnexplained(differences: readonly Difference[]): string {
   const open = differences.filter(({ expected }) => !expected);
   const groups = groupBy([...open.entries()], ([index, each]) =>
@@ -284,7 +256,6 @@ function renderExplained(differences: readonly Difference[], all: boolean, maxWi
   return rows.length === 0 ? '' : renderTable([['SERIES', 'FAMILIES', 'REASON'], ...rows.flat()], maxWidth);
 }
 
-/** Removes the prefix that nearly all families have. */
 const removePrefix = (family: string): string => family.replace(/^newrelic_/, '');
 
 /** Returns two sentences: whether the interfaces agree, and what the comparison did not judge. */
@@ -303,7 +274,6 @@ function pickEntityLabels(labels: Difference['labels']): Difference['labels'] {
   return Object.fromEntries(Object.entries(labels).filter(([name]) => names.includes(name)));
 }
 
-/** Formats labels as the matchers of a selector. */
 function formatMatchers(labels: Labels): string {
   const parts = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `{${parts.join(',')}}`;

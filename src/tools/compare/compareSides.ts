@@ -104,9 +104,7 @@ function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
   return [...pairs.values()];
 }
 
-/**
- * Returns the labels without the names of applications and key transactions, which may differ between the interfaces.
- */
+/** Returns the labels that identify a series in both interfaces: names may differ. */
 export function pickIdentity(labels: Labels): [name: string, value: string][] {
   return Object.entries(labels).filter(([name]) => name !== 'app' && name !== 'key_transaction');
 }
@@ -123,22 +121,17 @@ function judgePair(
 ): Pick<Difference, 'expected' | 'reason'> {
   const { family, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
-  if (counts.includes(0)) {
-    const other = counts[0] === 0 ? 'REST' : 'NerdGraph';
-    return { expected: false, reason: `${other} does not list this ${describeEntity(labels)}` };
-  }
+  if (counts.includes(0))
+    return unexpected(`${counts[0] === 0 ? 'REST' : 'NerdGraph'} does not list this ${describeEntity(labels)}`);
   if (OTHER_TIME_BASE.test(family.name)) return expect('rolling values and host counts have other time bases');
   if (counts.some((count) => count > 1)) return expect('several hosts share this name, NerdGraph reads them as one');
-  if (!differs) return { expected: false, reason: null };
-  if (labels['key_transaction_id'] !== undefined && labels['app_id'] !== undefined) {
-    return { expected: false, reason: 'the interfaces list different applications for it' };
-  }
-  if (REPORTING.test(family.name) && pair.rest === undefined && pair.nerdgraph === 1) {
+  if (!differs) return unexpected(null);
+  if (labels['key_transaction_id'] !== undefined && labels['app_id'] !== undefined)
+    return unexpected('the interfaces list different applications for it');
+  if (REPORTING.test(family.name) && pair.rest === undefined && pair.nerdgraph === 1)
     return expect('an entry without a reporting state is read as reporting');
-  }
-  if (!WINDOW_NAMES.has(family.name)) return { expected: false, reason: null };
-  const reason = findWindowReason(pair, others);
-  return reason === undefined ? { expected: false, reason: null } : expect(reason);
+  const reason = WINDOW_NAMES.has(family.name) ? findWindowReason(pair, others) : undefined;
+  return reason === undefined ? unexpected(null) : expect(reason);
 }
 
 /** Returns why two window values differ although both interfaces work. Undefined: no known reason. */
@@ -157,16 +150,15 @@ function findWindowReason(
   return lacksParts ? NO_HOST_DATA : undefined;
 }
 
-/** Returns true for an Apdex threshold without requests over REST. */
+/** True for an Apdex threshold without requests over REST. */
 function isThresholdOfNothing(name: string, others: (family: string) => readonly Pair[]): boolean {
   if (!APDEX_THRESHOLD.test(name)) return false;
   const requests = others(name.replace(APDEX_THRESHOLD, '_apdex_requests'));
   return requests.length > 0 && requests.every(({ rest }) => rest === 0);
 }
 
-function expect(reason: string) {
-  return { expected: true, reason };
-}
+const expect = (reason: string) => ({ expected: true, reason });
+const unexpected = (reason: string | null) => ({ expected: false, reason });
 
 function describeEntity({ host, key_transaction_id }: Labels): string {
   if (key_transaction_id !== undefined) return 'key transaction';
@@ -181,14 +173,12 @@ function calculateDifference(
   if (rest === nerdgraph) return 0;
   const scope = TOTAL_TIME.exec(family.name)?.[1];
   const [whole] = others(`${scope}_web_transaction_time_seconds`);
-  const size =
-    whole === undefined
-      ? Math.max(Math.abs(rest), Math.abs(nerdgraph))
-      : Math.max(whole.rest ?? 0, whole.nerdgraph ?? 0);
+  const sizes = whole === undefined ? [Math.abs(rest), Math.abs(nerdgraph)] : [whole.rest ?? 0, whole.nerdgraph ?? 0];
+  const size = Math.max(...sizes);
   return size === 0 ? 1 : Math.abs(rest - nerdgraph) / size;
 }
 
-/** Ranks unexpected differences first, then numbers before absences, then the worst first. */
+/** Unexpected differences come first, numbers before absences, the worst first. */
 function rank({ expected, difference }: Difference): number {
   return (expected ? 0 : 1e9) + (difference === null ? -1 : Math.min(difference, 1e5));
 }

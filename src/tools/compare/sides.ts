@@ -19,14 +19,15 @@ export interface SideSeries {
 /** The data of one interface for the chosen applications over one window. */
 export type Side = ReturnType<typeof buildSide>;
 
-const GROUPS: ReadonlySet<Group> = new Set<Group>([
-  ...(['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics'] as const),
-]);
+const GROUPS: ReadonlySet<Group> = new Set([
+  'applications',
+  'key_transactions',
+  'application_metrics',
+  'hosts',
+  'host_metrics',
+] as const);
 
-/**
- * Reads the series that the daemon would serve for each account. The window ends at `to` (Unix seconds). Rejects with
- * an Error.
- */
+/** Reads the series that the daemon would serve for each account. The window ends at `to` (Unix seconds). */
 export async function readSides(
   { accounts, config, signal, openReader }: LiveSession & Pick<CommandContext, 'openReader'>,
   to: number,
@@ -70,7 +71,6 @@ function buildSide(blocks: readonly Block[]) {
   return { series, entities };
 }
 
-/** Returns the labels that both interfaces share. */
 function pickSharedLabels(family: string, labels: Labels): Labels {
   const dropped = ['account', 'host_id', 'alert_policy_id'];
   // Only the info series keeps the application: another application is one difference, not a difference of each series.

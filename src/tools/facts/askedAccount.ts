@@ -15,17 +15,12 @@ export type Connection = ReturnType<typeof connect>;
 /** Connects an account for requests outside its reader, without retries. Reads reject with an UpstreamError. */
 export function connect(live: LiveAccount, options: RestReaderOptions) {
   const call = { ...live.call, patient: false };
-  const requestsPerMinute = live.config.limits.requests_per_minute;
-  const transportOptions = {
-    ...options,
-    detailsMs: options.refusedNamesMs,
-    accountId: live.config.account_id,
-    requestsPerMinute,
-  };
-  const memory = new AccountMemory(options.monotonic);
+  const { account_id: accountId, limits } = live.config;
+  const requestsPerMinute = limits.requests_per_minute;
+  const transportOptions = { ...options, detailsMs: options.refusedNamesMs, accountId, requestsPerMinute };
   const http = new Client(options);
   const transport = new Transport(http, transportOptions);
-  const account = new NerdGraphAccount(transport, memory, transportOptions);
+  const account = new NerdGraphAccount(transport, new AccountMemory(options.monotonic), transportOptions);
   const policy = { group: 'queries', retries: 'none' } as const;
   return {
     live,
@@ -43,10 +38,8 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
     tryQuery: async (nrql: string, other?: number, timeout = 29): Promise<NrqlEnd> => {
       // The transport subtracts one second from its timeout before it sends the timeout to New Relic.
       const timed = new Transport(http, { ...transportOptions, requestTimeoutMs: 1000 * (timeout + 1) });
-      const end = await timed.runNrql(
-        { ...policy, account: other ?? (await account.resolveId(call)), query: nrql },
-        call,
-      );
+      const query = { ...policy, account: other ?? (await account.resolveId(call)), query: nrql };
+      const end = await timed.runNrql(query, call);
       if (!(end instanceof UpstreamError)) return end;
       const { reason, status, code } = end.failure;
       // A server error without a class is transient.
@@ -68,7 +61,6 @@ export interface AskedAccount extends Connection {
   readonly to: number;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** Rejects with the reason of the signal. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Time to watch the data of a new minute arrive, in milliseconds; 0: no watch. */
   readonly waitMs: number;

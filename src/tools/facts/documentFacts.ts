@@ -35,9 +35,7 @@ const hasNumber = ({ tags }: Json): boolean => {
 };
 const hasId = ({ guid }: Json): boolean => typeof guid === 'string' && applicationIdOf(guid) !== undefined;
 
-/**
- * Checks a page of key transactions: a number in the tags of each, or an id in the guid of each owner.
- */
+/** Checks a page of key transactions: a number in the tags of each, or an id in the guid of each owner. */
 export const checkKeyTransactions =
   (judged: 'tags' | 'owners') =>
   async (account: AskedAccount): Promise<Judged> => {
@@ -47,10 +45,9 @@ export const checkKeyTransactions =
     const details = guids.length === 0 ? {} : await account.read(documents.KEY_TRANSACTION_DETAILS, { guids });
     const owners = objectsIn(details['entities']).flatMap(({ application }) => objectsIn([application]));
     const areGood = judged === 'owners' ? owners.map(hasId) : entities.map(hasNumber);
+    if (areGood.length === 0) return leaveUndecided('no key transaction');
     const part = areGood.filter(Boolean).length / areGood.length;
-    return areGood.length === 0
-      ? leaveUndecided('no key transaction')
-      : decide(part === 1, observeRatio('seen by expected', part));
+    return decide(part === 1, observeRatio('seen by expected', part));
   };
 
 export async function checkUserId(account: AskedAccount): Promise<Judged> {
@@ -63,10 +60,7 @@ const TIMESLICE_TYPES = ['APM-APPLICATION', 'EXT-KEY_TRANSACTION', 'EXT-SERVICE'
 /** Limits: types to list (many have no golden metrics), types to read, entities of each type. */
 const MAX = { listed: 8, read: 5, entities: 3 };
 
-/**
- * Runs one query for each type. No definition may lack a member. New Relic must accept all queries; one must have
- * values.
- */
+/** Runs a query for each type. No definition may lack a member; each query must be accepted; one must have values. */
 export async function checkGoldenValues(account: AskedAccount): Promise<Judged> {
   const rankOf = (type: string): number => (TIMESLICE_TYPES.includes(type) ? 0 : 1);
   const types = (await account.types()).toSorted((a, b) => rankOf(a.type) - rankOf(b.type) || b.count - a.count);
@@ -103,8 +97,7 @@ function readColumns({ guid, goldenMetrics }: Json, missing: Set<string>) {
     for (const { path } of error?.issues ?? []) missing.add(String(path.at(-1)));
     const id = data && recordId(String(guid), data.definition.eventObjectId);
     const column = data && parseDefinition(data);
-    return id === undefined || column === undefined || column instanceof UnreadableDefinition
-      ? []
-      : [{ id, ...column }];
+    if (id === undefined || column === undefined || column instanceof UnreadableDefinition) return [];
+    return [{ id, ...column }];
   });
 }

@@ -28,11 +28,12 @@ type Ratio = 'seen by expected' | 'answered by asked' | 'shift by asked' | `of t
 const roundDigits = (value: number, precision: number): number =>
   Number.isFinite(value) ? Number(value.toPrecision(precision)) : 0;
 
-export const observeCount = (subject: 'rows' | 'hosts', value: number): Seen => ({
-  of: subject,
-  count: roundDigits(value, 2),
-});
-export const observeRatio = (subject: Ratio, value: number): Seen => ({ of: subject, ratio: roundDigits(value, 3) });
+export function observeCount(subject: 'rows' | 'hosts', value: number): Seen {
+  return { of: subject, count: roundDigits(value, 2) };
+}
+export function observeRatio(subject: Ratio, value: number): Seen {
+  return { of: subject, ratio: roundDigits(value, 3) };
+}
 /** Replaces a word that is not in the list by `other`, so that no name of the account can appear. */
 export function observeWord(subject: Subject, text: string, known = WORDS[subject]): Seen {
   return { of: subject, word: known.includes(text) ? text : 'other' };
@@ -49,7 +50,7 @@ type Reason = (typeof REASONS)[number];
 /** The verdict on a fact, with observations. */
 export interface Judged {
   readonly verdict: 'as assumed' | 'differs' | 'not decidable here';
-  /** The reason for `not decidable here`. */
+  /** Set for `not decidable here`. */
   readonly why?: Reason;
   /** A fact that this fact depends on, and that is not as assumed. */
   readonly needs?: string;
@@ -60,7 +61,6 @@ export function leaveUndecided(why: Reason, ...seen: readonly Seen[]): Judged {
   return { verdict: 'not decidable here', why, seen };
 }
 
-/** Returns the verdict `as assumed` if the fact holds, else `differs`. */
 export function decide(isSo: boolean, ...seen: readonly Seen[]): Judged {
   return { verdict: isSo ? 'as assumed' : 'differs', seen };
 }

@@ -7,17 +7,8 @@ import * as documents from './documentFacts.ts';
 import { AGES, decide, leaveUndecided, observeWord, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
 import { PACK_FACTS } from './packFacts.ts';
-import {
-  ask,
-  attempt,
-  compareLimits,
-  probe,
-  query,
-  writeStatement,
-  type About,
-  type Fact,
-  type Row,
-} from './queries.ts';
+import type { About, Fact, Row } from './queries.ts';
+import { ask, attempt, compareLimits, probe, query, writeStatement } from './queries.ts';
 
 /** The largest number that NerdGraph accepts. No account has it. */
 const FOREIGN_ACCOUNT = 2_147_483_647;
@@ -59,10 +50,10 @@ function askRange(over: number, maxShift: number, row: About): Row {
 }
 
 async function checkAppId(account: AskedAccount): Promise<Judged> {
-  const hasData = async (id: string): Promise<boolean> =>
-    (await ask(account, `${COUNT} appId = ${id} AND ${HAS_DATA} {time}`)).rows.some(
-      (row) => judge.numberAt(row, 'c') > 0,
-    );
+  const hasData = async (id: string): Promise<boolean> => {
+    const { rows } = await ask(account, `${COUNT} appId = ${id} AND ${HAS_DATA} {time}`);
+    return rows.some((row) => judge.numberAt(row, 'c') > 0);
+  };
   if (await hasData('{app}')) return decide(true, observeWord('shape', 'without quotes'));
   return (await hasData("'{app}'")) ? decide(false, observeWord('shape', 'in quotes')) : leaveUndecided('no traffic');
 }
@@ -91,9 +82,8 @@ async function checkForeignAccount(account: AskedAccount): Promise<Judged> {
 async function checkTimeouts(account: AskedAccount): Promise<Judged> {
   const { text } = writeStatement(LARGEST_ALIVE, account);
   const shortest = judge.judgeAcceptance(await account.tryQuery(text, undefined, 5));
-  return shortest.verdict === 'as assumed'
-    ? judge.judgeAcceptance(await account.tryQuery(text, undefined, 30))
-    : shortest;
+  if (shortest.verdict !== 'as assumed') return shortest;
+  return judge.judgeAcceptance(await account.tryQuery(text, undefined, 30));
 }
 
 /** Reads the requests of one new minute repeatedly while its data arrives, for the largest application. */

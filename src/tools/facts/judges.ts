@@ -27,7 +27,7 @@ export interface Answer {
   readonly largest: readonly Application[];
 }
 
-/** Returns the objects of a list. Returns nothing if the value is no list. */
+/** Returns the objects of a list. Returns none if the value is no list. */
 export function objectsIn(value: unknown): readonly Json[] {
   return isList(value) ? value.filter(isObject) : [];
 }
@@ -99,25 +99,16 @@ export function judgeWindow(maxShift: number, { range, window }: Pick<Answer, 'r
   const length = range.to - range.from;
   const shift = Math.max(Math.abs(range.to - window.to), Math.abs(range.from - window.from));
   const part = (window.to - window.from) / length;
-  return decide(
-    shift <= maxShift,
-    observeRatio('answered by asked', part),
-    observeRatio('shift by asked', shift / length),
-  );
+  const seen = [observeRatio('answered by asked', part), observeRatio('shift by asked', shift / length)];
+  return decide(shift <= maxShift, ...seen);
 }
 
-/**
- * Judges the numbers of hosts. Tolerates differences: two hosts may share a name, and hosts may start or end within
- * the hour.
- */
+/** Tolerates differences: two hosts may share a name, and hosts may start or end within the hour. */
 export function hosts({ rows, largest }: Answer): Judged {
   const share = rows.length / sumBy(largest, ({ hosts: expected = 0 }) => expected);
   if (share === Infinity || Number.isNaN(share)) return leaveUndecided('no host');
-  return decide(
-    share > 0.75 && share < 1.34,
-    observeCount('hosts', rows.length),
-    observeRatio('seen by expected', share),
-  );
+  const seen = [observeCount('hosts', rows.length), observeRatio('seen by expected', share)];
+  return decide(share > 0.75 && share < 1.34, ...seen);
 }
 
 export function percentile({ rows: [row] }: Answer): Judged {
@@ -128,11 +119,8 @@ export function percentile({ rows: [row] }: Answer): Judged {
 }
 
 /** Checks that some event has each field. Fewer than `minEvents` events may lack a field by chance. */
-export function judgeFields(
-  fields: readonly string[],
-  minEvents: number,
-  { rows: [row] }: Pick<Answer, 'rows'>,
-): Judged {
+export function judgeFields(fields: readonly string[], minEvents: number, { rows }: Pick<Answer, 'rows'>): Judged {
+  const [row] = rows;
   const events = numberAt(row, 'n');
   const missing = fields.filter((_, index) => numberAt(row, `f${index}`) === 0);
   if (events === 0 || (missing.length > 0 && events < minEvents)) return leaveUndecided('too few events');
@@ -155,10 +143,7 @@ export const judgeRefusal = (reason: 'other' | 'forbidden') => (end: NrqlEnd) =>
 /** A minute is complete at this share of its final value. */
 const COMPLETE = 0.99;
 
-/**
- * Finds the delay after which a minute is complete. `readings` are its calls by age in minutes; the last reading is
- * final.
- */
+/** Finds the delay after which a minute is complete. `readings` are its calls by age in minutes; the last is final. */
 export function judgeLate(readings: readonly (readonly [age: number, calls: number])[], delayMinutes: number): Judged {
   const [, last = 0] = readings.at(-1) ?? [];
   if (readings.length < 2) return leaveUndecided('needs --wait');

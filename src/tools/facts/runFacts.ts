@@ -54,7 +54,7 @@ export async function runFacts(options: FactsOptions): Promise<void> {
   });
 }
 
-/** Switches each account to NerdGraph, because the facts are about NerdGraph. */
+/** Switches each account to NerdGraph: the facts are about it. */
 export function throughNerdGraph({ accounts, collection }: Config): Config {
   return { accounts: accounts.map((each) => switchInterface('nerdgraph', each)), collection };
 }
@@ -88,9 +88,7 @@ export function renderFactsText(found: readonly AccountFacts[], maxWidth = readL
   return `${parts.join('\n\n')}\n\nAll facts: ${HOME}/blob/main/docs/facts.md\n`;
 }
 
-/**
- * Renders the rows as JSON that is safe to share. `withNames` adds accounts and the families that differences affect.
- */
+/** Renders JSON that is safe to share. `withNames` adds accounts, and the families that differences affect. */
 export function renderFactsJson(found: readonly AccountFacts[], withNames: boolean): string {
   const toRow = ({ id, relies, wrong, judged: { seen, ...judged } }: CheckedRow) => ({
     ...{ id, ...judged, ...(seen.length > 0 && { seen }) },

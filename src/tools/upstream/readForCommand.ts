@@ -51,13 +51,12 @@ export function isId(text: string): boolean {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
-/** An application or key transaction, with its account. */
 export interface FoundRecord<T> {
   readonly account: LiveAccount;
   readonly value: T;
 }
 
-/** Returns the records of one account, without duplicates. */
+/** Returns the records of one account. A record that was named twice appears once. */
 export function selectFound<T extends { readonly id: number }>(
   account: LiveAccount,
   found: readonly FoundRecord<T>[],
@@ -87,7 +86,7 @@ export async function findApplications(
   return found;
 }
 
-/** Finds key transactions by id. Throws an Error with a sentence, as findApplications does. */
+/** Finds key transactions by id. Rejects as findApplications does. */
 export async function findKeyTransactions(
   accounts: readonly LiveAccount[],
   ids: readonly number[],
@@ -97,9 +96,9 @@ export async function findKeyTransactions(
     const what = `key transaction ${id}`;
     const one = await findById(accounts, what, async ({ reader, call }) => {
       if (reader.readKeyTransaction !== undefined) return reader.readKeyTransaction(id, call);
-      const [found] = await reader.listKeyTransactions({ ids: [id] }, call);
-      if (found?.unread !== undefined) throw found.unread;
-      return found;
+      const [listed] = await reader.listKeyTransactions({ ids: [id] }, call);
+      if (listed?.unread !== undefined) throw listed.unread;
+      return listed;
     });
     if (one === undefined) throw new Error(`no key transaction has the id ${id}: the command discover lists them`);
     found.push(one);

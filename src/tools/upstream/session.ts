@@ -26,34 +26,27 @@ import { HOUR_MS } from '../../formulas/units.ts';
 /** What a command needs to read from New Relic. */
 export interface CommandContext {
   readonly config: Config;
-  /** Aborts on ctrl-C, SIGTERM, and a closed output. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** Opens the reader of an account. It logs calls at debug. */
   readonly openReader: AccountsDependencies['openReader'];
   /** Returns the client options for requests outside the reader. */
   readonly clientOptions: (account: AccountConfig, config: Config, limiter: AccountLimiter) => RestReaderOptions;
-  /** Masks keys in a text. */
+  /** Masks keys. */
   readonly mask: (text: string) => string;
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
-  /**
-   * Prints an error, with masked keys and escaped characters. The command prints the remedy for each reason once, at
-   * the end.
-   */
+  /** Prints an error, with keys masked. The remedy for each reason follows once, at the end. */
   readonly reportError: (sentence: string, reason?: FailureReason) => void;
 }
 
-/** The flags of a reading command. `loaded` is a configuration that the caller has already read. */
 export interface ReadingOptions extends CommonOptions {
+  /** The configuration, if the caller has read it. */
   readonly loaded?: LoadedConfiguration;
   /** The only account to read; undefined: all accounts. */
   readonly account?: string | undefined;
 }
 
-/**
- * Runs a command that reads from New Relic. Prints a failure: wrong usage has status 2, other failures have status 1.
- */
+/** Runs a command that reads from New Relic. Prints a failure. Status 2 for wrong usage, 1 for other failures. */
 async function runReadingCommand(
   options: ReadingOptions,
   run: (context: CommandContext) => Promise<void>,
@@ -125,7 +118,6 @@ export interface LiveAccount {
   readonly close: () => Promise<void>;
 }
 
-/** The accounts that a command reads from. */
 export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
   readonly accounts: readonly LiveAccount[];
 }
@@ -138,7 +130,7 @@ export function requireSingleAccount({ accounts }: Config): AccountConfig {
   throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
 }
 
-/** Runs a command on the account lists of all entries with `account_ids`. */
+/** Runs a command on the account lists of all entries. */
 export function withExpansion(
   options: CommonOptions,
   run: (expansion: Expansion, context: CommandContext) => void,
@@ -147,16 +139,15 @@ export function withExpansion(
 }
 
 /**
- * Runs a command on the accounts that `--account` chooses. Opens the accounts before, and closes them after it. Reads
- * the lists of entries with `account_ids` first. `prepare` changes the configuration before the accounts open, or
- * throws a UsageError.
+ * Runs a command on the accounts that `--account` chooses, and closes them. `prepare` changes the configuration before
+ * the accounts open, or throws a UsageError.
  */
 export function withAccounts(
   options: ReadingOptions,
   run: (session: LiveSession & CommandContext) => Promise<void>,
   prepare: (config: Config) => Config = (config) => config,
 ): Promise<void> {
-  const withOpened = async (context: CommandContext): Promise<void> => {
+  return runReadingCommand(options, async (context) => {
     const config = prepare({ ...context.config, accounts: await chooseAccounts(context, options.account) });
     const accounts = openAccounts({ ...context, config });
     try {
@@ -164,14 +155,12 @@ export function withAccounts(
     } finally {
       await Promise.allSettled(accounts.map((account) => account.close()));
     }
-  };
-  return runReadingCommand(options, withOpened);
+  });
 }
 
 /**
- * Returns the accounts that `--account` names: one account by name or number, or all accounts of an entry. Without a
- * name, returns all. Reads the account lists unless an account of the file has the name. Throws a UsageError for an
- * unknown name.
+ * Returns the accounts that `--account` names: one by name or number, or all accounts of an entry. Reads the account
+ * lists unless an account of the file has the name. Throws a UsageError for an unknown name.
  */
 async function chooseAccounts(context: CommandContext, name: string | undefined): Promise<readonly AccountConfig[]> {
   const { accounts: file } = context.config;
@@ -184,16 +173,14 @@ async function chooseAccounts(context: CommandContext, name: string | undefined)
     (account: AccountConfig) => String(account.account_id) === name,
     (account: AccountConfig) => account.origin?.entry === name,
   ];
-  for (const way of ways) {
-    const found = accounts.filter(way);
-    if (found.length > 0) return found;
-  }
+  const found = ways.map((isMeant) => accounts.filter(isMeant)).find(({ length }) => length > 0);
+  if (found !== undefined) return found;
   if (file.some((entry) => entry.name === name)) throw new UsageError(`entry ${name} has no account`);
   const names = [...accounts, ...file.filter((entry) => !written.includes(entry))].map((each) => each.name);
   throw new UsageError(`there is no account "${name}": the accounts are ${namesOf(accounts)}${suggest(name, names)}`);
 }
 
-/** Maximum number of names in a message: a key may see thousands of accounts. */
+/** A key may see thousands of accounts. */
 const MAX_NAMED = 20;
 
 function namesOf(accounts: readonly AccountConfig[]): string {
@@ -201,15 +188,10 @@ function namesOf(accounts: readonly AccountConfig[]): string {
   return named.join(', ') + (accounts.length > MAX_NAMED ? ` and ${accounts.length - MAX_NAMED} more` : '');
 }
 
-/**
- * Opens accounts, each with its own budget. NerdGraph accounts share the places of one user: finding the users takes
- * calls.
- */
-export function openAccounts({
-  config,
-  signal,
-  openReader,
-}: Pick<CommandContext, 'config' | 'signal' | 'openReader'>): readonly LiveAccount[] {
+type Opening = Pick<CommandContext, 'config' | 'signal' | 'openReader'>;
+
+/** Opens accounts. NerdGraph accounts share the places of one user: finding the users would take calls. */
+export function openAccounts({ config, signal, openReader }: Opening): readonly LiveAccount[] {
   const shared = new UserPlaces();
   return config.accounts.map((account) => {
     const limiter = new AccountLimiter(account.limits, systemClock);
@@ -219,13 +201,8 @@ export function openAccounts({
   });
 }
 
-/**
- * Returns all accounts of a configuration. Reads the lists of its entries. Rejects with an Error that names the
- * entry.
- */
-async function readAccountLists(
-  context: Pick<CommandContext, 'config' | 'signal' | 'openReader' | 'mask'>,
-): Promise<Expansion> {
+/** Reads the lists of all entries. Rejects with an Error that names the entry. */
+async function readAccountLists(context: Opening & Pick<CommandContext, 'mask'>): Promise<Expansion> {
   const { accounts: file } = context.config;
   const entries = file.filter(({ account_ids }) => account_ids !== undefined);
   const opened = openAccounts({ ...context, config: { ...context.config, accounts: entries } });
@@ -249,13 +226,10 @@ async function readAccountLists(
 
 const PROGRESS_EVERY_MS = 250;
 
-/** The groups of lists and of metric names. They decide how many calls metric data take. */
+/** These groups decide how many calls metric data take. */
 const LISTS: ReadonlySet<Group> = new Set(GROUPS.filter((group) => /^(?:list|names)$/.test(FIRST_OF[group].gives)));
 
-/**
- * Runs a command on the lists of all accounts. The daemon's collector reads the lists, so plan and budget are the
- * same.
- */
+/** Runs a command on the lists of all accounts. The daemon's collector reads them, so the plan is the same. */
 export function withLists(
   options: ReadingOptions,
   run: (context: CommandContext & { readonly collector: Collector }) => Promise<void> | void,
