@@ -10,7 +10,7 @@ import { findUnmatchedExclusions } from '../collect/serve/accountWarnings.ts';
 import { groupFailures, type FailureGroup } from '../collect/serve/failureGroups.ts';
 import { describeEnd, type AccountConfig, type CollectionConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
-import { ExitStatus, printError, colourLines } from '../cli/process.ts';
+import { ExitStatus, UsageError, colourLines } from '../cli/process.ts';
 import { describeScanned, calculateScannedMinutes } from './scannedMinutes.ts';
 import { paint } from './terminal.ts';
 import { pairAccounts, type ReadingOptions, withLists } from './upstream/session.ts';
@@ -20,11 +20,7 @@ import type { FactsOptions } from './facts/runFacts.ts';
 export async function runCheck(
   options: FactsOptions & { readonly 'web.config.file'?: string; readonly live: boolean; readonly facts: boolean },
 ): Promise<void> {
-  const misused = findMisuse(options);
-  if (misused !== undefined) {
-    printError(misused);
-    throw new ExitStatus(2);
-  }
+  checkMisuse(options);
   const files = { configFile: options['config.file'], webConfigFile: options['web.config.file'], once: true };
   const { loaded, findings } = await readFiles(files);
   for (const { name, diagnostics, warnings } of findings) {
@@ -39,22 +35,16 @@ export async function runCheck(
   else logIfFromEnvironment(openLog(options).logger, loaded.path);
 }
 
-/** Returns the error for a flag that needs another flag, if any. */
-function findMisuse(options: Parameters<typeof runCheck>[0]): string | undefined {
-  const { live, facts, account, wait, output, force, format } = options;
-  if (facts) return live ? undefined : '--facts needs --live: give --live, too';
-  const dependent = {
-    account,
-    wait,
-    output,
-    force: force || undefined,
-    format: format === 'table' ? undefined : format,
-  };
-  const [flag] = Object.entries(dependent).find(([, value]) => value !== undefined) ?? [];
-  return flag === undefined ? undefined : `--${flag} needs --facts: give --live --facts, too`;
+/** Throws a UsageError for a flag that needs another flag. */
+function checkMisuse({ live, facts, ...options }: Parameters<typeof runCheck>[0]): void {
+  if (facts && !live) throw new UsageError('--facts needs --live: give --live, too');
+  const defaults = { account: undefined, wait: undefined, output: undefined, force: false, format: 'table' } as const;
+  const flags = Object.keys(defaults) as (keyof typeof defaults)[];
+  const flag = flags.find((name) => options[name] !== defaults[name]);
+  if (!facts && flag !== undefined) throw new UsageError(`--${flag} needs --facts: give --live --facts, too`);
 }
 
-/** Runs the check of `--live`. Status 1 if an account cannot be read; warnings keep status 0. */
+/** Status 1 if an account cannot be read; warnings keep status 0. */
 async function checkLive(options: ReadingOptions): Promise<void> {
   await withLists(options, async ({ config, collector, signal, print }) => {
     if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {
@@ -68,10 +58,9 @@ async function checkLive(options: ReadingOptions): Promise<void> {
       for (const id of findCustomExamples(account)) await collector.probe(name, id, Infinity, signal);
     }
     signal.throwIfAborted();
-    const reports = await Promise.all(
-      pairAccounts(collector).map((each) => report(...each, config.collection, signal)),
-    );
-    const all = [...collector.entries().map((entry) => reportEntry(entry, collectors)), ...reports];
+    const entries = collector.entries().map((entry) => reportEntry(entry, collectors));
+    const accounts = pairAccounts(collector).map((each) => report(...each, config.collection, signal));
+    const all = [...entries, ...(await Promise.all(accounts))];
     print(all.map(({ text }) => `${text}\n`).join('\n'));
     if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
   });
@@ -79,16 +68,13 @@ async function checkLive(options: ReadingOptions): Promise<void> {
 
 /** Returns one application for each custom metric. */
 function findCustomExamples({ context, inventory }: AccountCollector): readonly number[] {
-  const examples = context.customMetrics.flatMap(({ template }) => {
-    const example = [...inventory.applications].find(([, { data }]) =>
-      data?.customNames?.some((name) => template.pattern.test(name)),
-    );
-    return example === undefined ? [] : [example[0]];
-  });
-  return [...new Set(examples)];
+  const examples = context.customMetrics.map(({ template: { pattern } }) =>
+    [...inventory.applications].find(([, { data }]) => data?.customNames?.some((name) => pattern.test(name))),
+  );
+  return [...new Set(examples.flatMap((example) => example?.[0] ?? []))];
 }
 
-/** Renders a report on an entry or account. `failed`: a part of it cannot be read. */
+/** `failed`: a part of the entry or account cannot be read. */
 function renderReport(heading: string, verdict: string, lines: readonly string[], failed: boolean) {
   const shown = lines.map((line) => `\n${colourLines(escapeUnsafe(`  ${line}`), process.stdout)}`);
   const text = `${escapeUnsafe(heading)}: ${paint(failed ? 'red' : 'green', escapeUnsafe(verdict))}${shown.join('')}`;
@@ -99,13 +85,12 @@ function renderReport(heading: string, verdict: string, lines: readonly string[]
 function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]) {
   const { entry, problem, reason, listed = 0, exported = 0, missingMetrics } = status;
   const entryCollectors = collectors.filter(({ list }) => list?.entry === entry);
-  const verdict =
-    problem === undefined
-      ? `${counted(listed, 'account')} visible, ${exported} exported`
-      : `the list of accounts cannot be read: ${problem}`;
   const warnings = renderWarnings([...status.warnings, ...findUnmatchedExclusions(entryCollectors)], missingMetrics);
-  const failed = problem !== undefined || missingMetrics.length > 0;
-  return renderReport(`entry ${entry}`, verdict, [...renderHint(reason), ...warnings], failed);
+  const lines = [...renderHint(reason), ...warnings];
+  if (problem !== undefined)
+    return renderReport(`entry ${entry}`, `the list of accounts cannot be read: ${problem}`, lines, true);
+  const verdict = `${counted(listed, 'account')} visible, ${exported} exported`;
+  return renderReport(`entry ${entry}`, verdict, lines, missingMetrics.length > 0);
 }
 
 const renderHint = (reason?: FailureReason): readonly string[] =>
@@ -132,17 +117,17 @@ async function report(
   );
   const { plan } = status;
   const fits = plan.slowdown > 1 ? 'which does not fit' : 'every group keeps its interval';
-  const cost = `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`;
-  const scanned = describeScanned(calculateScannedMinutes(account, collection, plan));
   const others = [
     ...renderEntities(status),
     ...renderQueries(status),
-    cost,
-    ...scanned,
+    `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`,
+    ...describeScanned(calculateScannedMinutes(account, collection, plan)),
     ...warnEmptyQueries(status),
     ...warnings,
   ];
-  const hasFailed = status.queries.some(({ problem }) => problem !== undefined) || hasFailedType(status);
+  const hasFailed =
+    status.queries.some(({ problem }) => problem !== undefined) ||
+    status.entities.some((each) => each.problem !== undefined || each.missingMetrics.length > 0 || each.failing > 0);
   if (!account.applications.read) return renderReport(heading, 'no applications are read', others, hasFailed);
   const { applications, visible, tasks } = status;
   if (!status.up || applications === undefined) {
@@ -185,14 +170,13 @@ function renderFailure({ group, problem, tasks: [first, ...others] }: FailureGro
   return `${group}${first?.application === undefined ? '' : ` of "${first.application}"${more}`}: ${problem}`;
 }
 
-/** Renders a line for each query. */
 function renderQueries({ queries }: AccountStatus): readonly string[] {
   return queries.map(({ name, problem, rows = 0, columns, labels, series, cut }) => {
     if (problem !== undefined) return `query ${name}: problem: ${problem}`;
     const parts = [
       counted(rows, 'row'),
-      `columns ${columns.length === 0 ? 'none' : columns.join(', ')}`,
-      `labels ${labels.length === 0 ? 'none' : labels.join(', ')}`,
+      `columns ${columns.join(', ') || 'none'}`,
+      `labels ${labels.join(', ') || 'none'}`,
       `${series} series, ${cut === 0 ? 'none' : `${cut} more`} left out by max_series`,
     ];
     return `query ${name}: ${parts.join('; ')}`;
@@ -203,14 +187,13 @@ function renderQueries({ queries }: AccountStatus): readonly string[] {
 function warnEmptyQueries({ queries, warnings }: AccountStatus): readonly string[] {
   // Another warning already names the column.
   const isExplained = (name: string): boolean => warnings.some((text) => text.startsWith(`queries: "${name}" `));
-  const empty = queries.filter(
-    ({ name, problem, series }) => problem === undefined && series === 0 && !isExplained(name),
-  );
-  return empty.map(
-    ({ name, rows = 0 }) =>
-      `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: check the spelling and case of the event after FROM ` +
-      'and of each attribute, unless nothing happened in its window',
-  );
+  return queries
+    .filter(({ name, problem, series }) => problem === undefined && series === 0 && !isExplained(name))
+    .map(
+      ({ name, rows = 0 }) =>
+        `warning: query ${name}: ${rows === 0 ? 'no rows' : 'no numbers'}: check the spelling and case of the event after FROM ` +
+        'and of each attribute, unless nothing happened in its window',
+    );
 }
 
 /** Renders a line for each type of entities, and a line for its problem. */
@@ -218,21 +201,17 @@ function renderEntities({ entities, tasks }: AccountStatus): readonly string[] {
   return entities.flatMap((each) => {
     const { type, problem, listed = 0, exported, reporting, failing, metrics, series } = each;
     if (problem !== undefined) return [`entities ${type}: problem: ${problem}`];
-    const parts = [`${listed} visible, ${exported} exported, ${reporting} of them reporting`];
-    parts.push(`metrics ${metrics.length === 0 ? 'none' : metrics.join(', ')}`, counted(series, 'value'));
+    const parts = [
+      `${listed} visible, ${exported} exported, ${reporting} of them reporting`,
+      `metrics ${metrics.join(', ') || 'none'}`,
+      counted(series, 'value'),
+    ];
     const read = `entities ${type}: ${parts.join('; ')}`;
     const failed = tasks.find((task) => task.entityType === type && task.problem !== undefined);
     if (failed === undefined) return [read];
     const words = `golden metrics of ${counted(failing, 'entity', 'entities')} cannot be read: ${failed.problem}`;
     return [read, `entities ${type}: problem: ${words}`];
   });
-}
-
-/** Returns true if a type of entities has a problem, or lacks a golden metric that the configuration names. */
-function hasFailedType({ entities }: AccountStatus): boolean {
-  return entities.some(
-    ({ problem, missingMetrics, failing }) => problem !== undefined || missingMetrics.length > 0 || failing > 0,
-  );
 }
 
 function countKeyTransactions(account: AccountConfig, status: AccountStatus, failing: readonly TaskStatus[]): string {

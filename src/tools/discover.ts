@@ -1,12 +1,5 @@
 import type { Application, KeyTransaction } from '../api/types.ts';
-import {
-  findApplications,
-  findKeyTransactions,
-  selectFound,
-  isId,
-  readAll,
-  type FoundRecord,
-} from './upstream/readForCommand.ts';
+import { findApplications, findKeyTransactions, isId, readAll, selectFound } from './upstream/readForCommand.ts';
 import { type LiveAccount, reasonOf, withAccounts, withExpansion } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/inventory/window.ts';
@@ -23,14 +16,12 @@ import { describeListed, type Expansion } from '../collect/accounts/expandAccoun
 
 interface DiscoverOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
-  /** Ids or exact names. Without applications and key transactions, the command lists everything. */
+  /** Ids or exact names. */
   readonly app?: readonly string[];
   readonly keyTransaction?: readonly number[];
   /** True: list the types of entities. A text: list the entities of this type. */
   readonly entities?: true | string;
-  /** True: list the accounts that the keys see. */
   readonly accounts: boolean;
-  /** Undefined: all accounts. With `accounts`: all entries. */
   readonly account?: string;
 }
 
@@ -41,10 +32,9 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
   if (entities !== undefined) return discoverEntities({ ...options, entities });
   await withAccounts(options, async ({ accounts, config: { collection }, reportError, print, signal }) => {
     const { app: apps = [], keyTransaction: ids = [], format } = options;
-    const named =
-      apps.length + ids.length === 0
-        ? undefined
-        : ([await findApplications(accounts, apps), await findKeyTransactions(accounts, ids)] as const);
+    const everything = apps.length + ids.length === 0;
+    const foundApplications = await findApplications(accounts, apps);
+    const foundTransactions = await findKeyTransactions(accounts, ids);
     const found: Discovered[] = [];
     let failures = 0;
     for (const account of accounts) {
@@ -54,7 +44,10 @@ export async function runDiscover(options: DiscoverOptions): Promise<void> {
         failures += 1;
         reportError(`account ${name}: ${what} cannot be read: ${errorText(error, false)}`, reason);
       };
-      const lists = named === undefined ? await readLists(account, note) : selectNamed(account, ...named);
+      const applications = selectFound(account, foundApplications);
+      const keyTransactions = selectFound(account, foundTransactions);
+      if (!everything && applications.length + keyTransactions.length === 0) continue;
+      const lists = everything ? await readLists(account, note) : { everything, applications, keyTransactions };
       if (lists !== undefined) found.push(await addHostsAndInstances(account, lists, collection, note));
     }
     if (found.length > 0) {
@@ -86,19 +79,6 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
   return { everything: true, applications, keyTransactions };
 }
 
-/** Selects the named applications and key transactions of an account. Returns undefined if it has none. */
-function selectNamed(
-  account: LiveAccount,
-  foundApplications: readonly FoundRecord<Application>[],
-  foundTransactions: readonly FoundRecord<KeyTransaction>[],
-) {
-  const applications = selectFound(account, foundApplications);
-  const keyTransactions = selectFound(account, foundTransactions);
-  return applications.length + keyTransactions.length === 0
-    ? undefined
-    : { everything: false, applications, keyTransactions };
-}
-
 async function addHostsAndInstances(
   { config, reader, call }: LiveAccount,
   lists: {
@@ -121,7 +101,7 @@ async function addHostsAndInstances(
     done += count;
     progress.update(Math.floor(done / (hasInstances ? 2 : 1)), applications.length);
   };
-  const readList = async <A>(kind: BatchRead<ApplicationSubject, A> | undefined): Promise<readonly Outcome<A>[]> =>
+  const readList = async <A>(kind?: BatchRead<ApplicationSubject, A>): Promise<readonly Outcome<A>[]> =>
     kind === undefined ? [] : readAll(kind, subjects, range, call, onRead);
   const unwrapOrNote = <A>(outcome: Outcome<A> | undefined, list: string, { id, name }: Application): A | undefined => {
     if (outcome === undefined || 'value' in outcome) return outcome?.value;
@@ -133,9 +113,8 @@ async function addHostsAndInstances(
     return {
       ...lists,
       account: config.name,
-      /** False if the interface of the account has no instances. */
       hasInstances,
-      /** The applications with hosts and instances. A list that failed is undefined. */
+      /** A list of hosts or instances that failed is undefined. */
       applications: applications.map((application, index) => ({
         application,
         hosts: unwrapOrNote(hosts[index], 'host', application),
@@ -148,6 +127,7 @@ async function addHostsAndInstances(
 }
 
 const UNKNOWN = '?';
+const OWNER = ['APPLICATION ID', 'APPLICATION'];
 
 function toJson({ account, applications, keyTransactions }: Discovered): object {
   return {
@@ -207,8 +187,8 @@ function renderTables({ account, applications, keyTransactions, everything, hasI
   const instanceRows = applications.flatMap(({ application, instances = [] }) =>
     instances.map(({ id, host, port }) => [id, host, port ?? '', ...owner(application.id)]),
   );
-  const keyTransactionRows = (keyTransactions ?? []).map(({ id, name, transactionName, applicationId }) => {
-    return [id, name, transactionName ?? '', ...owner(applicationId)];
+  const keyTransactionRows = (keyTransactions ?? []).map((each) => {
+    return [each.id, each.name, each.transactionName ?? '', ...owner(each.applicationId)];
   });
   const more = [...(hasInstances ? ['INSTANCES'] : []), ...(hasTags ? ['TAGS'] : [])];
   const sections: readonly (readonly [string, readonly string[], readonly (readonly Cell[])[]])[] = [
@@ -225,8 +205,6 @@ function renderTables({ account, applications, keyTransactions, everything, hasI
     })
     .join('\n');
 }
-
-const OWNER = ['APPLICATION ID', 'APPLICATION'];
 
 function stateOf({ reporting }: Application): string {
   if (reporting === undefined) return 'unknown';

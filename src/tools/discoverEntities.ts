@@ -53,7 +53,6 @@ export async function discoverEntities({ entities: asked, format, ...options }: 
   );
 }
 
-/** Describes an account that has other types of entities, or no entities. */
 function describeMissing(type: string, types: readonly EntityTypeCount[]): string {
   if (types.length === 0) return `no entity of ${type}, nor of any other type: check account_id`;
   const known = types.map((each) => each.type);
@@ -88,31 +87,23 @@ function renderFound(found: readonly Found[], type: string | undefined, format: 
 
 function toJson({ account, types, entities }: Found) {
   if (types !== undefined) return { account, types };
-  const listed = (entities ?? []).map(({ guid, name, reporting, tags, metrics }) => ({
-    guid,
-    name,
-    reporting,
-    tags,
-    golden_metrics: metrics.map(({ name: metric, title, unit, definition }) => ({
-      name: metric,
-      title,
-      unit,
-      select: definition.select,
-      from: definition.from,
-      where: definition.where ?? null,
-    })),
-  }));
+  const listed = entities?.map(({ guid, name, reporting, tags, metrics }) => {
+    const golden_metrics = metrics.map(({ name: metric, title, unit, definition: { select, from, where = null } }) => {
+      return { name: metric, title, unit, select, from, where };
+    });
+    return { guid, name, reporting, tags, golden_metrics };
+  });
   return { account, entities: listed };
 }
 
 /** Renders `entities` for the configuration of an account. The numbers of entities are comments. */
 function renderYaml({ account, types, entities = [] }: Found, type = ''): string {
-  const line = (each: EntityTypeCount): string =>
-    `  - type: ${stringify(each.type).trimEnd()} # ${counted(each.count, 'entity', 'entities')}`;
+  const rows = (types ?? [{ type, count: entities.length }]).map((each) => {
+    return `  - type: ${stringify(each.type).trimEnd()} # ${counted(each.count, 'entity', 'entities')}`;
+  });
   const metrics = [...new Set(entities.flatMap((entity) => entity.metrics.map(({ name }) => name)))].sort();
-  const named =
-    metrics.length === 0 ? [] : ['    metrics:', ...metrics.map((name) => `      - ${stringify(name).trimEnd()}`)];
-  const rows = types?.map(line) ?? [line({ type, count: entities.length }), ...named];
+  if (metrics.length > 0) rows.push('    metrics:');
+  for (const name of metrics) rows.push(`      - ${stringify(name).trimEnd()}`);
   return [`# account ${escapeUnsafe(account)}`, 'entities:', ...rows, ''].join('\n');
 }
 
@@ -132,15 +123,9 @@ export function formatUserTags(tags: readonly Tag[]): string {
 }
 
 function renderEntityTable(entities: readonly MonitoredEntity[]): string {
-  const metrics = new Map(
-    entities.flatMap((entity) => entity.metrics.map((metric) => [JSON.stringify(metric), metric])),
-  );
+  const all = entities.flatMap((entity) => entity.metrics);
+  const metrics = new Map(all.map((metric) => [JSON.stringify(metric), metric]));
   const rows = entities.map(({ name, reporting, tags }) => [name, reporting ? 'yes' : 'no', formatUserTags(tags)]);
-  const defined = [...metrics.values()].map(({ name, title, unit, definition }) => [
-    name,
-    title,
-    unit,
-    definition.select,
-  ]);
+  const defined = Array.from(metrics.values(), (each) => [each.name, each.title, each.unit, each.definition.select]);
   return `${renderTable([['ENTITY', 'REPORTS', 'TAGS'], ...rows])}\n${renderTable([['GOLDEN METRIC', 'TITLE', 'UNIT', 'SELECT'], ...defined])}`;
 }

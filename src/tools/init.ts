@@ -13,7 +13,7 @@ import { checkAccountFiles, checkConfig, DEFAULT_CONFIG_FILE } from '../config/l
 import { counted } from '../text/wording.ts';
 import type { LoadedConfiguration } from '../cli/configuration.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { ExitStatus, printError } from '../cli/process.ts';
+import { ExitStatus, printError, UsageError } from '../cli/process.ts';
 import { renderCommandLine } from '../cli/typed.ts';
 import { NAME } from '../cli/version.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
@@ -32,27 +32,22 @@ export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
   readonly force: boolean;
 }
 
-/**
- * Runs the command `init`: reads what the key sees, and writes a first configuration. Status 1 if it can read no
- * account.
- */
+/** Runs `init`: reads what the key sees, and writes a first configuration. Status 1 if it can read no account. */
 export async function runInit({ output, force, ...options }: InitOptions): Promise<void> {
   checkOutput(output, force);
   const account = buildAccount(options);
   const loaded = loadOrExit(account);
   await withLists({ ...options, loaded }, async ({ collector, reportError, print, mask, signal }) => {
-    const [list] = collector.entries();
-    if (list?.problem !== undefined)
-      reportError(`the accounts of the key cannot be read: ${list.problem}`, list.reason);
+    const [{ problem, reason } = {}] = collector.entries();
+    if (problem !== undefined) reportError(`the accounts of the key cannot be read: ${problem}`, reason);
     const statuses = collector.status();
     const unreadNames = reportUnread(statuses, reportError);
     const read = statuses.filter(({ name }) => !unreadNames.has(name));
-    const [first, ...others] = read;
-    if (first === undefined) throw new ExitStatus(1);
+    if (read.length === 0) throw new ExitStatus(1);
     const { accounts } = collector;
     const types = await readEntityTypes(collector.collectors(), signal);
     const unread = accounts.filter(({ name }) => unreadNames.has(name));
-    const text = renderConfiguration({ ...identifyAccounts(accounts, unread), ...account }, [first, ...others], types);
+    const text = renderConfiguration({ ...identifyAccounts(accounts, unread), ...account }, read, types);
     writeFileSync(output, mask(text), { flag: force ? 'w' : 'wx' });
     const flag = output === DEFAULT_CONFIG_FILE ? '' : ` --config.file=${output}`;
     const next = renderCommandLine('check', `--live${flag}`);
@@ -98,18 +93,16 @@ function loadOrExit(account: Written): LoadedConfiguration {
   const list = isOne ? {} : { account_ids: 'all', max_accounts: Number.MAX_SAFE_INTEGER };
   const values = { accounts: [{ ...account, ...list, api_key: key, counters: true }] };
   const { config, issues } = checkConfig(values, '', checkAccountFiles);
-  const hasKey = (account['api_key'] ?? account['api_key_file']) !== undefined;
-  const faults = hasKey
-    ? issues.map(({ path, message }) => {
-        const place = formatPath(path).replace('accounts[0].', '');
-        // An address of REST does not choose the interface.
-        const { base_url: address } = account;
-        const isRest = place === 'base_url' && typeof address === 'string' && /\/v2\/?$/.test(address);
-        return `${place}: ${message}${isRest ? '; for REST, give --api=rest too' : ''}`;
-      })
-    : ['there is no key: set NEW_RELIC_API_KEY, or name a file that holds it with --api-key-file'];
-  faults.forEach(printError);
-  if (config === undefined || faults.length > 0) throw new ExitStatus(2);
+  if ((account['api_key'] ?? account['api_key_file']) === undefined)
+    throw new UsageError('there is no key: set NEW_RELIC_API_KEY, or name a file that holds it with --api-key-file');
+  const { base_url: address } = account;
+  for (const { path, message } of issues) {
+    const place = formatPath(path).replace('accounts[0].', '');
+    // An address of REST does not choose the interface.
+    const isRest = place === 'base_url' && typeof address === 'string' && /\/v2\/?$/.test(address);
+    printError(`${place}: ${message}${isRest ? '; for REST, give --api=rest too' : ''}`);
+  }
+  if (config === undefined || issues.length > 0) throw new ExitStatus(2);
   return { path: '', config, warnings: [] };
 }
 
@@ -126,7 +119,6 @@ async function readEntityTypes(accounts: readonly AccountCollector[], signal: Ab
   return Array.from(counts, ([type, count]) => ({ type, count })).sort((a, b) => b.count - a.count);
 }
 
-/** The data of an account that its configuration depends on. */
 type Seen = Pick<AccountStatus, 'plan' | 'applications' | 'tasks' | 'keyTransactions'>;
 
 function describeSeen(statuses: readonly Seen[]): string {
@@ -146,10 +138,9 @@ const SHOWN_TYPES = 5;
 /** Renders the file: the settings, and further settings as comments, with their cost. */
 export function renderConfiguration(
   account: Written,
-  statuses: readonly [Seen, ...Seen[]],
+  statuses: readonly Seen[],
   types: readonly EntityTypeCount[],
 ): string {
-  const [first] = statuses;
   const formatCalls = (...groups: readonly Group[]): string => {
     const calls = sumBy(statuses, ({ plan }) => sumCalls(plan, (group) => groups.includes(group)));
     return `${calls.toFixed(1)} calls a minute`;
@@ -160,10 +151,10 @@ export function renderConfiguration(
       return sumCalls(plan, (group) => !without.includes(group)) / carried;
     });
   const hosts = Math.max(...loads(['counters'])) <= 1;
-  const isEmpty = statuses.length === 1 && first.applications?.length === 0;
+  const isEmpty = statuses.length === 1 && statuses[0]?.applications?.length === 0;
   const extras: readonly Group[] = ['counters', 'hosts', 'host_metrics'];
   const stretch = Math.ceil(Math.max(...loads(extras)));
-  const { budget, groups } = first.plan;
+  const { budget = 0, groups = [] } = statuses[0]?.plan ?? {};
   const slower = groups
     .filter(({ group }) => !extras.includes(group))
     .map(({ group, interval }) => `    ${group}: ${formatDuration(interval * stretch)}`);

@@ -15,7 +15,6 @@ export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */
     readonly app?: string;
-    /** Undefined: the account that has the application. */
     readonly account?: string;
     /** Id or exact name; undefined: the names of the application itself. */
     readonly host?: string;
@@ -33,7 +32,7 @@ export async function runMetricNames(
       hostIdOrName === undefined ? undefined : await findHost(account, application, hostIdOrName, collection);
     const query = {
       applicationId: application.id,
-      ...(host === undefined ? {} : { hostKey: host.key }),
+      ...(host && { hostKey: host.key }),
       ...(substring === undefined ? {} : { name: substring }),
       // Later minutes may be incomplete.
       to: windowAt(Date.now(), collection).to,
@@ -43,7 +42,7 @@ export async function runMetricNames(
     const document = {
       account: account.config.name,
       application: { id: application.id, name: application.name },
-      ...(host === undefined ? {} : { host: { id: host.key, name: host.host } }),
+      ...(host && { host: { id: host.key, name: host.host } }),
       complete,
       metrics: names.map(({ name, values }) => ({ name, values: values ?? null })),
     };

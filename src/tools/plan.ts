@@ -29,8 +29,8 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       tasks.flatMap((task) => (task.group === 'entities' && task.state === 'missing' ? [{ name, ...task }] : [])),
     );
     for (const { name, entityType = '', problem = 'nothing was read', reason } of lists) {
-      const sentence = `account ${name}: the entities of ${entityType} cannot be read, and are not in the plan: ${problem}`;
-      reportError(sentence, reason);
+      const type = `the entities of ${entityType}`;
+      reportError(`account ${name}: ${type} cannot be read, and are not in the plan: ${problem}`, reason);
     }
     const plans = read.map((each) => buildPlan(...each, config.collection));
     const unlisted = collector.entries().filter(({ problem, isEmpty }) => problem !== undefined || isEmpty);
@@ -60,9 +60,8 @@ function buildPlan(
     account: name,
     callsPerMinute: plan.callsPerMinute,
     budget: plan.budget,
-    /** Calls per minute as a share of the budget. Above 1, the plan does not fit. */
     share: plan.callsPerMinute / plan.budget,
-    /** The slowdown: 1 if the plan fits, else the factor by which all intervals grow. */
+    /** The factor by which all intervals grow; 1 if the plan fits. */
     stretch: plan.slowdown,
     /** Number of subjects whose metric data the calls read. */
     counted: {
@@ -71,7 +70,6 @@ function buildPlan(
       entities: countOf('golden_metrics'),
     },
     series: expectedSeries(collector),
-    /** Minutes of data per minute, by group, query and type of entities. Price plans by compute charge for them. */
     scannedMinutes: calculateScannedMinutes(account, collection, plan),
     groups: plan.groups.map(({ group, callsPerMinute, interval, effectiveInterval }) => ({
       group,
@@ -80,19 +78,20 @@ function buildPlan(
       intervalSeconds: interval / 1000,
       effectiveIntervalSeconds: effectiveInterval / 1000,
     })),
-    /** The warnings of the status page, such as advice for a plan that does not fit. */
     advice: warnings,
   };
 }
 
 /** Sums the cost of all accounts. Each account has its own budget. */
 function sumPlans(plans: readonly ReturnType<typeof buildPlan>[]) {
-  const sumCounted = (subject: keyof (typeof plans)[number]['counted']): number =>
-    sumBy(plans, (plan) => plan.counted[subject]);
   return {
     accounts: plans.length,
     callsPerMinute: sumBy(plans, (plan) => plan.callsPerMinute),
-    counted: { applications: sumCounted('applications'), hosts: sumCounted('hosts'), entities: sumCounted('entities') },
+    counted: {
+      applications: sumBy(plans, (plan) => plan.counted.applications),
+      hosts: sumBy(plans, (plan) => plan.counted.hosts),
+      entities: sumBy(plans, (plan) => plan.counted.entities),
+    },
     series: sumBy(plans, (plan) => plan.series),
   };
 }
@@ -142,16 +141,12 @@ function formatSeconds(seconds: number): string {
 
 const LISTS = new Set(GROUPS.filter((group) => FIRST_OF[group].gives === 'list'));
 
-/** Apdex has three zones. */
-const ZONES = 3;
+const APDEX_ZONES = 3;
 
-/** Components except databases: Memcache and External. */
+/** Memcache and External. */
 const OTHER_COMPONENTS = 2;
 
-/**
- * Counts the series of an account in a steady state: exact for lists, the maximum for metric data. Only the data show
- * which values an application or entity has. Does not count queries.
- */
+/** Counts the series of an account without queries: exact for lists, the maximum for metric data. */
 export function expectedSeries(account: AccountCollector): number {
   const { context, inventory } = account;
   const now = context.clock.monotonic();
@@ -173,17 +168,13 @@ export function expectedSeries(account: AccountCollector): number {
 /** Counts the series of metric data of an application and its hosts. */
 function countDataSeries({ selections }: AccountContext, data: ApplicationData): number {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
-  const countSeries = (scope: FamilyScope, count: number): number =>
-    count * countBuiltIn(scope, components) +
-    sumBy(selections.select(data, scope).custom.matches, ({ series }) => series);
+  const countSeries = (scope: FamilyScope, count: number): number => {
+    const builtIn = sumBy(WINDOW_FAMILIES[scope], ({ labelNames }) => {
+      if (labelNames.includes('component')) return components;
+      return labelNames.includes('zone') ? APDEX_ZONES : 1;
+    });
+    return count * builtIn + sumBy(selections.select(data, scope).custom.matches, ({ series }) => series);
+  };
   const counters = data.tasks.counters === undefined ? 0 : COUNTED.length;
   return countSeries('application', 1) + counters + countSeries('host', data.hosts.size);
-}
-
-/** Counts the series of window metrics of an application or host. */
-function countBuiltIn(scope: FamilyScope, components: number): number {
-  return sumBy(WINDOW_FAMILIES[scope], ({ labelNames }) => {
-    if (labelNames.includes('component')) return components;
-    return labelNames.includes('zone') ? ZONES : 1;
-  });
 }

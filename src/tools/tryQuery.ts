@@ -27,9 +27,8 @@ import { requireSingleAccount, withAccounts } from './upstream/session.ts';
 interface QueryOptions extends CommonOptions {
   readonly name?: string;
   readonly account?: string;
-  /** Milliseconds, whole minutes. */
+  /** Milliseconds, as `delay`. */
   readonly window?: number;
-  /** Milliseconds, whole minutes. */
   readonly delay?: number;
   readonly format: 'table' | 'json' | 'yaml' | 'metrics';
 }
@@ -61,14 +60,8 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
       const formats = {
         table: () => renderRows(definition, result),
         json: () => {
-          const { name: query, nrql: text } = definition;
-          return renderJson({
-            account: account.config.name,
-            query,
-            nrql: text,
-            window: result.window,
-            rows: result.rows,
-          });
+          const query = { query: definition.name, nrql: definition.nrql };
+          return renderJson({ account: account.config.name, ...query, window: result.window, rows: result.rows });
         },
         yaml: () => renderQueryYaml(definition, findColumns(definition, result), Object.keys(account.config.labels)),
         metrics: () => renderExposition(account.config, published),
@@ -104,7 +97,7 @@ function selectQuery(config: Config, nrql: string | undefined, { name, window, d
   return { ...config, accounts: [account] };
 }
 
-/** Describes an unknown name of a query. It may be in a pack that no account uses. */
+/** The query may be in a pack that no account uses. */
 function describeUnknownQuery(name: string, { accounts }: Config): string {
   const known = accounts.flatMap(({ queries }) => queries.map((each) => each.name));
   const { further } = readQueries({ accounts: [{ query_packs: PACKS }] }, '', new Secrets());
@@ -139,17 +132,14 @@ function renderRows(definition: QueryDefinition, result: QueryResult): string {
       (value) => isRecord(value) && Object.values(value).every((each) => each === null || typeof each === 'number'),
     );
     const parts = isRecord(percentiles) ? Object.keys(percentiles) : [];
-    return parts.length === 0
-      ? [{ heading: column, values }]
-      : parts.map((part) => ({
-          heading: `${column} ${part}`,
-          values: values.map((value) => (isRecord(value) ? value[part] : null)),
-        }));
+    if (parts.length === 0) return [{ heading: column, values }];
+    const valuesOf = (part: string) => values.map((value) => (isRecord(value) ? value[part] : null));
+    return parts.map((part) => ({ heading: `${column} ${part}`, values: valuesOf(part) }));
   });
-  const lines = rows.map((row, index) => [
-    ...(facets.readLabels(row) ?? []),
-    ...columns.map(({ values }) => formatCell(values[index])),
-  ]);
+  const lines = rows.map((row, index) => {
+    const cells = columns.map(({ values }) => formatCell(values[index]));
+    return [...(facets.readLabels(row) ?? []), ...cells];
+  });
   const heading = [...names.map((name, index) => name ?? `facet ${index + 1}`), ...columns.map((each) => each.heading)];
   return `${renderTable([heading, ...lines])}\n`;
 }
@@ -179,11 +169,9 @@ export function renderQueryYaml(
     name: escapePlaceholders(name),
     nrql: escapePlaceholders(nrql),
     labels: definition.labels ?? deriveLabels(nrql, staticLabels),
-    metrics: deriveMetrics(name, columns).map((metric) => ({
-      ...metric,
-      help: escapePlaceholders(metric.help),
-      value: escapePlaceholders(metric.value),
-    })),
+    metrics: deriveMetrics(name, columns).map(({ name: metric, help, value }) => {
+      return { name: metric, help: escapePlaceholders(help), value: escapePlaceholders(value) };
+    }),
     window: window === undefined ? undefined : formatDuration(window),
     delay: delay === undefined ? undefined : formatDuration(delay),
     interval: formatDuration(interval),
@@ -229,16 +217,10 @@ function claimName(name: string, taken: Set<string>): string {
 /** Prepares the query and reads its rows as the exporter would. A query without metrics publishes all columns. */
 function readPublished(account: AccountConfig, definition: QueryDefinition, result: QueryResult) {
   const { rows, facets } = result;
-  const metrics = deriveMetrics(definition.name, findColumns(definition, result)).map((metric) => ({
-    ...metric,
-    scale: 1,
-  }));
-  const hasNoMetrics = definition.metrics.length === 0;
-  const query = prepareQuery(
-    hasNoMetrics
-      ? { ...definition, labels: deriveLabels(definition.nrql, Object.keys(account.labels)), metrics }
-      : definition,
-  );
+  const columns = findColumns(definition, result);
+  const metrics = deriveMetrics(definition.name, columns).map((metric) => ({ ...metric, scale: 1 }));
+  const labels = deriveLabels(definition.nrql, Object.keys(account.labels));
+  const query = prepareQuery(definition.metrics.length === 0 ? { ...definition, labels, metrics } : definition);
   return { query, reading: readRows({ rows, facets, otherResult: null }, query.rules) };
 }
 

@@ -29,17 +29,15 @@ async function* renderDocument(state: State, checkpoint: Checkpoint): AsyncGener
   yield END_OF_EXPOSITION;
 }
 
-/** The I/O of a run. */
 interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
   readonly stdout: NodeJS.WritableStream;
-  /** Prints a sentence for the user. */
+  /** Tells the user. */
   readonly note: (sentence: string) => void;
-  /** Masks keys in a text. */
+  /** Masks keys. */
   readonly mask: (text: string) => string;
   readonly progress: ReturnType<typeof showProgress>;
-  /** Rejects when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -52,22 +50,19 @@ export async function runBackfill(
   const options = { ...flags, from };
   // A run of hours should survive its terminal, as with nohup.
   process.on('SIGHUP', () => void process.stderr.write('Ignoring the hangup: ctrl-C or SIGTERM ends the backfill.\n'));
-  await withAccounts(options, async (session) => {
-    await backfill(session, options, {
+  await withAccounts(options, (session) =>
+    backfill(session, options, {
       now: Date.now(),
       stdout: process.stdout,
       note: (sentence) => void process.stderr.write(`${session.mask(sentence)}\n`),
       mask: session.mask,
       progress: showProgress('reading'),
       sleep: (ms, signal) => wait(ms, undefined, { signal }),
-    });
-  });
+    }),
+  );
 }
 
-/**
- * Reads the range, calculates its samples, and writes the document. Rejects with a UsageError, an Error with a
- * sentence, or the reason of the session's signal. With an output file, a failed run keeps its data for `--resume`.
- */
+/** Reads the range, and writes its samples. With an output file, a failed run keeps its data for `--resume`. */
 export async function backfill(session: LiveSession, request: BackfillOptions, io: RunIo): Promise<void> {
   const target = chooseTarget(request, io.stdout);
   const { checkpoint } = target;
@@ -85,9 +80,7 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
     const written = await readAll(session, state, checkpoint, io);
     await target.write(renderDocument(state, checkpoint), session.signal);
     if (written.samples === 0)
-      io.note(
-        'There was no data in this range: the document has no samples. The applications may not have reported then.',
-      );
+      io.note('There was no data in this range, so no sample: perhaps no application reported then.');
     else if (request.output !== undefined) {
       const content = `${counted(written.samples, 'sample')} of ${counted(written.series, 'series', 'series')}`;
       noteWritten(request.output, content, `promtool tsdb create-blocks-from openmetrics ${request.output}`);
@@ -100,10 +93,10 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
   await checkpoint.remove();
 }
 
-/** Limit for the applications of an account in progress. */
+/** Applications of an account in progress. */
 const AT_ONCE = 4;
 
-/** Reads and calculates all applications, all accounts in parallel. Returns the numbers of series and samples. */
+/** Reads and calculates all applications. Returns the numbers of series and samples. */
 async function readAll(session: LiveSession, state: State, checkpoint: Checkpoint, io: RunIo) {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);

@@ -15,17 +15,13 @@ import { type ReadChunk, addCalls, createRollingWindows } from './rollingWindows
 
 const TRANSIENT: ReadonlySet<FailureReason> = new Set(['timeout', 'network', 'server', 'rate_limited']);
 
-/** The key of the application among its entities. */
 const APPLICATION = 'application';
 
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 const MAX_ATTEMPTS = 6;
 
-/**
- * Retries a read after a transient failure, with at most six attempts. A minute of trouble must not end a run of hours.
- * `sleep` waits milliseconds. It rejects when the user stops the run.
- */
+/** Repeats a read after a transient failure: a minute of trouble must not end a run of hours. */
 export async function retryTransient<T>(read: () => Promise<T>, sleep: (ms: number) => Promise<void>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -125,13 +121,12 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   return written;
 }
 
-/** Numbers of series and samples in the document. */
 interface Written {
   readonly series: number;
   readonly samples: number;
 }
 
-/** Name of the file with the samples of a family, for an application and its hosts, in OpenMetrics format. */
+/** Names the file with the samples of a family, for an application and its hosts. */
 export function familyFile(subject: BackfillSubject, family: string): string {
   return `${folderOf(subject)}/families/${family}.om`;
 }
@@ -144,7 +139,7 @@ function chunkFile(subject: BackfillSubject, key: string, index: number): string
   return `${folderOf(subject)}/read/${key}/${index}.json`;
 }
 
-/** Reads a chunk for all entities whose data is not on disk. After all calls, rejects with the first failure. */
+/** Reads a chunk for all entities without data on disk. After all calls, rejects with the first failure. */
 async function readChunk(
   subject: BackfillSubject,
   entities: readonly BackfillEntity[],

@@ -9,18 +9,15 @@ import { UsageError } from '../../cli/process.ts';
 import { formatMinute } from '../terminal.ts';
 import { MINUTE_S } from '../../formulas/units.ts';
 
-/** The flags of the command. Each flag is valid; their combination may be invalid. */
 export interface BackfillOptions {
   readonly from: string;
-  readonly to?: string;
+  readonly to?: string | undefined;
   /** Milliseconds, whole minutes; undefined: `collection.window`. */
   readonly window?: number | undefined;
   /** Ids or exact names; empty: the applications whose metric data the daemon would read. */
   readonly app: readonly string[];
-  /** Undefined: all accounts. */
   readonly account?: string;
   readonly hosts: boolean;
-  /** Labels for every series. */
   readonly label: Labels;
   /** Undefined: standard output. */
   readonly output?: string;
@@ -45,10 +42,7 @@ export function addLabel(text: string, before: Labels): Labels {
   return { ...before, [name]: value };
 }
 
-/**
- * Parses an ISO 8601 time with zone, `now`, or a span before now (`7d`, `-7d`) to Unix seconds. Throws an Error with
- * a sentence.
- */
+/** Parses an ISO 8601 time with zone, `now`, or a span before now (`7d`, `-7d`), to Unix seconds. Throws an Error. */
 export function parseMoment(text: string, now: number): number {
   if (text === 'now') return now;
   const ago = parseDuration(text.replace(/^-/, ''));
@@ -63,11 +57,10 @@ export function parseMoment(text: string, now: number): number {
 
 /**
  * Returns the range of the samples in whole minutes, without `from`. It ends no later than the newest window of a
- * scrape, because later minutes are incomplete. `now` and `delay` are in milliseconds. Throws a UsageError for an
- * empty or future range.
+ * scrape: later minutes are incomplete. `now` and `delay` are in milliseconds. Throws a UsageError.
  */
 export function resolveRange(
-  flags: { readonly from: string; readonly to?: string | undefined },
+  flags: Pick<BackfillOptions, 'from' | 'to'>,
   { now, delay }: { readonly now: number; readonly delay: number },
 ): TimeRange {
   const seconds = now / 1000;

@@ -42,9 +42,8 @@ export class Checkpoint {
   }
 
   async append(name: string, text: string): Promise<void> {
-    const file = this.file(name);
-    await mkdir(dirname(file), { recursive: true });
-    await appendFile(file, text);
+    await mkdir(dirname(this.file(name)), { recursive: true });
+    await appendFile(this.file(name), text);
   }
 
   /** Removes a file or folder, or the whole checkpoint. */
@@ -53,10 +52,7 @@ export class Checkpoint {
   }
 }
 
-/**
- * Chooses the checkpoint and the output of a run (default: standard output). Throws a UsageError if it cannot write
- * the output, would replace a file, or has no run to resume.
- */
+/** Chooses the checkpoint and the output of a run. Throws a UsageError if it cannot write, replace or resume it. */
 export function chooseTarget(
   { output, force, resume }: Pick<BackfillOptions, 'output' | 'force' | 'resume'>,
   stdout: NodeJS.WritableStream,

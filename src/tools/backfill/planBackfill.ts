@@ -13,14 +13,8 @@ import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 import type { SeriesChunk, SeriesLimits, TimeRange } from '../../api/upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
-/**
- * Finds the applications to backfill, in the order of accounts and lists. Rejects if an `--app` matches no
- * application.
- */
-async function findSubjects(
-  accounts: readonly LiveAccount[],
-  options: BackfillOptions,
-): Promise<{ readonly subjects: BackfillSubject[]; readonly notReporting: number }> {
+/** Finds the applications to backfill, in the order of accounts and lists. */
+async function findSubjects(accounts: readonly LiveAccount[], options: BackfillOptions) {
   for (const { config } of accounts) {
     const taken = Object.keys(options.label).find((name) => Object.hasOwn(config.labels, name));
     if (taken !== undefined) throw new UsageError(`--label ${taken}: account ${config.name} has a label of that name`);
@@ -64,10 +58,7 @@ function toSubject({ config }: LiveAccount, account: number, application: Applic
 }
 
 /** Returns the flags and settings that change the output. They must be the same in a resumed run. */
-function buildResumeKey(
-  { accounts, config }: LiveSession,
-  request: BackfillOptions,
-): Readonly<Record<string, unknown>> {
+function buildResumeKey({ accounts, config }: LiveSession, request: BackfillOptions): Record<string, unknown> {
   return {
     '--from': request.from,
     '--to': request.to ?? '',
@@ -108,7 +99,7 @@ export async function loadState(
   return state;
 }
 
-/** Plans a run. `now` is in Unix milliseconds. Rejects with a UsageError, or an Error with a sentence. */
+/** Plans a run. `now` is in Unix milliseconds. Rejects if it has nothing to read. */
 export async function planBackfill(
   session: LiveSession,
   request: BackfillOptions,
@@ -133,17 +124,8 @@ export async function planBackfill(
     `Applications: ${subjects.length}; from ${formatMinute(range.from)} to ${formatMinute(range.to)}; ` +
       `${describeResolution(lastHour, range.to)}; windows of ${formatDuration(window * 1000)}.`,
   );
-  const resumeKey = buildResumeKey(session, request);
-  return {
-    version: VERSION,
-    resumeKey,
-    range,
-    /** Seconds. */
-    window,
-    /** The chunks of each account, in the order of the configuration. */
-    chunks,
-    subjects,
-  };
+  // `window` is in seconds. `chunks` has a list for each account.
+  return { version: VERSION, resumeKey: buildResumeKey(session, request), range, window, chunks, subjects };
 }
 
 /** Returns the window in seconds, rounded to whole minutes. `configured` is in milliseconds. */
