@@ -15,7 +15,6 @@ import { ExitStatus } from './process.ts';
 export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
   readonly logger: Logger;
   readonly secrets: Secrets;
-  /** Returns the number of lost lines. */
   readonly droppedLines: () => number;
 } {
   const secrets = new Secrets();
@@ -38,7 +37,7 @@ export interface LoadedConfiguration {
   readonly warnings: readonly Diagnostic[];
 }
 
-/** Reads the configuration and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
+/** Reads the configuration, and checks the web configuration. Prints diagnostics, then rejects with ExitStatus 2. */
 export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promise<LoadedConfiguration> {
   const { loaded, findings } = await readFiles(files);
   exitOnDiagnostics(findings);
@@ -59,22 +58,20 @@ function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly D
 
 /**
  * Reads all files that the flags name, so that the user sees all diagnostics at once. Without `configFile` it tries
- * config.yaml, then the environment. `once` says that the command never reloads: then the
- * configuration may be a pipe.
+ * config.yaml, then the environment. With `once` the configuration may be a pipe: the command never reloads.
  */
 export async function readFiles(files: {
   readonly configFile: string | undefined;
   readonly webConfigFile?: string | undefined;
   readonly once: boolean;
 }) {
-  const { configFile, webConfigFile, once } = files;
-  const path = chooseConfigPath(configFile, existsSync);
-  const read = await readFrom(path, process.env, once);
+  const path = chooseConfigPath(files.configFile, existsSync);
+  const read = await readFrom(path, process.env, files.once);
   return {
     loaded: 'diagnostics' in read ? undefined : { path, ...read },
     findings: [
       { name: path ?? 'environment', diagnostics: [], warnings: [], ...read },
-      ...readWebConfig(webConfigFile),
+      ...readWebConfig(files.webConfigFile),
     ],
   };
 }

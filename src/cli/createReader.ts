@@ -14,9 +14,7 @@ import { openKey } from '../config/keys.ts';
 import type { Secrets } from '../log/secrets.ts';
 import { USER_AGENT } from './version.ts';
 
-/**
- * Returns an observer that logs each event of a call, and passes the event to `observer`. Most events are debug lines.
- */
+/** Returns an observer that logs each event of a call, and passes it to `observer`. */
 export function observeCalls(
   observer: Omit<CallObserver, 'leftOut' | 'serviceMessage'> | undefined,
   logger: Logger,
@@ -60,8 +58,8 @@ interface Surroundings {
 }
 
 /**
- * Opens the reader of an account on its limiter. `before` is the reader before a reload, whose memory the new reader
- * takes. Throws an Error with a sentence when it cannot read the key or a certificate file.
+ * Opens the reader of an account. `before` is the reader before a reload, whose memory the new reader takes. Throws an
+ * Error when it cannot read the key or a certificate file.
  */
 export function openReader(
   account: AccountConfig,
@@ -71,9 +69,9 @@ export function openReader(
   before?: UpstreamReader,
 ): AccountReader {
   const options = clientOptions(account, config, surroundings, limiter);
-  const reader = createReader(account, options, before?.memory);
   // The hash tells keys apart without revealing them.
-  return { reader, keyMark: () => createHash('sha256').update(options.key()).digest('hex') };
+  const keyMark = (): string => createHash('sha256').update(options.key()).digest('hex');
+  return { reader: createReader(account, options, before?.memory), keyMark };
 }
 
 /** Builds the client options for the calls of an account. Throws as openReader does. */
@@ -90,6 +88,9 @@ export function clientOptions(
   });
   if ('problem' in key) throw new Error(`account ${account.name}: ${key.problem}`);
   const { ca_file, server_name } = account.tls;
+  const authorities = ca_file === undefined ? undefined : readAuthorities(ca_file);
+  if (authorities !== undefined && 'problem' in authorities)
+    throw new Error(`account ${account.name}: the file ${ca_file} ${authorities.problem}`);
   return {
     baseUrl: account.base_url,
     keyHeader: account.api_key_header,
@@ -101,7 +102,7 @@ export function clientOptions(
     maxConcurrent: account.limits.max_concurrent_requests,
     raw: config.collection.raw_values,
     refusedNamesMs: config.collection.intervals.metric_names,
-    tls: { ca: ca_file === undefined ? undefined : readCertificates(ca_file, account.name), serverName: server_name },
+    tls: { ca: authorities?.pem, serverName: server_name },
     observer: options.observer(account.name),
     limiter,
     health: limiter.health,
@@ -124,17 +125,7 @@ function createReader(account: AccountConfig, options: RestReaderOptions, before
     const nrqlOptions = { ...options, baseUrl, keyHeader, requestTimeoutMs: limits.request_timeout };
     return createRestReader({ ...options, nerdgraph: createReader(nrqlAccount, nrqlOptions, memory) }, before);
   }
-  const accountOptions = {
-    accountId: account_id,
-    isListed: origin !== undefined,
-    detailsMs: options.refusedNamesMs,
-    requestsPerMinute: account.limits.requests_per_minute,
-  };
-  return createNerdGraphReader({ ...options, ...accountOptions }, before);
-}
-
-function readCertificates(path: string, account: string): string {
-  const read = readAuthorities(path);
-  if ('problem' in read) throw new Error(`account ${account}: the file ${path} ${read.problem}`);
-  return read.pem;
+  const { requests_per_minute: requestsPerMinute } = account.limits;
+  const more = { accountId: account_id, isListed: origin !== undefined, requestsPerMinute };
+  return createNerdGraphReader({ ...options, ...more, detailsMs: options.refusedNamesMs }, before);
 }

@@ -17,12 +17,11 @@ export function parseWith<T>(parse: (text: string) => T): (text: string) => T {
   };
 }
 
-/** As {@link parseWith}, for a repeatable flag: collects its values in their order. */
+/** As {@link parseWith}, for a repeatable flag. */
 export function collectWith<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
   return (text, before = []) => [...before, parseWith(parse)(text)];
 }
 
-/** Returns a parser for commander that accepts whole numbers from `min` to `max`. */
 export function parseWholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
   const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
   return parseWith((text) => {
@@ -33,10 +32,7 @@ export function parseWholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (t
 }
 
 /** Returns a parser of durations, in milliseconds. `words` describe the valid durations in its error. */
-export function parseValidDuration(
-  words: string,
-  isValid: (milliseconds: number) => boolean,
-): (text: string) => number {
+export function parseValidDuration(words: string, isValid: (ms: number) => boolean): (text: string) => number {
   return parseWith((text) => {
     const milliseconds = parseDuration(text);
     if (milliseconds !== undefined && isValid(milliseconds)) return milliseconds;
@@ -58,7 +54,6 @@ export function addCommonFlags(command: Command, aboutConfigFile = CONFIG_FILE):
   return addLogFlags(command.option('--config.file <path>', aboutConfigFile));
 }
 
-/** Adds the flags of every command that reads from New Relic. */
 export function addLogFlags(command: Command): Command {
   return addColorFlag(command)
     .addOption(new Option('--log.level <level>', 'lowest level to log').choices(LOG_LEVELS).default('info'))
@@ -112,13 +107,9 @@ export function addWebFlags(command: Command): Command {
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
 
-/** Adds the flags of `serve`. The help of the program lists them too. */
 export function addServeFlags(command: Command): Command {
-  return addWebFlags(addCommonFlags(command)).option(
-    '--config.check',
-    'check the configuration and exit, as the command check',
-    false,
-  );
+  const description = 'check the configuration and exit, as the command check';
+  return addWebFlags(addCommonFlags(command)).option('--config.check', description, false);
 }
 
 export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
@@ -128,7 +119,6 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>) {
   const externalUrl = options['web.externalUrl'] as URL | undefined;
   const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;
   return {
-    /** Undefined: config.yaml, or else the environment. */
     configFile: options['config.file'] as string | undefined,
     listen: listen ?? [parseListenAddress(DEFAULT_ADDRESS)],
     telemetryPath: options['web.telemetryPath'] as string,
@@ -137,7 +127,6 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>) {
     maxRequests: options['web.maxRequests'] as number,
     externalUrl,
     routePrefix: (options['web.routePrefix'] as string | undefined) ?? externalUrl?.pathname ?? '/',
-    /** False: without the families `process_*` and `nodejs_*`. */
     processMetrics: options['web.disableExporterMetrics'] !== true,
     systemdSocket: options['web.systemdSocket'] as boolean,
   };
@@ -165,7 +154,7 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** Returns the examples for the help of a command. `flags` has the flags of each example. */
+/** Renders the help of a command. `flags` has the flags of each example. */
 export function renderExamples(command: string, ...flags: readonly string[]): string {
   return ['', 'Examples:', ...flags.map((flag) => `  ${renderCommandLine(command, flag)}`)].join('\n');
 }

@@ -13,19 +13,19 @@ const STYLES: Readonly<Record<string, Parameters<typeof styleText>[0]>> = {
   hint: 'cyan',
 };
 
+const LABEL = new RegExp(`^( *(?:(?:query|entities) [^:\\n]*: )?)(${Object.keys(STYLES).join('|')})(?=: )`, 'gm');
+
 /** Colours the label of each line, such as `error:`, where the stream shows colours. */
 export function colourLines(lines: string, stream: NodeJS.WriteStream): string {
-  return lines.replace(
-    /^( *(?:(?:query|entities) [^:\n]*: )?)(error|problem|warning|hint|differs|not decidable here)(?=: )/gm,
-    (_, before: string, words: string) => before + styleText(STYLES[words] ?? 'bold', words, { stream }),
-  );
+  const paint = (words: string): string => styleText(STYLES[words] ?? 'bold', words, { stream });
+  return lines.replace(LABEL, (_, before: string, words: string) => before + paint(words));
 }
 
 export function printError(text: string): void {
   process.stderr.write(colourLines(`error: ${text}\n`, process.stderr));
 }
 
-/** Ends the command with this exit status. The thrower has already printed the message. */
+/** Ends the command with this status. The thrower has printed the message. */
 export class ExitStatus extends Error {
   readonly status: number;
 
@@ -62,10 +62,7 @@ export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }
 
-/**
- * Returns a signal that ctrl-C, SIGTERM and a closed standard output abort. A second ctrl-C or SIGTERM ends the
- * process.
- */
+/** Returns a signal that ctrl-C, SIGTERM and a lost standard output abort. A second ctrl-C or SIGTERM ends at once. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();
   // Every waiting call adds a listener. Node would warn about a leak.

@@ -14,7 +14,6 @@ const DEFAULT = 'serve';
 /** The commands that run until a signal stops them. They release held signals themselves, and end the process. */
 const SERVICES: ReadonlySet<string> = new Set([DEFAULT, 'demo', 'simulate']);
 
-/** Help text: environment variables of the daemon. */
 const ENVIRONMENT = `
 Without a configuration file it reads one account, from the environment:
   NEW_RELIC_API_KEY     its key; or NEW_RELIC_API_KEY_FILE, a file that holds it
@@ -82,13 +81,9 @@ function withHint(error: string): string {
 /** The command `serve`. Its flag --config.check runs `check`, one of the tools, instead. */
 function serveCommand(tools: readonly Command[]): Command {
   const command = new Command(DEFAULT).description('run the exporter (the default)');
+  const examples = ['--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'];
   return addServeFlags(command)
-    .addHelpText(
-      'after',
-      ENVIRONMENT +
-        '\n' +
-        renderExamples(DEFAULT, '--config.file=config.yaml', '--web.listen-address=127.0.0.1:9126 --log.format=json'),
-    )
+    .addHelpText('after', `${ENVIRONMENT}\n${renderExamples(DEFAULT, ...examples)}`)
     .action(async (options: Record<string, unknown> & CommonOptions) => {
       const [unknown] = command.args;
       if (unknown !== undefined) {
@@ -97,11 +92,11 @@ function serveCommand(tools: readonly Command[]): Command {
       }
       const check = options['config.check'] === true ? tools.find((other) => other.name() === 'check') : undefined;
       if (check !== undefined) {
-        const shared = check.options.filter((option) => typeof options[option.attributeName()] === 'string');
-        const sharedArguments = shared.map(
-          (option) => `${option.long ?? ''}=${String(options[option.attributeName()])}`,
-        );
-        await check.parseAsync(sharedArguments, { from: 'user' });
+        const shared = check.options.flatMap((option) => {
+          const value = options[option.attributeName()];
+          return typeof value === 'string' ? [`${option.long ?? ''}=${value}`] : [];
+        });
+        await check.parseAsync(shared, { from: 'user' });
         return;
       }
       await (await import('./serve.ts')).serve(options);
@@ -135,22 +130,15 @@ export function buildProgram(tools: readonly Command[]): Command {
   }
   // A stray word becomes an argument of the default command, which prints the better message.
   serve.allowExcessArguments();
-  for (const command of [program, ...commands]) {
-    command
-      .optionsGroup('Options:')
-      .version(`${NAME} ${VERSION} (revision ${REVISION}, Node.js ${process.version})`, '--version');
-  }
+  const version = `${NAME} ${VERSION} (revision ${REVISION}, Node.js ${process.version})`;
+  for (const command of [program, ...commands]) command.optionsGroup('Options:').version(version, '--version');
   return program;
 }
 
 const USAGE = 2;
-
 const FAILED = 1;
 
-/**
- * Runs the program with the arguments after the script's name. Returns the exit status of the command. Returns
- * undefined for a service, which ends the process itself.
- */
+/** Runs the program. Returns the exit status of the command; undefined for a service, which ends the process itself. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number | undefined> {
   let lost: OutputError | undefined;
   onOutputLost((error) => {

@@ -42,8 +42,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
       }
       const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
       const log = { logger, secrets, droppedLines };
-      const daemon = await startDaemon({ config, readConfig, flags, ...log, environment: process.env });
-      return { stop: () => daemon.stop(), reload: () => daemon.reload() };
+      return startDaemon({ config, readConfig, flags, ...log, environment: process.env });
     },
     'reload',
   );
@@ -52,7 +51,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
 /** Time for requests in flight to finish during a shutdown, in milliseconds. */
 const GRACE = 3_500;
 
-/** Time for calls to New Relic to finish during a shutdown, in milliseconds. After it, scrapes get the last values. */
+/** The same for calls to New Relic. After it, scrapes get the last values. */
 const CALLS_GRACE = 2_500;
 
 export type Daemon = Awaited<ReturnType<typeof startDaemon>>;
@@ -67,43 +66,33 @@ export async function startDaemon(options: {
   readonly droppedLines: () => number;
   readonly environment: Environment;
 }) {
-  const { flags, logger, secrets, environment } = options;
-  const { droppedLines } = options;
-  const build = { version: VERSION, revision: REVISION, processMetrics: flags.processMetrics };
-  const telemetry = new Telemetry({ ...build, droppedLines });
+  const { flags, logger, secrets, droppedLines, environment } = options;
+  const { processMetrics } = flags;
+  const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics, droppedLines });
   let { config } = options;
+  const surroundings: Parameters<typeof openReader>[2] = {
+    secrets,
+    environment,
+    observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
+    keyProblem: (name, problem) => logger.error({ account: name, problem }, 'Cannot use the key file'),
+  };
   const collector = new Collector(config, {
     clock: systemClock,
     log: logger,
-    openReader: (account, from, limiter, before) =>
-      openReader(
-        account,
-        from,
-        {
-          secrets,
-          environment,
-          observer: (name) => observeCalls(telemetry.observer(name), logger.child({ account: name })),
-          keyProblem: (name, problem) => logger.error({ account: name, problem }, 'Cannot use the key file'),
-        },
-        limiter,
-        before,
-      ),
+    openReader: (account, from, limiter, before) => openReader(account, from, surroundings, limiter, before),
   });
   let stopping = false;
   let stopBackground: (() => void) | undefined;
   const refreshAsConfigured = (): void => {
-    if (config.collection.background) {
-      stopBackground ??= collector.refreshInBackground();
-    } else {
-      stopBackground?.();
-      stopBackground = undefined;
-    }
+    const isWanted = config.collection.background;
+    if (!isWanted) stopBackground?.();
+    stopBackground = isWanted ? (stopBackground ?? collector.refreshInBackground()) : undefined;
   };
   /** Families that lost series to a limit. The log has each family once per loaded configuration. */
   const droppedFamilies = new Set<string>();
 
   let reloadFailure: ReloadFailure | undefined;
-  const reloader = new Reloader({
+  const reload = createReloader({
     read: options.readConfig,
     apply: (next) => {
       collector.reconfigure(next);
@@ -141,7 +130,7 @@ export async function startDaemon(options: {
       (text) => secrets.maskPublished(text),
       () => secrets.size,
     ),
-    reload: flags.enableLifecycle ? () => reloader.reload('/-/reload') : undefined,
+    reload: flags.enableLifecycle ? () => reload('/-/reload') : undefined,
     reloadFailure: () => reloadFailure,
     stopping: () => stopping,
     now: Date.now,
@@ -169,8 +158,7 @@ export async function startDaemon(options: {
 
   return {
     servers,
-    /** Reloads the configuration after SIGHUP. Returns the faults, never rejects. */
-    reload: () => reloader.reload('SIGHUP'),
+    reload: () => reload('SIGHUP'),
     /** Waits for scrapes in flight, stops calls to New Relic, closes connections. */
     stop: async (): Promise<void> => {
       stopping = true;
@@ -204,38 +192,18 @@ export interface ReloaderOptions {
   readonly mask: (text: string) => string;
 }
 
-/** Pause between two reloads, in milliseconds. */
+/** Pause between two reloads, in milliseconds. Without it, each request of a flood would start a reload. */
 const PAUSE = 100;
 
 /**
- * Reloads the configuration, one reload at a time: concurrent reloads could apply the older file last. Requests
+ * Returns a function that applies the configuration, or changes nothing and returns the faults. It never rejects.
+ * `trigger` is for the log. It reloads once at a time: concurrent reloads could apply the older file last. Requests
  * during a reload share the next reload, because the current reload may have read the file before its change.
  */
-export class Reloader {
-  readonly #options: ReloaderOptions;
-  #running: Promise<unknown> | undefined;
-  #next: Promise<readonly string[]> | undefined;
-
-  constructor(options: ReloaderOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Applies the configuration, or changes nothing and returns the faults. Never rejects. `trigger` is for the log.
-   */
-  reload(trigger: string): Promise<readonly string[]> {
-    this.#next ??= Promise.resolve(this.#running).then(() => {
-      this.#next = undefined;
-      const reloaded = this.#reload(trigger);
-      // Without a pause, each request of a flood would start a reload.
-      this.#running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
-      return reloaded;
-    });
-    return this.#next;
-  }
-
-  async #reload(trigger: string): Promise<readonly string[]> {
-    const { read, apply, ended, stopping, logger, mask } = this.#options;
+export function createReloader({ read, apply, ended, stopping, logger, mask }: ReloaderOptions) {
+  let running: Promise<unknown> | undefined;
+  let next: Promise<readonly string[]> | undefined;
+  const reloadNow = async (trigger: string): Promise<readonly string[]> => {
     try {
       const result = await read();
       if (stopping()) return ['the exporter is stopping'];
@@ -257,5 +225,14 @@ export class Reloader {
       logger.error({ trigger, err: errorText(error, true) }, 'Cannot apply the configuration: keeping the running one');
       return diagnostics;
     }
-  }
+  };
+  return (trigger: string): Promise<readonly string[]> => {
+    next ??= Promise.resolve(running).then(() => {
+      next = undefined;
+      const reloaded = reloadNow(trigger);
+      running = reloaded.then(() => sleep(PAUSE, undefined, { ref: false }));
+      return reloaded;
+    });
+    return next;
+  };
 }

@@ -15,31 +15,27 @@ const STOP_LIMIT = 4_500;
  */
 const LEFT_TO_SYSTEM = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
 
+interface Service {
+  stop(): Promise<void>;
+  /** Never rejects. */
+  reload?(): Promise<unknown>;
+}
+
 /**
  * Starts a service. SIGTERM and SIGINT stop it within 5 seconds with status 0, even during the start. A second signal
  * ends it at once. SIGHUP reloads or stops it, by `onHangup`; a reload during the start waits for the start. It
- * ignores SIGUSR1 and SIGUSR2. An uncaught error stops it with status 1. Rejects when `start` does. Returns the
- * service, a signal that aborts just before the stop, and a function that stops the service.
+ * ignores SIGUSR1 and SIGUSR2. An uncaught error stops it with status 1. Rejects when `start` does.
  */
-export async function runService<T extends { stop(): Promise<void>; reload?(): Promise<unknown> }>(
+export async function runService(
   logger: Logger,
-  start: () => Promise<T>,
+  start: () => Promise<Service>,
   onHangup: 'reload' | 'stop',
-): Promise<{ readonly service: T; readonly stopping: AbortSignal; readonly end: () => Promise<void> }> {
-  let running: T | undefined;
-  const reloads = { isDue: false };
-  const reload = (): void => {
-    reloads.isDue = running === undefined;
-    running?.reload?.().catch((error: unknown) => logger.error({ err: errorText(error, true) }, 'Reloading failed'));
-  };
-  if (onHangup === 'reload') process.on('SIGHUP', reload);
+): Promise<void> {
+  // A failed start has already cleaned up and printed its error.
+  const service = (): Promise<Service | undefined> => started.catch(() => undefined);
+  const stop = async (): Promise<void> => (await service())?.stop();
+  if (onHangup === 'reload') process.on('SIGHUP', () => void service().then((running) => running?.reload?.()));
   onIgnoredSignal((signal) => logger.debug({ signal }, 'Ignoring this signal'));
-  const stopping = new AbortController();
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    // A failed start has already cleaned up and printed its error.
-    await (await started.catch(() => undefined))?.stop();
-  };
   const endAtOnce = (reason: string): never => {
     logger.error(`${reason}, ending at once`);
     endProcess(1);
@@ -69,15 +65,9 @@ export async function runService<T extends { stop(): Promise<void>; reload?(): P
   const started = start();
   releaseSignals();
   try {
-    running = await started;
+    await started;
   } catch (error) {
     handlers.uninstall();
     throw error;
   }
-  if (reloads.isDue) reload();
-  const end = async (): Promise<void> => {
-    handlers.uninstall();
-    await stop();
-  };
-  return { service: running, stopping: stopping.signal, end };
 }

@@ -36,22 +36,16 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
       try {
         const config = await loadDemoConfig(simulator, options, flags);
         const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
-        const daemon = await startDaemon({
-          config,
-          readConfig,
-          flags,
-          logger,
-          secrets,
-          droppedLines,
-          // The demo ignores the environment, except for the sockets of systemd.
-          environment: { LISTEN_FDS, LISTEN_PID },
-        });
+        const log = { logger, secrets, droppedLines };
+        // The demo ignores the environment, except for the sockets of systemd.
+        const environment = { LISTEN_FDS, LISTEN_PID };
+        const daemon = await startDaemon({ config, readConfig, flags, ...log, environment });
         introduce(daemon, simulator, flags);
         const stop = async (): Promise<void> => {
           await daemon.stop();
           await simulator.close();
         };
-        return { stop, reload: () => daemon.reload() };
+        return { ...daemon, stop };
       } catch (error) {
         await simulator.close();
         throw error;
@@ -61,10 +55,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
   );
 }
 
-/**
- * Returns a configuration with two simulated accounts, and with `collection` of the configuration file if flags name
- * a file.
- */
+/** Returns a configuration with two simulated accounts, and with `collection` of the configuration file, if any. */
 async function loadDemoConfig(simulator: Simulator, simulated: SimulatorFlags, flags: ServeFlags): Promise<Config> {
   const access = {
     api_key: simulated.apiKey?.[0] ?? DEMO_API_KEY,
@@ -90,11 +81,12 @@ async function loadDemoConfig(simulator: Simulator, simulated: SimulatorFlags, f
   return { ...loaded.config, collection: { ...config.collection, background: true } };
 }
 
-/** Prints the addresses. */
 function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): void {
   const prefix = flags.routePrefix.replace(/\/$/, '');
   const [address = ''] = servers.addresses;
-  const base = `${servers.scheme}://${makeReachable(address)}${prefix}`;
+  // Nobody can call the address of all network interfaces.
+  const reachable = address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
+  const base = `${servers.scheme}://${reachable}${prefix}`;
   const lines = [
     '',
     `Simulated New Relic    ${simulator.url}`,
@@ -104,9 +96,4 @@ function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags)
     '',
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
-}
-
-/** Replaces the address of all network interfaces by localhost. */
-function makeReachable(address: string): string {
-  return address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Reloader, type ReloaderOptions } from '../../../src/cli/serve.ts';
+import { createReloader, type ReloaderOptions } from '../../../src/cli/serve.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createLogger } from '../../../src/log/logger.ts';
@@ -23,7 +23,7 @@ function recording(options: Partial<ReloaderOptions>) {
   const secrets = new Secrets();
   secrets.add(KEY);
   const destination = { write: (line: string): void => void (done.log += line) };
-  const reloader = new Reloader({
+  const reload = createReloader({
     read: () => readAs('new'),
     apply: (config) => void done.applied.push(...config.accounts.map(({ name }) => name)),
     ended: (diagnostics) => void done.ended.push(diagnostics === undefined),
@@ -32,22 +32,22 @@ function recording(options: Partial<ReloaderOptions>) {
     mask: (text) => secrets.mask(text),
     ...options,
   });
-  return { reloader, done };
+  return { reload, done };
 }
 
 describe('a reload', () => {
   it('applies a valid file and logs its warnings', async () => {
     const warning = { file: 'c', line: 1, column: 2, path: 'accounts[0].limits', message: 'is short' };
-    const { reloader, done } = recording({ read: async () => ({ ...(await readAs('new')), warnings: [warning] }) });
-    expect(await reloader.reload('SIGHUP')).toEqual([]);
+    const { reload, done } = recording({ read: async () => ({ ...(await readAs('new')), warnings: [warning] }) });
+    expect(await reload('SIGHUP')).toEqual([]);
     expect(done).toMatchObject({ applied: ['new'], ended: [true] });
     expect(done.log).toMatch(/level=warn msg="c:1:2: accounts\[0\]\.limits: is short"[^]*msg="Configuration reloaded"/);
   });
 
   it('with faults changes nothing and returns the faults', async () => {
     const fault = { file: 'c', line: 1, column: 2, path: 'x', message: 'is not known' };
-    const { reloader, done } = recording({ read: () => Promise.resolve({ diagnostics: [fault] }) });
-    expect(await reloader.reload('SIGHUP')).toEqual(['c:1:2: x: is not known']);
+    const { reload, done } = recording({ read: () => Promise.resolve({ diagnostics: [fault] }) });
+    expect(await reload('SIGHUP')).toEqual(['c:1:2: x: is not known']);
     expect(done).toMatchObject({ applied: [], ended: [false] });
     expect(done.log).toMatch(
       /level=error msg="c:1:2: x: is not known"\n.*level=error msg=".*" trigger=SIGHUP faults=1\n$/,
@@ -65,30 +65,30 @@ describe('a reload', () => {
       },
     ],
   ])('fails without rejecting when %s, and the next reload works', async (_, broken) => {
-    const { reloader, done } = recording(broken);
-    expect(await reloader.reload('SIGHUP')).toEqual(['no memory for <secret>']);
+    const { reload, done } = recording(broken);
+    expect(await reload('SIGHUP')).toEqual(['no memory for <secret>']);
     expect(done).toMatchObject({ applied: [], ended: [false] });
     expect(done.log).toMatch(/level=error msg="Cannot apply the configuration: keeping the running one".*\\n {4}at /);
     expect(done.log).not.toContain(KEY);
-    expect(await reloader.reload('/-/reload')).toHaveLength(1);
+    expect(await reload('/-/reload')).toHaveLength(1);
   });
 
   it('is not applied when the exporter stops during the read, because its readers would stay open', async () => {
     let stopping = false;
-    const { reloader, done } = recording({
+    const { reload, done } = recording({
       read: () => {
         stopping = true;
         return readAs('new');
       },
       stopping: () => stopping,
     });
-    expect(await reloader.reload('SIGHUP')).toEqual(['the exporter is stopping']);
+    expect(await reload('SIGHUP')).toEqual(['the exporter is stopping']);
     expect(done).toEqual({ applied: [], ended: [], log: '' });
   });
 
   it('is shared by many requests that come one after the other', async () => {
     let reads = 0;
-    const { reloader } = recording({
+    const { reload } = recording({
       read: () => {
         reads += 1;
         return readAs('main');
@@ -96,7 +96,7 @@ describe('a reload', () => {
     });
     const asked: Promise<unknown>[] = [];
     for (let count = 0; count < 1_000; count += 1) {
-      asked.push(reloader.reload('/-/reload'));
+      asked.push(reload('/-/reload'));
       await Promise.resolve();
     }
     await Promise.all(asked);
@@ -105,16 +105,16 @@ describe('a reload', () => {
 
   it('that runs answers no later request: all later requests share one more reload', async () => {
     const reads: ((name: string) => void)[] = [];
-    const { reloader, done } = recording({
+    const { reload, done } = recording({
       read: () => new Promise((read) => reads.push((name) => read(readAs(name)))),
     });
-    const first = reloader.reload('SIGHUP');
+    const first = reload('SIGHUP');
     await eventually(() => expect(reads).toHaveLength(1));
-    const later = Array.from({ length: 1_000 }, (_, n) => reloader.reload(n % 2 === 0 ? 'SIGHUP' : '/-/reload'));
+    const later = Array.from({ length: 1_000 }, (_, n) => reload(n % 2 === 0 ? 'SIGHUP' : '/-/reload'));
     reads[0]?.('older');
     expect(await first).toEqual([]);
     await eventually(() => expect(reads).toHaveLength(2));
-    const last = reloader.reload('SIGHUP');
+    const last = reload('SIGHUP');
     reads[1]?.('newer');
     await Promise.all(later);
     expect(done.applied).toEqual(['older', 'newer']);
