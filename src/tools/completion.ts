@@ -7,15 +7,10 @@ export function printCompletion(shell: 'bash' | 'zsh' | 'fish', _: object, { par
   process.stdout.write({ bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](parent?.commands ?? []));
 }
 
-/** Returns the words that a command takes as argument, such as the shells of `completion`. */
-function wordsOf({ registeredArguments }: Command): readonly string[] {
-  return registeredArguments[0]?.argChoices ?? [];
-}
-
+/** The words that a command takes as argument, such as the shells of `completion`. */
+const wordsOf = ({ registeredArguments }: Command): readonly string[] => registeredArguments[0]?.argChoices ?? [];
 const isFile = ({ flags }: Option): boolean => flags.includes('file');
-
 const namesOf = (commands: readonly Command[]): readonly string[] => commands.map((command) => command.name());
-
 const FUNCTION = `_${NAME.replaceAll('-', '_')}`;
 
 /** Renders the script for bash 3.2 and later. Bash splits a word at "=", so the value of a flag is another word. */
@@ -66,7 +61,7 @@ complete -F ${FUNCTION} ${NAME}
 `;
 }
 
-/** Renders the script for bash, which zsh can run. */
+/** Zsh can run the script for bash. */
 function renderZsh(commands: readonly Command[]): string {
   return `# Completion for zsh: source <(${NAME} completion zsh)
 autoload -U +X bashcompinit && bashcompinit
@@ -97,7 +92,6 @@ function renderFish(commands: readonly Command[]): string {
   ].join('\n');
 }
 
-/** Quotes a text as one word of a shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -26,9 +26,8 @@ interface ScannedMinutes {
 }
 
 /**
- * Calculates the minutes of data per minute that an account reads, by group, query and type of entities. Price plans
- * by compute charge for these minutes. Over REST, only golden metrics and queries read data this way. Intervals are
- * in milliseconds.
+ * Calculates the minutes of data per minute that an account reads, by group, query and type of entities. Over REST,
+ * only golden metrics and queries read data this way. Intervals are in milliseconds.
  */
 export function calculateScannedMinutes(
   { api, entities, queries }: Pick<AccountConfig, 'api' | 'entities' | 'queries'>,
@@ -49,17 +48,12 @@ export function calculateScannedMinutes(
   });
 }
 
-/**
- * Describes the minutes in sentences: the sums by group, and the most expensive read. Returns an empty list if
- * nothing is read.
- */
+/** Describes the minutes in sentences: the sums by group, and the most expensive read. */
 export function describeScanned(scanned: readonly ScannedMinutes[]): readonly string[] {
   const [mostExpensive] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (mostExpensive === undefined) return [];
-  const groups = Array.from(
-    groupBy(scanned, ({ group }) => describeGroup(group)),
-    ([group, rows]) => `${group} ${formatAmount(sumMinutes(rows))}`,
-  ).join(', ');
+  const byGroup = groupBy(scanned, ({ group }) => describeGroup(group));
+  const groups = Array.from(byGroup, ([group, rows]) => `${group} ${formatAmount(sumMinutes(rows))}`).join(', ');
   const subject = [describeGroup(mostExpensive.group), mostExpensive.name ?? []].flat().join(' ');
   return [
     `Data read: ${formatAmount(sumMinutes(scanned))} minutes of data per minute (${groups}). Price plans by compute charge for them.`,
@@ -71,7 +65,7 @@ function sumMinutes(scanned: readonly ScannedMinutes[]): number {
   return sumBy(scanned, ({ minutes }) => minutes);
 }
 
-/** Formats minutes as `8,640` or `12.8`. */
+/** `8,640` or `12.8`. */
 function formatAmount(minutes: number): string {
   return minutes < 1000 ? minutes.toFixed(1) : withCommas(Math.round(minutes));
 }

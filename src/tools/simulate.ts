@@ -1,6 +1,7 @@
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts';
 import { simulatorOptions, type SimulatorFlags } from './simulatorFlags.ts';
+import { errorText } from '../log/logger.ts';
 import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
@@ -12,16 +13,12 @@ export async function startOrExit(
 ): Promise<Simulator> {
   const options = { ...simulatorOptions(flags), ...more };
   const { host, port } = flags.listenAddress;
-  try {
-    return await startSimulator(options);
-  } catch (error) {
+  return startSimulator(options).catch((error: unknown) => {
     const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    const sentence = isInUse
-      ? `the address ${host}:${port} is in use: choose another with --listen-address`
-      : `the simulator cannot start: ${error instanceof Error ? error.message : String(error)}`;
-    printError(sentence);
+    const address = `the address ${host}:${port} is in use: choose another with --listen-address`;
+    printError(isInUse ? address : `the simulator cannot start: ${errorText(error, false)}`);
     throw new ExitStatus(1);
-  }
+  });
 }
 
 function introduce(simulator: Simulator, flags: SimulatorFlags): string {

@@ -14,23 +14,11 @@ export function parseRatio(text: string): number {
   return ratio;
 }
 
-/** Default address of `simulate`. `text` is for the help. */
+/** The default of `simulate`. `text` is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
-/** The flags of the simulator as commander parses them. Most have the names of SimulatorOptions. */
-export type SimulatorFlags = Omit<
-  SimulatorOptions,
-  | 'host'
-  | 'port'
-  | 'latencyMs'
-  | 'apiKeys'
-  | 'tls'
-  | 'faults'
-  | 'now'
-  | 'accounts'
-  | 'hourlyIncident'
-  | 'loggedRequests'
-> &
+/** The flags of the simulator as commander parses them. Others have the names of SimulatorOptions. */
+export type SimulatorFlags = Omit<SimulatorOptions, 'accounts'> &
   Required<Pick<SimulatorOptions, 'seed' | 'applications' | 'accountId' | 'control'>> & {
     readonly listenAddress: { readonly host: string; readonly port: number };
     readonly latency: number;
@@ -52,7 +40,7 @@ function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   return { host, port };
 }
 
-/** Adds the flags of the simulator to a command. `demo` has another default address than `simulate`. */
+/** Adds the flags of the simulator to a command. */
 export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
     .argParser(parseWith(parseAddress))
@@ -136,11 +124,9 @@ export function simulatorOptions(flags: SimulatorFlags): SimulatorOptions {
     accounts: Array.from({ length: accounts }, (_, index) => {
       return { id: others.accountId + index, name: `Simulator${index === 0 ? '' : ` ${index + 1}`}` };
     }),
-    ...(apiKey === undefined ? {} : { apiKeys: apiKey }),
-    ...(tlsCertFile === undefined || tlsKeyFile === undefined
-      ? {}
-      : { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
-    ...(fault === undefined ? {} : { faults: fault }),
+    ...(apiKey && { apiKeys: apiKey }),
+    ...(tlsCertFile && tlsKeyFile && { tls: { cert: readPem(tlsCertFile), key: readPem(tlsKeyFile) } }),
+    ...(fault && { faults: fault }),
   };
 }
 

@@ -36,12 +36,10 @@ export function showProgress(what: string) {
   };
 }
 
-/** Styles a text if standard output shows colours. */
 export function paint(style: Parameters<typeof styleText>[0], shown: string): string {
   return styleText(style, shown, { stream: process.stdout });
 }
 
-/** Returns the characters per line: COLUMNS, else the width of the terminal, else no limit. */
 export function readLineLength(): number {
   const columns = Number(process.env['COLUMNS']);
   if (Number.isInteger(columns) && columns > 0) return columns;
@@ -76,7 +74,6 @@ export function renderTable(rows: readonly (readonly Cell[])[], maxWidth = readL
     .join('\n');
 }
 
-/** Wraps a sentence between words. */
 export function wrapText(sentence: string, maxWidth = readLineLength()): string {
   const lines: string[] = [];
   for (const word of escapeCell(sentence).split(' ')) {
@@ -88,7 +85,7 @@ export function wrapText(sentence: string, maxWidth = readLineLength()): string 
   return lines.join('\n');
 }
 
-/** Replaces the middle of a text by an ellipsis if it is too wide. */
+/** Replaces the middle of a wide text by an ellipsis. */
 function shorten(long: string, width: number): string {
   let over = measureWidth(long) - width;
   if (over <= 0) return long;
@@ -111,7 +108,7 @@ function escapeCell(cell: Cell | undefined): string {
   return escapeUnsafe(String(cell ?? ''));
 }
 
-/** Renders a JSON document that ends in a line feed. Escapes unsafe characters as JSON does, so no value changes. */
+/** Renders JSON with a line feed. Escapes unsafe characters as JSON does, so no value changes. */
 export function renderJson(document: object): string {
   return `${escapeLines(JSON.stringify(document, undefined, 2))}\n`;
 }
