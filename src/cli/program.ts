@@ -45,8 +45,7 @@ export function normalizeArguments(args: readonly string[], commands: readonly C
   const word = args.slice(0, end).findIndex((arg, index) => !arg.startsWith('-') && !isValue(index));
   const command = commands.find((one) => one.name() === args[word]);
 
-  // The program's help shows the flags of the default command, so they are known: commander would suggest the same
-  // flag.
+  // The program's help shows the flags of the default command, so they are known.
   const flags = commands.filter((one) => one === command || one.name() === DEFAULT).flatMap(({ options }) => options);
   const known = new Set(flags.map(({ long }) => long));
   const named = args.map((arg, index) => {

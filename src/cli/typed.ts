@@ -2,12 +2,6 @@ import process from 'node:process';
 import { basename, relative } from 'node:path';
 import { NAME } from './version.ts';
 
-/** The command line of a process, as Node.js reports it. */
-export type Start = Pick<NodeJS.Process, 'argv' | 'argv0' | 'pid' | 'ppid'> & {
-  /** Working directory. */
-  readonly folder: string;
-};
-
 /** Path of the program in the image. */
 const IN_IMAGE = '/app/dist/main.js';
 
@@ -15,21 +9,20 @@ const IN_IMAGE = '/app/dist/main.js';
  * Returns a command line that the user can type, such as `node dist/main.js check --live`: a clone has no command
  * `newrelic-apm-exporter`. `rest` must be quoted for a shell.
  */
-export function renderCommandLine(command: string, rest = '', start: Start = thisProcess()): string {
+export function renderCommandLine(command: string, rest = '', start: Start = process): string {
   return `${renderProgram(start)} ${command} ${rest}`.trimEnd();
 }
 
-function thisProcess(): Start {
-  const { argv, argv0, pid, ppid } = process;
-  return { argv, argv0, pid, ppid, folder: process.cwd() };
-}
+/** What Node.js reports of a process. */
+export type Start = Pick<NodeJS.Process, 'argv' | 'argv0' | 'pid' | 'ppid' | 'cwd'>;
 
-/** Returns the part of a command line before the name of the command. */
-function renderProgram({ argv: [, script = ''], argv0, pid, ppid, folder }: Start): string {
+function renderProgram(start: Start): string {
+  const { argv0, pid, ppid } = start;
+  const [, script = ''] = start.argv;
   // PID 1 of a container is the program, or the init process that started the program.
   if (script === IN_IMAGE && (pid === 1 || ppid === 1)) return `docker run ... ${NAME}`;
   // The script has another name if the program is installed, or if another program loads it.
   if (!/^main\.[jt]s$/.test(basename(script))) return NAME;
-  const inFolder = relative(folder, script);
+  const inFolder = relative(start.cwd(), script);
   return `${argv0} ${inFolder.startsWith('..') ? script : inFolder}`;
 }

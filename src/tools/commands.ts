@@ -117,14 +117,16 @@ export function toolCommands(): readonly Command[] {
       .addOption(createAppFlag())
       .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
       .option('--all', 'print every family, even without differences', false)
-      .option(
-        '--tolerance <ratio>',
-        'relative difference up to which values count as equal',
-        parseWith(parseRatio),
-        0.01,
-      )
+      .option('--tolerance <ratio>', 'relative difference up to which values count as equal', parseRatio, 0.01)
       .addOption(createFormatFlag(['table', 'json'])),
-    defineSimulate(),
+    addSimulatorFlags(
+      defineTool(
+        addColorFlag(new Command('simulate')),
+        'run a deterministic simulator of New Relic, for demos, tests and rehearsals of failures',
+        async () => (await import('./simulate.ts')).simulate,
+        ['--listen-address=127.0.0.1:9127', '--applications=200 --fault status=503,on=metric_data,times=3'],
+      ),
+    ),
     defineDemo(),
     defineTool(
       addLogFlags(new Command('init')),
@@ -168,15 +170,12 @@ function defineTool(
     });
 }
 
-/** Creates the flag `--account`. `otherwise` describes the accounts that the command reads without it. */
+/** `otherwise` describes the accounts that the command reads without the flag. */
 function createAccountFlag(otherwise: string): Option {
-  return new Option(
-    '--account <name>',
-    `the account to read, by name or id, or an entry for all of its accounts (default: ${otherwise})`,
-  );
+  const what = 'the account to read, by name or id, or an entry for all of its accounts';
+  return new Option('--account <name>', `${what} (default: ${otherwise})`);
 }
 
-/** Creates the flag `--app` of commands that read the exported applications by default. */
 function createAppFlag(): Option {
   return new Option('--app <id or name>', 'one application; repeatable')
     .argParser(collectWith(String))
@@ -208,8 +207,8 @@ function defineBackfill(): Command {
     async () => (await import('./backfill/backfill.ts')).runBackfill,
     BACKFILL_EXAMPLES,
   )
-    .option('--from <time>', 'begin of the range (required); the first sample is a minute later', parseWith(checkTime))
-    .option('--to <time>', 'end of the range (default: the end of the newest window)', parseWith(checkTime))
+    .option('--from <time>', 'begin of the range (required); the first sample is a minute later', checkTime)
+    .option('--to <time>', 'end of the range (default: the end of the newest window)', checkTime)
     .option('--window <duration>', 'window of each sample, whole minutes (default: collection.window)', parseWindow)
     .addOption(createAccountFlag('all of them'))
     .addOption(createAppFlag())
@@ -220,21 +219,16 @@ function defineBackfill(): Command {
     .option('--resume', 'continue the interrupted run of this output', false);
 }
 
-/** Checks a time. The command resolves it against its own clock, and a resumed run compares the text. */
-function checkTime(text: string): string {
+/** The command resolves the time against its own clock, and a resumed run compares the text. */
+const checkTime = parseWith((text) => {
   parseMoment(text, 0);
   return text;
-}
+});
 
 const parseWait = parseValidDuration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
-const parseWindow = parseValidDuration(
-  'of whole minutes, such as 1m or 30m, at most 366d',
-  (window) => window > 0 && window <= 366 * DAY_MS && window % MINUTE_MS === 0,
-);
-const parseDelay = parseValidDuration(
-  'of whole minutes, such as 10m or 4h, at most 24h',
-  (delay) => delay > 0 && delay <= DAY_MS && delay % MINUTE_MS === 0,
-);
+const areMinutes = (most: number) => (ms: number) => ms > 0 && ms <= most && ms % MINUTE_MS === 0;
+const parseWindow = parseValidDuration('of whole minutes, such as 1m or 30m, at most 366d', areMinutes(366 * DAY_MS));
+const parseDelay = parseValidDuration('of whole minutes, such as 10m or 4h, at most 24h', areMinutes(DAY_MS));
 
 const COMPARE_EXAMPLES = `
 It reads the same applications over the same window through REST and through NerdGraph, with the key of one account, and
@@ -244,17 +238,6 @@ Examples:
   ${renderCommandLine('compare', '--account-id=1234567')}
   ${renderCommandLine('compare', '--account=production --app="Checkout API" --hosts --format=json')}`;
 
-function defineSimulate(): Command {
-  return addSimulatorFlags(
-    defineTool(
-      addColorFlag(new Command('simulate')),
-      'run a deterministic simulator of New Relic, for demos, tests and rehearsals of failures',
-      async () => (await import('./simulate.ts')).simulate,
-      ['--listen-address=127.0.0.1:9127', '--applications=200 --fault status=503,on=metric_data,times=3'],
-    ),
-  );
-}
-
 function defineDemo(): Command {
   const command = defineTool(
     new Command('demo'),
@@ -262,15 +245,8 @@ function defineDemo(): Command {
     async () => (await import('./demo.ts')).demo,
     ['', '--web.listen-address=127.0.0.1:0 --applications=50'],
   );
-  addWebFlags(
-    addCommonFlags(
-      command.optionsGroup('Exporter:'),
-      'take the part "collection" of this configuration file (default: none, not even config.yaml)',
-    ),
-  );
-  return addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), {
-    host: '127.0.0.1',
-    port: 0,
-    text: 'a free port of 127.0.0.1',
-  });
+  const aboutFile = 'take the part "collection" of this configuration file (default: none, not even config.yaml)';
+  addWebFlags(addCommonFlags(command.optionsGroup('Exporter:'), aboutFile));
+  const address = { host: '127.0.0.1', port: 0, text: 'a free port of 127.0.0.1' };
+  return addSimulatorFlags(command.optionsGroup('Simulated New Relic:'), address);
 }

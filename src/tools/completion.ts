@@ -4,7 +4,8 @@ import { NAME } from '../cli/version.ts';
 
 /** Runs the command `completion`: prints the script for a shell. */
 export function printCompletion(shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command): void {
-  process.stdout.write({ bash: renderBash, zsh: renderZsh, fish: renderFish }[shell](parent?.commands ?? []));
+  const commands = parent?.commands ?? [];
+  process.stdout.write(shell === 'fish' ? renderFish(commands) : renderBash(commands, shell));
 }
 
 /** The words that a command takes as argument, such as the shells of `completion`. */
@@ -13,8 +14,11 @@ const isFile = ({ flags }: Option): boolean => flags.includes('file');
 const namesOf = (commands: readonly Command[]): readonly string[] => commands.map((command) => command.name());
 const FUNCTION = `_${NAME.replaceAll('-', '_')}`;
 
-/** Renders the script for bash 3.2 and later. Bash splits a word at "=", so the value of a flag is another word. */
-function renderBash(commands: readonly Command[]): string {
+/**
+ * Renders the script for bash 3.2 and later, which zsh can run. Bash splits a word at "=", so the value of a flag is
+ * another word.
+ */
+function renderBash(commands: readonly Command[], shell: 'bash' | 'zsh'): string {
   const values = new Map<string, string[]>();
   for (const command of commands) {
     for (const option of command.options.filter(({ required, optional }) => required || optional)) {
@@ -26,8 +30,8 @@ function renderBash(commands: readonly Command[]): string {
     const replies = [...wordsOf(command), ...command.options.map(({ long }) => long ?? ''), '--help'];
     return `      ${command.name()}) replies='${replies.join(' ')}' ;;`;
   });
-  return `# Completion for bash: source <(${NAME} completion bash)
-${FUNCTION}() {
+  return `# Completion for ${shell}: source <(${NAME} completion ${shell})
+${shell === 'zsh' ? 'autoload -U +X bashcompinit && bashcompinit\n' : ''}${FUNCTION}() {
   local current=\${COMP_WORDS[COMP_CWORD]} flag=\${COMP_WORDS[COMP_CWORD-1]} start= replies= files=
   local command= word
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
@@ -59,13 +63,6 @@ ${flags.join('\n')}
 }
 complete -F ${FUNCTION} ${NAME}
 `;
-}
-
-/** Zsh can run the script for bash. */
-function renderZsh(commands: readonly Command[]): string {
-  return `# Completion for zsh: source <(${NAME} completion zsh)
-autoload -U +X bashcompinit && bashcompinit
-${renderBash(commands)}`;
 }
 
 function renderFish(commands: readonly Command[]): string {

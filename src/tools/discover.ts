@@ -216,22 +216,21 @@ async function discoverAccounts(options: DiscoverOptions): Promise<void> {
   await withExpansion(options, ({ entries }, { print }) => {
     const found = [...entries].filter(([entry]) => options.account === undefined || options.account === entry);
     if (found.length === 0) {
+      if (options.account !== undefined)
+        throw new UsageError(`there is no entry "${options.account}" with account_ids`);
       throw new UsageError(
-        options.account === undefined
-          ? 'no entry of the configuration has account_ids: write "account_ids: all" in place of account_id'
-          : `there is no entry "${options.account}" with account_ids`,
+        'no entry of the configuration has account_ids: write "account_ids: all" in place of account_id',
       );
     }
-    if (options.format === 'json') print(renderJson({ entries: found.map(entryToJson) }));
+    const entriesAsJson = found.map(([entry, { verdicts, warnings }]) => {
+      return { entry, warnings, accounts: verdicts.map(describeListed) };
+    });
+    if (options.format === 'json') print(renderJson({ entries: entriesAsJson }));
     else print(found.map(options.format === 'yaml' ? renderEntryYaml : renderEntryTable).join('\n'));
   });
 }
 
 type FoundEntry = Expansion['entries'] extends ReadonlyMap<infer Name, infer Entry> ? readonly [Name, Entry] : never;
-
-function entryToJson([entry, { verdicts, warnings }]: FoundEntry): object {
-  return { entry, warnings, accounts: verdicts.map(describeListed) };
-}
 
 function renderEntryTable([entry, { verdicts, warnings }]: FoundEntry): string {
   const rows = verdicts.map(({ id, name, exportedAs, why }) => [id, name, exportedAs ?? `not exported: ${why}`]);

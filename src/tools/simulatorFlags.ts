@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { DAY_MS } from '../formulas/units.ts';
 import { readFile } from '../config/files.ts';
 import { UsageError } from '../cli/process.ts';
 import { parseValidDuration, parseWith, collectWith, parseWholeNumber } from '../cli/flags.ts';
@@ -7,12 +8,11 @@ import { type FaultRuleInput, FAULT_SYNTAX, parseFault } from '../../simulator/f
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { SimulatorOptions } from '../../simulator/simulator.ts';
 
-/** Parses a ratio from 0 to 1. Throws an Error with a sentence. */
-export function parseRatio(text: string): number {
+export const parseRatio = parseWith((text) => {
   const ratio = /^(?:\d*\.)?\d+$/.test(text) ? Number(text) : NaN;
   if (!(ratio <= 1)) throw new Error('It must be a ratio from 0 to 1, such as 0.01.');
   return ratio;
-}
+});
 
 /** The default of `simulate`. `text` is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
@@ -30,10 +30,9 @@ export type SimulatorFlags = Omit<SimulatorOptions, 'accounts'> &
   };
 
 /** Accepts at most a day, because timers of Node.js overflow after 24.8 days. */
-const parseLatency = parseValidDuration(
-  'such as 200ms or 2s, at most 1d',
-  (milliseconds) => milliseconds <= 86_400_000,
-);
+const parseLatency = parseValidDuration('such as 200ms or 2s, at most 1d', (latency) => latency <= DAY_MS);
+
+const parseRate = parseWholeNumber(0, 1_000_000);
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const { host = '0.0.0.0', port } = parseListenAddress(text);
@@ -45,6 +44,8 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
   const address = new Option('--listen-address <address>', 'host and port to listen on')
     .argParser(parseWith(parseAddress))
     .default({ host, port }, text);
+  const about = 'metrics of a host: those that New Relic documents, or all that its agent reports';
+  const hostMetrics = new Option('--host-metrics <which>', about).choices(['documented', 'all']).default('documented');
   return command
     .addOption(address)
     .option('--seed <number>', 'seed of the simulated world', parseWholeNumber(0, 4_294_967_295), 1)
@@ -55,14 +56,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       'number of key transactions (default: half the applications, at least 8)',
       parseWholeNumber(0, 100_000),
     )
-    .addOption(
-      new Option(
-        '--host-metrics <which>',
-        'metrics of a host: those that New Relic documents, or all that its agent reports',
-      )
-        .choices(['documented', 'all'])
-        .default('documented'),
-    )
+    .addOption(hostMetrics)
     .option('--latency <duration>', 'delay of every response, such as 200ms or 2s', parseLatency, 0)
     .option('--api-key <key>', `an accepted key; repeatable (default: ${DEMO_API_KEY})`, collectWith(String))
     .option('--tls-cert-file <file>', 'serve https; redirect plain HTTP on the same port with a 301')
@@ -73,7 +67,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option(
       '--calls-per-minute <number>',
       '429 beyond this many calls per minute and key; 0 for no limit',
-      parseWholeNumber(0, 1_000_000),
+      parseRate,
       0,
     )
     .option(
@@ -88,12 +82,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
       parseWholeNumber(1, 1_000),
       1,
     )
-    .option(
-      '--nrql-per-minute <number>',
-      'error beyond this many NRQL queries per minute; 0 for no limit',
-      parseWholeNumber(0, 1_000_000),
-      3000,
-    )
+    .option('--nrql-per-minute <number>', 'error beyond this many queries per minute; 0 for no limit', parseRate, 3000)
     .option(
       '--nrql-snapping',
       'NRQL over metrics cuts ranges to steps: 5 minutes from an hour on, 10 minutes from a day on',
@@ -102,7 +91,7 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option(
       '--late-data <share>',
       'this share of the data, from 0 to 1, arrives one to eight minutes late',
-      parseWith(parseRatio),
+      parseRatio,
       0,
     )
     .option('--odd-names', 'names with every character that New Relic allows', false)

@@ -6,14 +6,14 @@ const BIN = '/usr/local/bin';
 
 /** A process started with `node` in a clone, with some differences. */
 function started(script: string, difference: Partial<Start> = {}): Start {
-  return { argv: ['/usr/bin/node', script], argv0: 'node', pid: 812, ppid: 700, folder: CLONE, ...difference };
+  return { argv: ['/usr/bin/node', script], argv0: 'node', pid: 812, ppid: 700, cwd: () => CLONE, ...difference };
 }
 
 describe('the printed command line is the one that the user types', () => {
   it.each<[string, Start, string]>([
     ['in a clone', started(`${CLONE}/dist/main.js`), 'node dist/main.js'],
-    ['from another folder', started(`${CLONE}/dist/main.js`, { folder: '/tmp' }), `node ${CLONE}/dist/main.js`],
-    ['in the folder of the program', started('/srv/dist/main.js', { folder: '/srv/dist' }), 'node main.js'],
+    ['from another folder', started(`${CLONE}/dist/main.js`, { cwd: () => '/tmp' }), `node ${CLONE}/dist/main.js`],
+    ['in the folder of the program', started('/srv/dist/main.js', { cwd: () => '/srv/dist' }), 'node main.js'],
     [
       'with another Node.js',
       started(`${CLONE}/dist/main.js`, { argv0: '/opt/node24/bin/node' }),
@@ -22,17 +22,17 @@ describe('the printed command line is the one that the user types', () => {
     ['as an installed command', started(`${BIN}/newrelic-apm-exporter`), 'newrelic-apm-exporter'],
     [
       'in a container',
-      started('/app/dist/main.js', { pid: 1, ppid: 0, folder: '/etc/newrelic-apm-exporter' }),
+      started('/app/dist/main.js', { pid: 1, ppid: 0, cwd: () => '/etc/newrelic-apm-exporter' }),
       'docker run ... newrelic-apm-exporter',
     ],
     [
       'in a container with an init process',
-      started('/app/dist/main.js', { pid: 7, ppid: 1, folder: '/' }),
+      started('/app/dist/main.js', { pid: 7, ppid: 1, cwd: () => '/' }),
       'docker run ... newrelic-apm-exporter',
     ],
     [
       'in a shell of a container',
-      started('/app/dist/main.js', { pid: 31, ppid: 20, folder: '/tmp' }),
+      started('/app/dist/main.js', { pid: 31, ppid: 20, cwd: () => '/tmp' }),
       'node /app/dist/main.js',
     ],
     ['by another program', started(`${CLONE}/node_modules/vitest/worker.js`), 'newrelic-apm-exporter'],

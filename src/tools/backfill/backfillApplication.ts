@@ -50,8 +50,7 @@ async function readEntities(subject: BackfillSubject, context: ApplicationContex
   const { range } = context.state;
   const { reader } = context.account;
   const file = `${folderOf(subject)}/layout.json`;
-  // Only this function writes the file, so its form is known.
-  if (checkpoint.has(file)) return (await checkpoint.read(file)) as readonly BackfillEntity[];
+  if (checkpoint.has(file)) return checkpoint.read<readonly BackfillEntity[]>(file);
   const applicationId = subject.id;
   const datastores = reader.datastores && (await readOne(reader.datastores, { applicationId }, range, call));
   const hosts = subject.hosts ? await readOne(reader.hosts, { applicationId }, range, call) : [];
@@ -99,8 +98,7 @@ export async function backfillApplication(subject: BackfillSubject, context: App
   call.signal.throwIfAborted();
   if (checkpoint.has(finishedFile(subject))) {
     context.count(chunks.length);
-    // Only this function writes the file, so its form is known.
-    return (await checkpoint.read(finishedFile(subject))) as Written;
+    return checkpoint.read<Written>(finishedFile(subject));
   }
   const entities = await retryTransient(() => readEntities(subject, context), sleep);
   for (const [index, chunk] of chunks.entries()) {
@@ -222,7 +220,6 @@ async function* loadChunks(
 ): AsyncGenerator<ReadChunk, void, undefined> {
   for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
-    // Only readChunk writes the file, so its form is known.
-    yield (await checkpoint.read(chunkFile(subject, key, index))) as ReadChunk;
+    yield await checkpoint.read<ReadChunk>(chunkFile(subject, key, index));
   }
 }

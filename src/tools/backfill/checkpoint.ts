@@ -8,7 +8,7 @@ import { checkOutput } from '../outputFiles.ts';
 import { UsageError } from '../../cli/process.ts';
 import type { BackfillOptions } from './backfillFlags.ts';
 
-/** The folder with the data of a run. A JSON file in it is complete or absent, so a resumed run can trust it. */
+/** The folder with the data of a run. Only runs write JSON files in it, complete or not at all. */
 export class Checkpoint {
   readonly path: string;
 
@@ -25,10 +25,10 @@ export class Checkpoint {
   }
 
   /** Rejects with a UsageError if the file is damaged, as after a full disk. */
-  async read(name: string): Promise<unknown> {
+  async read<T>(name: string): Promise<T> {
     const text = await readFile(this.file(name), 'utf8');
     try {
-      return JSON.parse(text) as unknown;
+      return JSON.parse(text) as T;
     } catch {
       throw new UsageError(`${this.file(name)} is damaged: start anew with --force`);
     }

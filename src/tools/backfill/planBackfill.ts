@@ -83,8 +83,7 @@ export async function loadState(
   request: BackfillOptions,
 ): Promise<State | undefined> {
   if (!checkpoint.has(STATE_FILE)) return undefined;
-  // Only a run writes the file, so the version tells its form.
-  const state = (await checkpoint.read(STATE_FILE)) as State;
+  const state = await checkpoint.read<State>(STATE_FILE);
   if (state.version !== VERSION) {
     throw new UsageError(`${checkpoint.path} comes from another version of the program: start anew with --force`);
   }
@@ -140,10 +139,7 @@ function describeResolution(lastHour: number | undefined, to: number): string {
   return lastHour + HOUR_S > to ? hourly : `${hourly}, and from ${formatMinute(lastHour)} on a sample per minute`;
 }
 
-/**
- * Age up to which New Relic keeps minutes. It keeps older data by the hour (New Relic's page "Extract metric
- * timeslice data").
- */
+/** New Relic keeps older data by the hour (New Relic's page "Extract metric timeslice data"). */
 const BY_MINUTE_UP_TO = 8 * DAY_S;
 /** Margin for a long backfill: New Relic may drop the oldest minutes before the run reads them. */
 const MARGIN = HOUR_S;

@@ -10,9 +10,7 @@ export interface Difference {
   readonly labels: Labels;
   readonly rest: number | null;
   readonly nerdgraph: number | null;
-  /**
-   * |a - b| / max(|a|, |b|); for total_time, |a - b| / web_transaction_time. Null if one interface lacks the series.
-   */
+  /** |a - b| / max(|a|, |b|); for total_time, |a - b| / web_transaction_time. Null if one side lacks the series. */
   readonly difference: number | null;
   readonly expected: boolean;
   /** Why it is expected, or which list lacks the entity. Null: unknown. */

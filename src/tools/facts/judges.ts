@@ -4,16 +4,8 @@ import type { Application } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import type { TimeRange } from '../../api/upstreamReader.ts';
 import { sumBy } from '../grouping.ts';
-import {
-  AGES,
-  observeCount,
-  decide,
-  observeRatio,
-  leaveUndecided,
-  observeWord,
-  type Judged,
-  type Seen,
-} from './evidence.ts';
+import type { Judged, Seen } from './evidence.ts';
+import { AGES, observeCount, decide, observeRatio, leaveUndecided, observeWord } from './evidence.ts';
 
 /** The result of a successful query, with its range and applications. */
 export interface Answer {

@@ -1,11 +1,5 @@
-import {
-  takeAll,
-  type BatchRead,
-  type CallOptions,
-  type Outcome,
-  type TimeRange,
-  type UpstreamReader,
-} from '../../api/upstreamReader.ts';
+import type { BatchRead, CallOptions, Outcome, TimeRange, UpstreamReader } from '../../api/upstreamReader.ts';
+import { takeAll } from '../../api/upstreamReader.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { suggest } from '../../text/wording.ts';
