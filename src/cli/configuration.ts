@@ -25,12 +25,10 @@ export function openLog({ 'log.level': level, 'log.format': format }: CommonOpti
   return { logger, secrets, droppedLines: () => destination.dropped };
 }
 
-/** Logs that the configuration comes from the environment. Logs nothing for a file. */
 export function logIfFromEnvironment(logger: Logger, path: string | undefined): void {
   if (path === undefined) logger.info(describeOrigin(path));
 }
 
-/** A valid configuration. `path` is undefined for the environment. */
 export interface LoadedConfiguration {
   readonly path: string | undefined;
   readonly config: Config;

@@ -17,7 +17,6 @@ export function parseWith<T>(parse: (text: string) => T): (text: string) => T {
   };
 }
 
-/** As {@link parseWith}, for a repeatable flag. */
 export function collectWith<T>(parse: (text: string) => T): (text: string, before?: readonly T[]) => readonly T[] {
   return (text, before = []) => [...before, parseWith(parse)(text)];
 }
@@ -114,7 +113,6 @@ export function addServeFlags(command: Command): Command {
 
 export type ServeFlags = Readonly<ReturnType<typeof readServeFlags>>;
 
-/** Returns the flags for `serve` from commander's `options`. */
 export function readServeFlags(options: Readonly<Record<string, unknown>>) {
   const externalUrl = options['web.externalUrl'] as URL | undefined;
   const listen = options['web.listenAddress'] as readonly ListenAddress[] | undefined;

@@ -40,7 +40,6 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A write to standard output failed. */
 export class OutputError extends Error {
   override readonly name = 'OutputError';
   /** 0 when the reader closed the pipe, as `head` does; else 1. */
@@ -57,7 +56,6 @@ export function onOutputLost(lost: (error: OutputError) => void): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => lost(new OutputError(error)));
 }
 
-/** Waits until standard output is written or has failed. */
 export async function flushOutput(): Promise<void> {
   await new Promise<void>((done) => process.stdout.write('', () => done()));
 }

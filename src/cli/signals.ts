@@ -3,7 +3,6 @@ import process from 'node:process';
 const HELD = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 const IGNORED = ['SIGUSR1', 'SIGUSR2'] as const;
 
-/** The held signals, in the order of arrival. */
 let arrived: NodeJS.Signals[] = [];
 
 function holdSignal(name: NodeJS.Signals): void {
@@ -27,7 +26,6 @@ export function releaseSignals(): void {
   arrived = [];
 }
 
-/** Calls `ignored` for each signal that {@link holdSignals} ignores. */
 export function onIgnoredSignal(ignored: (name: NodeJS.Signals) => void): void {
   for (const name of IGNORED) process.on(name, ignored);
 }

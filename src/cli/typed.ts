@@ -2,7 +2,6 @@ import process from 'node:process';
 import { basename, relative } from 'node:path';
 import { NAME } from './version.ts';
 
-/** Path of the program in the image. */
 const IN_IMAGE = '/app/dist/main.js';
 
 /**
@@ -13,7 +12,6 @@ export function renderCommandLine(command: string, rest = '', start: Start = pro
   return `${renderProgram(start)} ${command} ${rest}`.trimEnd();
 }
 
-/** What Node.js reports of a process. */
 export type Start = Pick<NodeJS.Process, 'argv' | 'argv0' | 'pid' | 'ppid' | 'cwd'>;
 
 function renderProgram(start: Start): string {

@@ -35,7 +35,6 @@ export async function runCheck(
   else logIfFromEnvironment(openLog(options).logger, loaded.path);
 }
 
-/** Throws a UsageError for a flag that needs another flag. */
 function checkMisuse({ live, facts, ...options }: Parameters<typeof runCheck>[0]): void {
   if (facts && !live) throw new UsageError('--facts needs --live: give --live, too');
   const defaults = { account: undefined, wait: undefined, output: undefined, force: false, format: 'table' } as const;
@@ -66,7 +65,6 @@ async function checkLive(options: ReadingOptions): Promise<void> {
   });
 }
 
-/** Returns one application for each custom metric. */
 function findCustomExamples({ context, inventory }: AccountCollector): readonly number[] {
   const examples = context.customMetrics.map(({ template: { pattern } }) =>
     [...inventory.applications].find(([, { data }]) => data?.customNames?.some((name) => pattern.test(name))),
@@ -81,7 +79,6 @@ function renderReport(heading: string, verdict: string, lines: readonly string[]
   return { text, failed };
 }
 
-/** Reports on an entry with `account_ids`: its list, and exclusions that match nothing. */
 function reportEntry(status: EntryStatus, collectors: readonly AccountCollector[]) {
   const { entry, problem, reason, listed = 0, exported = 0, missingMetrics } = status;
   const entryCollectors = collectors.filter(({ list }) => list?.entry === entry);
@@ -196,7 +193,6 @@ function warnEmptyQueries({ queries, warnings }: AccountStatus): readonly string
     );
 }
 
-/** Renders a line for each type of entities, and a line for its problem. */
 function renderEntities({ entities, tasks }: AccountStatus): readonly string[] {
   return entities.flatMap((each) => {
     const { type, problem, listed = 0, exported, reporting, failing, metrics, series } = each;

@@ -2,7 +2,6 @@ import process from 'node:process';
 import type { Command, Option } from 'commander';
 import { NAME } from '../cli/version.ts';
 
-/** Runs the command `completion`: prints the script for a shell. */
 export function printCompletion(shell: 'bash' | 'zsh' | 'fish', _: object, { parent }: Command): void {
   const commands = parent?.commands ?? [];
   process.stdout.write(shell === 'fish' ? renderFish(commands) : renderBash(commands, shell));

@@ -17,7 +17,6 @@ const INCIDENT_AGE = 5;
 /** Limits the memory of a demo that runs for a day. */
 const LOGGED_REQUESTS = 2_000;
 
-/** Runs the command `demo`: the simulator and the exporter in one process. */
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { LISTEN_FDS, LISTEN_PID } = process.env;

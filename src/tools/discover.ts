@@ -85,7 +85,6 @@ async function addHostsAndInstances(
     /** False if the lists have only named records: the account may have more. */
     readonly everything: boolean;
     readonly applications: readonly Application[];
-    /** Undefined if the list failed. */
     readonly keyTransactions: readonly KeyTransaction[] | undefined;
   },
   collection: Config['collection'],

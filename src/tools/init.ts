@@ -22,7 +22,6 @@ import { sumBy } from './grouping.ts';
 import { checkOutput } from './outputFiles.ts';
 import { reportUnread, withLists } from './upstream/session.ts';
 
-/** The flags of `init`. The environment replaces undefined flags. */
 export interface InitOptions extends Omit<CommonOptions, 'config.file'> {
   readonly apiKeyFile?: string;
   readonly region?: string;
@@ -58,7 +57,6 @@ export async function runInit({ output, force, ...options }: InitOptions): Promi
 
 type Written = Readonly<Record<string, string | number | readonly object[] | undefined>>;
 
-/** Builds the account for the file from flags and the environment. */
 function buildAccount({ apiKeyFile, region, api, baseUrl }: Partial<InitOptions>): Written {
   const { env } = process;
   const key = env['NEW_RELIC_API_KEY'] ? { api_key: '${NEW_RELIC_API_KEY}' } : {};
@@ -200,7 +198,6 @@ function sumCalls({ groups }: Plan, isCounted: (group: Group) => boolean): numbe
   return sumBy(groups, ({ group, callsPerMinute }) => (isCounted(group) ? callsPerMinute : 0));
 }
 
-/** Renders a value of the file. */
 function renderValue(key: string, value: NonNullable<Written[string]>): string {
   const text = typeof value === 'string' && key !== 'api_key' ? value.replaceAll('${', '$${') : value;
   // Each setting takes one line, also a list.

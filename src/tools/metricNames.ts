@@ -10,7 +10,6 @@ import { renderJson } from './terminal.ts';
 import { findApplications, readOne } from './upstream/readForCommand.ts';
 import { withAccounts, type LiveAccount } from './upstream/session.ts';
 
-/** Runs the command `metric-names`. */
 export async function runMetricNames(
   options: CommonOptions & {
     /** Id or exact name. */

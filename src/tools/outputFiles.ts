@@ -18,7 +18,6 @@ export function checkOutput(file: string, force: boolean): void {
   if (unwritable !== undefined) refuse(`${unwritable} cannot be written`, 'change its permissions, or ');
 }
 
-/** Prints on standard error what the command wrote, and the next step. */
 export function noteWritten(file: string, content: string, next: string): void {
   process.stderr.write(`Wrote ${file}: ${content}. Next: ${next}\n`);
 }

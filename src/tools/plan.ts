@@ -48,7 +48,6 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
   });
 }
 
-/** Returns the cost of an account's steady state, in the form of the JSON output. */
 function buildPlan(
   { name, plan, tasks, warnings }: AccountStatus,
   collector: AccountCollector,
@@ -63,7 +62,6 @@ function buildPlan(
     share: plan.callsPerMinute / plan.budget,
     /** The factor by which all intervals grow; 1 if the plan fits. */
     stretch: plan.slowdown,
-    /** Number of subjects whose metric data the calls read. */
     counted: {
       applications: countOf('application_metrics'),
       hosts: countOf('host_metrics'),
@@ -82,7 +80,6 @@ function buildPlan(
   };
 }
 
-/** Sums the cost of all accounts. Each account has its own budget. */
 function sumPlans(plans: readonly ReturnType<typeof buildPlan>[]) {
   return {
     accounts: plans.length,
@@ -111,10 +108,8 @@ function renderPlan(plan: ReturnType<typeof buildPlan>): string {
     formatSeconds(group.intervalSeconds),
     formatSeconds(group.effectiveIntervalSeconds),
   ]);
-  const verdict =
-    stretch > 1
-      ? `${paint('red', 'It does not fit')}.`
-      : `${paint('green', 'It fits')}: every group keeps its interval.`;
+  const fit = `${paint('green', 'It fits')}: every group keeps its interval.`;
+  const verdict = stretch > 1 ? `${paint('red', 'It does not fit')}.` : fit;
   const sentences = [
     `Reads metric data of ${counted(subjects.applications, 'application')} and ${counted(subjects.hosts, 'host')}` +
       `${subjects.entities === 0 ? '' : `, golden metrics of ${counted(subjects.entities, 'entity', 'entities')}`}.`,
@@ -165,7 +160,6 @@ export function expectedSeries(account: AccountCollector): number {
   return listSeries + entitySeries + applicationSeries;
 }
 
-/** Counts the series of metric data of an application and its hosts. */
 function countDataSeries({ selections }: AccountContext, data: ApplicationData): number {
   const components = Math.max(1, data.datastores?.length ?? 0) + OTHER_COMPONENTS;
   const countSeries = (scope: FamilyScope, count: number): number => {

@@ -48,7 +48,6 @@ export function calculateScannedMinutes(
   });
 }
 
-/** Describes the minutes in sentences: the sums by group, and the most expensive read. */
 export function describeScanned(scanned: readonly ScannedMinutes[]): readonly string[] {
   const [mostExpensive] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (mostExpensive === undefined) return [];
@@ -65,7 +64,6 @@ function sumMinutes(scanned: readonly ScannedMinutes[]): number {
   return sumBy(scanned, ({ minutes }) => minutes);
 }
 
-/** `8,640` or `12.8`. */
 function formatAmount(minutes: number): string {
   return minutes < 1000 ? minutes.toFixed(1) : withCommas(Math.round(minutes));
 }

@@ -6,14 +6,12 @@ import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
-/** Starts the simulator. Prints a failure and rejects with an ExitStatus. */
 export async function startOrExit(
   flags: SimulatorFlags,
   more: Pick<SimulatorOptions, 'hourlyIncident' | 'chanceIncidents' | 'loggedRequests'> = {},
 ): Promise<Simulator> {
-  const options = { ...simulatorOptions(flags), ...more };
   const { host, port } = flags.listenAddress;
-  return startSimulator(options).catch((error: unknown) => {
+  return startSimulator({ ...simulatorOptions(flags), ...more }).catch((error: unknown) => {
     const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
     const address = `the address ${host}:${port} is in use: choose another with --listen-address`;
     printError(isInUse ? address : `the simulator cannot start: ${errorText(error, false)}`);

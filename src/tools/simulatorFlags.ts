@@ -14,7 +14,6 @@ export const parseRatio = parseWith((text) => {
   return ratio;
 });
 
-/** The default of `simulate`. `text` is for the help. */
 const DEFAULT_LISTEN = { host: '127.0.0.1', port: 9127, text: '127.0.0.1:9127' };
 
 /** The flags of the simulator as commander parses them. Others have the names of SimulatorOptions. */
@@ -39,7 +38,6 @@ function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   return { host, port };
 }
 
-/** Adds the flags of the simulator to a command. */
 export function addSimulatorFlags(command: Command, { host, port, text } = DEFAULT_LISTEN): Command {
   const address = new Option('--listen-address <address>', 'host and port to listen on')
     .argParser(parseWith(parseAddress))

@@ -72,7 +72,6 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
   );
 }
 
-/** Reduces the configuration to the chosen account and query. Throws a UsageError. */
 function selectQuery(config: Config, nrql: string | undefined, { name, window, delay }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const withQuery = config.accounts.flatMap((account) => {
@@ -206,7 +205,6 @@ function deriveLabels(nrql: string, staticLabels: readonly string[]): readonly s
   });
 }
 
-/** Appends `_` to a name until it is free. Adds the result to `taken`. */
 function claimName(name: string, taken: Set<string>): string {
   let free = name;
   while (taken.has(free)) free = `${free}_`;
@@ -224,7 +222,6 @@ function readPublished(account: AccountConfig, definition: QueryDefinition, resu
   return { query, reading: readRows({ rows, facets, otherResult: null }, query.rules) };
 }
 
-/** Renders the series that `/metrics` would show for the query. */
 async function renderExposition(
   account: AccountConfig,
   { query, reading }: ReturnType<typeof readPublished>,

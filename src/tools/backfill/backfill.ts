@@ -33,15 +33,12 @@ interface RunIo {
   /** Unix milliseconds. */
   readonly now: number;
   readonly stdout: NodeJS.WritableStream;
-  /** Tells the user. */
   readonly note: (sentence: string) => void;
-  /** Masks keys. */
   readonly mask: (text: string) => string;
   readonly progress: ReturnType<typeof showProgress>;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Runs the command `backfill`. Rejects with an ExitStatus after it has printed a failure. */
 export async function runBackfill(
   flags: CommonOptions & Omit<BackfillOptions, 'from'> & { from?: string },
 ): Promise<void> {
@@ -96,7 +93,6 @@ export async function backfill(session: LiveSession, request: BackfillOptions, i
 /** Applications of an account in progress. */
 const AT_ONCE = 4;
 
-/** Reads and calculates all applications. Returns the numbers of series and samples. */
 async function readAll(session: LiveSession, state: State, checkpoint: Checkpoint, io: RunIo) {
   const failed = new AbortController();
   const signal = AbortSignal.any([session.signal, failed.signal]);

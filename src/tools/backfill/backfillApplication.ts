@@ -83,12 +83,10 @@ export interface ApplicationContext {
   readonly call: CallOptions;
   /** The chunks of the account, oldest first. */
   readonly chunks: readonly SeriesChunk[];
-  /** Rejects when the user stops the run. */
   readonly sleep: (ms: number) => Promise<void>;
   readonly mask: (text: string) => string;
   /** Lets one application at a time calculate, because tables take memory. */
   readonly calculating: LimitFunction;
-  /** Counts chunks of the application as done. */
   readonly count: (chunks: number) => void;
 }
 
@@ -166,10 +164,7 @@ async function readChunk(
   if (failures[0] !== undefined) throw failures[0];
 }
 
-async function chooseDatabase(
-  subject: BackfillSubject,
-  context: ApplicationContext,
-): Promise<DatabaseChoice | undefined> {
+async function chooseDatabase(subject: BackfillSubject, context: ApplicationContext) {
   const calls = new Map<string, Pick<Columns, 'count'>>();
   const addChunk = createRollingWindows(0, -Infinity, context.account.reader.metricSeries);
   for await (const chunk of loadChunks(subject, APPLICATION, context)) {

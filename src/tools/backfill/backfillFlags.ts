@@ -19,7 +19,6 @@ export interface BackfillOptions {
   readonly account?: string;
   readonly hosts: boolean;
   readonly label: Labels;
-  /** Undefined: standard output. */
   readonly output?: string;
   readonly force: boolean;
   readonly resume: boolean;

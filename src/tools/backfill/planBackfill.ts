@@ -13,7 +13,6 @@ import { type BackfillOptions, resolveRange } from './backfillFlags.ts';
 import type { SeriesChunk, SeriesLimits, TimeRange } from '../../api/upstreamReader.ts';
 import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 
-/** Finds the applications to backfill, in the order of accounts and lists. */
 async function findSubjects(accounts: readonly LiveAccount[], options: BackfillOptions) {
   for (const { config } of accounts) {
     const taken = Object.keys(options.label).find((name) => Object.hasOwn(config.labels, name));
@@ -40,7 +39,6 @@ async function readIncluded(account: LiveAccount): Promise<Application[]> {
   return list.filter((application) => selects(applications, application));
 }
 
-/** An application to backfill, with the inputs for its samples. */
 export type BackfillSubject = ReturnType<typeof toSubject>;
 
 function toSubject({ config }: LiveAccount, account: number, application: Application, options: BackfillOptions) {

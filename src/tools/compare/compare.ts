@@ -120,7 +120,6 @@ export async function compare(
 
 export type Comparison = Awaited<ReturnType<typeof compare>>;
 
-/** Reads the applications and key transactions of an account. Failures name the interface. */
 async function readLists({ config, reader, call }: LiveAccount, api: string) {
   try {
     const [applications, keyTransactions] = await Promise.all([
@@ -258,7 +257,6 @@ function renderExplained(differences: readonly Difference[], all: boolean, maxWi
 
 const removePrefix = (family: string): string => family.replace(/^newrelic_/, '');
 
-/** Returns two sentences: whether the interfaces agree, and what the comparison did not judge. */
 function describeVerdict({ families, unexpected, not_judged, tolerance }: Comparison, all: boolean): string[] {
   const compared = sumBy(families, (family) => family.compared);
   return [

@@ -83,7 +83,6 @@ export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
       return all.length === 0 ? [] : [result];
     }),
     differences,
-    /** Number of differences that nothing explains. */
     unexpected: differences.filter(({ expected }) => !expected).length,
     /** Number of series whose difference would be expected. */
     not_judged: judged.filter(({ expected }) => expected).length,

@@ -8,7 +8,6 @@ import type { Block } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CommandContext, LiveSession } from '../upstream/session.ts';
 
-/** A series of one interface. */
 export interface SideSeries {
   readonly family: CatalogueFamily;
   /** The labels that both interfaces share, such as the name of a host. */

@@ -26,7 +26,6 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
     live,
     accountId: () => account.resolveId(call),
     types: async () => (await live.reader.entities?.types(call)) ?? [],
-    /** Reads a document about entities or the user. */
     read: async (document: Document, variables: Json): Promise<Json> =>
       (await transport.read('entities', document, variables, call, { retries: 'none' })).found,
     /** Runs a query that should succeed. The result has no rows if no application has data. */
@@ -51,7 +50,6 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
   };
 }
 
-/** The account to check, with the contents of its lists. */
 export interface AskedAccount extends Connection {
   /** The reporting applications, most hosts first. */
   readonly reporting: readonly Application[];

@@ -7,7 +7,6 @@ import type { Fact } from './queries.ts';
 
 export type CheckedRow = Fact & { readonly judged: Judged };
 
-/** The verdicts of an account, in the order of `FACTS`. */
 export interface AccountFacts {
   readonly account: string;
   readonly rows: readonly CheckedRow[];
@@ -15,7 +14,6 @@ export interface AccountFacts {
   readonly problem?: string;
 }
 
-/** Maximum number of applications whose values the facts read. */
 const LARGEST = 5;
 
 /** Checks all facts on an account, and calls `done` after each. Rejects only with the reason of the signal. */

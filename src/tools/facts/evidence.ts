@@ -39,7 +39,6 @@ export function observeWord(subject: Subject, text: string, known = WORDS[subjec
   return { of: subject, word: known.includes(text) ? text : 'other' };
 }
 
-/** The reasons why an account cannot decide a fact. */
 export const REASONS = [
   ...(['no reporting application', 'no host', 'no key transaction', 'no traffic', 'traffic hardly changes'] as const),
   ...(['too few rows', 'too few entities', 'too few events'] as const),
@@ -47,7 +46,6 @@ export const REASONS = [
 ];
 type Reason = (typeof REASONS)[number];
 
-/** The verdict on a fact, with observations. */
 export interface Judged {
   readonly verdict: 'as assumed' | 'differs' | 'not decidable here';
   /** Set for `not decidable here`. */

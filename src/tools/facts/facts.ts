@@ -107,7 +107,6 @@ async function watchLateMinute(account: AskedAccount): Promise<Judged> {
 /** All queries for an application depend on this fact: with a wrong form of its id they return nothing. */
 export const APP_ID = 'nerdgraph_app_id';
 
-/** All facts except the facts about packs, by id. */
 const TABLE: Readonly<Record<string, Row>> = {
   [APP_ID]: probe('the largest application by its number, else by its number in quotes', checkAppId, {
     relies: 'appId in a condition is a number, without quotes (both forms stand in pages of New Relic)',
@@ -217,5 +216,4 @@ const TABLE: Readonly<Record<string, Row>> = {
   }),
 };
 
-/** All facts, in the order of the output. */
 export const FACTS: readonly Fact[] = Object.entries({ ...TABLE, ...PACK_FACTS }).map(([id, row]) => ({ id, ...row }));

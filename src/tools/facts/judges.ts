@@ -10,21 +10,17 @@ import { AGES, observeCount, decide, observeRatio, leaveUndecided, observeWord }
 /** The result of a successful query, with its range and applications. */
 export interface Answer {
   readonly result: Json;
-  /** The objects among its results. */
   readonly rows: readonly Json[];
   /** The range according to the result. */
   readonly window: TimeRange | undefined;
-  /** The requested range. */
   readonly range: TimeRange;
   readonly largest: readonly Application[];
 }
 
-/** Returns the objects of a list. Returns none if the value is no list. */
 export function objectsIn(value: unknown): readonly Json[] {
   return isList(value) ? value.filter(isObject) : [];
 }
 
-/** Returns the number at a key of a row, or 0. */
 export function numberAt(row: unknown, key: string): number {
   const value = isObject(row) ? row[key] : undefined;
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;

@@ -32,7 +32,6 @@ const ORIGINAL_USERS = 'NrMTDConsumption WHERE FullUsersBillable IS NOT NULL OR 
 /** New Relic records usage about three hours late. */
 const USAGE = { source: "New Relic's page on usage queries", minEvents: 1, delay: 4 * HOUR_S };
 
-/** Facts about the fields that packs read, by id. */
 export const PACK_FACTS: Readonly<Record<string, Row>> = {
   pack_alert_events: checkFields('NrAiIncident', {
     source: 'public queries',

@@ -9,13 +9,11 @@ export interface Fact {
   readonly id: string;
   /** The query. For several queries, a description. */
   readonly asked: string;
-  /** Rejects with an UpstreamError. */
   readonly check: (account: AskedAccount) => Promise<Judged>;
   /** What the exporter relies on, and the source. */
   readonly relies: string;
   /** The families (`*`: any part of a name) or settings that are wrong if the fact differs. */
   readonly wrong: readonly string[];
-  /** The fields that a pack reads. */
   readonly fields?: readonly string[];
   /** Length of the range, in seconds. */
   readonly over?: number;
@@ -45,11 +43,9 @@ export async function ask(account: AskedAccount, nrql: string, over?: number, de
 
 export const probe = (asked: string, check: Fact['check'], row: About): Row => ({ asked, check, ...row });
 
-/** A fact that one query decides. */
 export const query = (nrql: string, judged: (answer: Answer) => Judged, row: About): Row =>
   probe(nrql, async (account) => judged(await ask(account, nrql, row.over, row.delay)), row);
 
-/** A fact about whether New Relic accepts a query. */
 export const attempt = (nrql: string, judged: (end: NrqlEnd) => Judged, row: About): Row =>
   probe(nrql, async (account) => judged(await account.tryQuery(writeStatement(nrql, account).text)), row);
 

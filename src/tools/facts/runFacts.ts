@@ -61,7 +61,6 @@ export function throughNerdGraph({ accounts, collection }: Config): Config {
 
 const isDifferent = ({ judged }: CheckedRow): boolean => judged.verdict === 'differs';
 
-/** Describes a row that is not as assumed. */
 function describeRow({ id, relies, wrong, judged }: CheckedRow): string {
   const { verdict, why, needs } = judged;
   const seen = judged.seen.map((each) => Object.values(each).join(' ')).join(', ');

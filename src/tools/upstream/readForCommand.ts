@@ -28,7 +28,6 @@ export async function readAll<S, A, R extends TimeRange>(
   });
 }
 
-/** Reads one subject. Rejects with its failure, or with the reason of the signal. */
 export async function readOne<S, A, R extends TimeRange>(
   read: BatchRead<S, A, R>,
   subject: S,
@@ -40,7 +39,6 @@ export async function readOne<S, A, R extends TimeRange>(
   return outcome.value;
 }
 
-/** Returns true for a text that can be the id of an application or a host. */
 export function isId(text: string): boolean {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number.isSafeInteger(Number(text));
 }
@@ -151,7 +149,6 @@ function namesOf(found: readonly FoundRecord<unknown>[]): string {
   return [...new Set(found.map(({ account }) => account.config.name))].join(', ');
 }
 
-/** Reads the application list. Its error names the account. */
 export function listApplications(
   account: LiveAccount,
   filter: Parameters<UpstreamReader['listApplications']>[0],
@@ -161,7 +158,6 @@ export function listApplications(
   });
 }
 
-/** Returns the error of a failed read. It names the account and the data. */
 export function createReadError({ config }: LiveAccount, what: string, cause: unknown): Error {
   return new Error(`account ${config.name}: ${what} cannot be read`, { cause });
 }

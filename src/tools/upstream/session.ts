@@ -23,7 +23,6 @@ import { expandAccounts, type Expansion } from '../../collect/accounts/expandAcc
 import { suggest } from '../../text/wording.ts';
 import { HOUR_MS } from '../../formulas/units.ts';
 
-/** What a command needs to read from New Relic. */
 export interface CommandContext {
   readonly config: Config;
   readonly signal: AbortSignal;
@@ -31,7 +30,6 @@ export interface CommandContext {
   readonly openReader: AccountsDependencies['openReader'];
   /** Returns the client options for requests outside the reader. */
   readonly clientOptions: (account: AccountConfig, config: Config, limiter: AccountLimiter) => RestReaderOptions;
-  /** Masks keys. */
   readonly mask: (text: string) => string;
   /** Writes to standard output, with keys masked. */
   readonly print: (text: string) => void;
@@ -102,7 +100,6 @@ async function runReadingCommand(
   }
 }
 
-/** Returns the failure reason of an error or of its causes, if any. */
 export function reasonOf(error: unknown): FailureReason | undefined {
   if (error instanceof UpstreamError) return error.failure.reason;
   return error instanceof Error ? reasonOf(error.cause) : undefined;
@@ -114,7 +111,6 @@ export interface LiveAccount {
   readonly reader: UpstreamReader;
   readonly limiter: AccountLimiter;
   readonly call: CallOptions;
-  /** Closes connections and ends waits, so that the process can end. */
   readonly close: () => Promise<void>;
 }
 
@@ -130,7 +126,6 @@ export function requireSingleAccount({ accounts }: Config): AccountConfig {
   throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
 }
 
-/** Runs a command on the account lists of all entries. */
 export function withExpansion(
   options: CommonOptions,
   run: (expansion: Expansion, context: CommandContext) => void,
