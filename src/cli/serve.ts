@@ -54,8 +54,6 @@ const GRACE = 3_500;
 /** The same for calls to New Relic. After it, scrapes get the last values. */
 const CALLS_GRACE = 2_500;
 
-export type Daemon = Awaited<ReturnType<typeof startDaemon>>;
-
 /** Starts the daemon. Logs an address that it cannot listen on, and rejects with an ExitStatus. */
 export async function startDaemon(options: {
   readonly config: Config;

@@ -4,7 +4,8 @@ import { loadConfig, type ConfigResult } from '../config/load.ts';
 import { DEMO_API_KEY } from '../../simulator/simulatorSettings.ts';
 import type { Simulator } from '../../simulator/simulator.ts';
 import { firstIncompleteMinute } from '../../simulator/world/worldEntities.ts';
-import { startDaemon, type Daemon } from '../cli/serve.ts';
+import { startDaemon } from '../cli/serve.ts';
+import type { Servers } from '../web/server/servers.ts';
 import { runService } from '../cli/service.ts';
 import { checkWebConfigOrExit, loadOrExit, openLog } from '../cli/configuration.ts';
 import { readServeFlags, type ServeFlags, type CommonOptions } from '../cli/flags.ts';
@@ -39,7 +40,7 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
         // The demo ignores the environment, except for the sockets of systemd.
         const environment = { LISTEN_FDS, LISTEN_PID };
         const daemon = await startDaemon({ config, readConfig, flags, ...log, environment });
-        introduce(daemon, simulator, flags);
+        introduce(daemon.servers, simulator, flags);
         const stop = async (): Promise<void> => {
           await daemon.stop();
           await simulator.close();
@@ -80,7 +81,7 @@ async function loadDemoConfig(simulator: Simulator, simulated: SimulatorFlags, f
   return { ...loaded.config, collection: { ...config.collection, background: true } };
 }
 
-function introduce({ servers }: Daemon, simulator: Simulator, flags: ServeFlags): void {
+function introduce(servers: Servers, simulator: Simulator, flags: ServeFlags): void {
   const prefix = flags.routePrefix.replace(/\/$/, '');
   const [address = ''] = servers.addresses;
   // Nobody can call the address of all network interfaces.

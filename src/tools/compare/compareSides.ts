@@ -136,7 +136,12 @@ function findWindowReason(
   { family: { name }, rest, nerdgraph }: Pair,
   others: (family: string) => readonly Pair[],
 ): string | undefined {
-  if (nerdgraph === undefined) return rest === 0 || isThresholdOfNothing(name, others) ? KEPT_ZEROS : undefined;
+  if (nerdgraph === undefined) {
+    // An Apdex threshold without requests over REST.
+    const requests = APDEX_THRESHOLD.test(name) ? others(name.replace(APDEX_THRESHOLD, '_apdex_requests')) : [];
+    const isOfNothing = requests.length > 0 && requests.every((pair) => pair.rest === 0);
+    return rest === 0 || isOfNothing ? KEPT_ZEROS : undefined;
+  }
   if (rest === undefined) {
     if (nerdgraph === 0 && ZERO_RULE.test(name))
       return 'NerdGraph has no row for no requests: read as 0 for an entity that reports';
@@ -145,13 +150,6 @@ function findWindowReason(
   const part = PARTS[name];
   const lacksParts = part !== undefined && others(part).some((pair) => pair.rest === undefined);
   return lacksParts ? NO_HOST_DATA : undefined;
-}
-
-/** True for an Apdex threshold without requests over REST. */
-function isThresholdOfNothing(name: string, others: (family: string) => readonly Pair[]): boolean {
-  if (!APDEX_THRESHOLD.test(name)) return false;
-  const requests = others(name.replace(APDEX_THRESHOLD, '_apdex_requests'));
-  return requests.length > 0 && requests.every(({ rest }) => rest === 0);
 }
 
 const expect = (reason: string) => ({ expected: true, reason });
