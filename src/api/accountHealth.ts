@@ -1,4 +1,3 @@
-/** Number of unanswered reads in a row after which an account fails. */
 const UNANSWERED_READS = 3;
 
 /**
@@ -6,7 +5,6 @@ const UNANSWERED_READS = 3;
  * Relic's own JSON: data, or the refusal of one query, name or entity.
  */
 export class AccountHealth {
-  /** The number of answered calls. */
   answers = 0;
   #unanswered = 0;
 

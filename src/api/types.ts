@@ -35,7 +35,6 @@ export interface Application extends RollingValues {
   readonly realUserMonitoring?: boolean | undefined;
   readonly serverSideConfig?: boolean | undefined;
   readonly alertPolicyId?: number | undefined;
-  /** The number of hosts and instances linked to the application. */
   readonly hosts?: number | undefined;
   readonly instances?: number | undefined;
   /** Undefined: the interface does not return tags. */
@@ -45,7 +44,6 @@ export interface Application extends RollingValues {
 /** Data that were cut at a limit, in words that follow "has" in a warning: `more than 20 pages of names`. */
 export type Cut = readonly string[];
 
-/** A tag in New Relic's spelling. */
 export interface Tag {
   readonly key: string;
   readonly values: readonly string[];
@@ -79,7 +77,6 @@ export interface KeyTransaction extends RollingValues {
   readonly applicationId?: number | undefined;
 }
 
-/** An entry of the metric name list. */
 export interface MetricName {
   readonly name: string;
   /** Names of the values in a timeslice of the metric; undefined: the interface does not return them. */
@@ -94,9 +91,7 @@ export interface Timeslice {
   readonly columns: Columns;
 }
 
-/**
- * Returns the length of a timeslice in seconds: whole minutes, because `to` may be inclusive (`:59`), and at least one.
- */
+/** Returns the seconds of a timeslice: whole minutes, because `to` may be inclusive (`:59`), and at least one. */
 export function secondsOf({ from, to }: Pick<Timeslice, 'from' | 'to'>): number {
   return Math.max(60, Math.round((to - from) / 60) * 60);
 }

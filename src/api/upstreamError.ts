@@ -26,7 +26,7 @@ export type FailureReason = keyof typeof REMEDIES;
 
 export const FAILURE_REASONS = Object.keys(REMEDIES) as readonly FailureReason[];
 
-/** An overload that New Relic reports: the account pauses for `waitMs` milliseconds, if New Relic names a time. */
+/** An overload that New Relic reports, with the announced pause in milliseconds. */
 export interface Overload {
   readonly waitMs: number | undefined;
 }
@@ -37,9 +37,7 @@ export class UpstreamError extends Error {
   readonly failure: {
     readonly reason: FailureReason;
     readonly status?: number | undefined;
-    /**
-     * True for New Relic's own refusal and for an unreadable response. Such an error does not make the account fail.
-     */
+    /** True for New Relic's own refusal and for an unreadable response. Neither makes the account fail. */
     readonly isAnswer?: boolean | undefined;
     /** True for a subject that is set apart from now on (docs/nerdgraph.md, "What breaks a batch"). */
     readonly isSetApart?: boolean | undefined;
@@ -72,11 +70,7 @@ export class CallFailure extends Error {
   }
 }
 
-/**
- * Awaits a read. If its response is too large, puts `words` before the message of the error.
- *
- * @param words names the application or list, and what to change
- */
+/** Awaits a read. If it is too large, `words` before the message name the subject, and what to change. */
 export async function explainTooLarge<T>(words: string, read: Promise<T>): Promise<T> {
   try {
     return await read;

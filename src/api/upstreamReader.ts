@@ -21,15 +21,12 @@ export type SplitReason = (typeof SPLIT_REASONS)[number];
 
 /** Observer of an account's calls: the exporter's own metrics and the log. */
 export interface CallObserver {
-  /** A call goes out. */
   started(endpoint: string): void;
-  /** A call ended. `code` is the HTTP status, or `error` without a response. */
+  /** `code` is the HTTP status, or `error` without a response. */
   ended(endpoint: string, code: number | 'error', seconds: number): void;
   /** A call failed, or the reader left out a part of a response. `message` contains no secret. */
   failed(endpoint: string, reason: FailureReason, message: string): void;
-  /** The client retries a failed call after `delayMs`. */
   retried(endpoint: string, reason: FailureReason, delayMs: number): void;
-  /** The reader divides a batch that failed. */
   split(reason: SplitReason): void;
   /** Like `failed` for a part of a response, but at most once an hour for each endpoint and reason. */
   leftOut(endpoint: string, reason: FailureReason, message: string): void;
@@ -37,7 +34,6 @@ export interface CallObserver {
   serviceMessage(endpoint: string, message: string): void;
 }
 
-/** New Relic's two interfaces: the REST API (version 2) and NerdGraph (GraphQL and NRQL). */
 export const APIS = ['rest', 'nerdgraph'] as const;
 
 export type Api = (typeof APIS)[number];
@@ -51,7 +47,6 @@ export interface RateLimiter {
   acquire(signal: AbortSignal, isRepeat?: boolean): Promise<(isGood: boolean, overload?: Overload) => void>;
 }
 
-/** Options of every read. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   /** True for commands: the client retries after an overload or a timeout. The daemon reads a later window instead. */
@@ -83,7 +78,6 @@ export function resolveWindow(
 /** The value or error of one subject. Each subject of a batch fails on its own. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
-/** A batch: the subjects of the next read. */
 export interface NextBatch<S> {
   /** The first of the offered subjects, and those after it that fit. */
   readonly subjects: readonly S[];
@@ -141,6 +135,17 @@ export async function outcomeOf<V>(read: Promise<V>): Promise<Outcome<V>> {
   }
 }
 
+/** Makes a read whose subjects share no call. `callsOf` returns the calls of a subject; default: 1. */
+export function createSingleRead<S, V, R extends TimeRange = TimeRange>(
+  read: (subject: S, range: R, call: CallOptions) => Promise<V>,
+  callsOf: (subject: S) => number = () => 1,
+): BatchRead<S, V, R> {
+  return {
+    take: ([subject]) => takeOne(subject, subject && callsOf(subject)),
+    read: (subjects, range, call) => Promise.all(subjects.map((subject) => outcomeOf(read(subject, range, call)))),
+  };
+}
+
 export interface ApplicationSubject {
   readonly applicationId: number;
 }
@@ -153,14 +158,12 @@ export interface MetricSelection {
   readonly values?: ReadonlyMap<string, readonly string[]>;
 }
 
-/** An application, or one of its hosts, and the requested metrics. */
 export interface MetricDataSubject extends ApplicationSubject {
   /** `Host.key` of the host; undefined: the application itself. */
   readonly hostKey: string | undefined;
   readonly metrics: MetricSelection;
 }
 
-/** The metric data of an application or a host over one window. */
 export interface MetricDataResult {
   /** The window of the response, to which counts refer. It may differ a little from the requested window. */
   readonly window: TimeRange;
@@ -178,12 +181,10 @@ export interface SeriesChunk extends TimeRange {
   readonly granule: number;
 }
 
-/** Limits for the chunks of one call, in seconds. */
+/** Limits for the range of one call, in seconds, by the granule that New Relic returns. */
 export interface SeriesLimits {
-  /** The longest ranges that New Relic returns by the minute, and by the hour. */
   readonly longestByMinute: number;
   readonly longestByHour: number;
-  /** The shortest range that New Relic returns by the hour. */
   readonly shortestByHour: number;
   /** Returns the step for a range of this length. Both ends of the range must be multiples of the step. */
   readonly stepOf: (seconds: number) => number;
@@ -193,16 +194,13 @@ export interface SeriesLimits {
 export interface MetricSeries {
   /** Seconds per timeslice of the response. */
   readonly granule: number;
-  /** Timeslices by metric name, oldest first. */
+  /** Oldest first. */
   readonly metrics: readonly (readonly [name: string, timeslices: readonly Timeslice[]])[];
 }
 
-/** Reads metric data as series, for windows of the past. */
 export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, SeriesChunk> {
   readonly limits: SeriesLimits;
-  /**
-   * Calculates the result of `metricData` for a window from its timeslices; empty if the application did not report.
-   */
+  /** Returns what `metricData` would for a window of these timeslices; empty if the application did not report. */
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
 
@@ -226,7 +224,6 @@ export interface CustomNamesSubject extends ApplicationSubject {
   readonly filters: readonly string[];
 }
 
-/** The metric names that contain a filter. */
 export interface CustomNames {
   readonly names: readonly string[];
   readonly cut?: Cut | undefined;
@@ -256,7 +253,6 @@ export interface MonitoredEntity {
   readonly guid: string;
   readonly name: string;
   readonly reporting: boolean;
-  /** As the REST interface spells it. */
   readonly healthStatus: string | undefined;
   readonly tags: readonly Tag[];
   /** Entities with equal golden metrics share one list. */
@@ -266,7 +262,6 @@ export interface MonitoredEntity {
   readonly cut?: Cut | undefined;
 }
 
-/** A golden metric as New Relic defines it. */
 export interface GoldenMetric {
   readonly name: string;
   readonly title: string;
@@ -274,7 +269,6 @@ export interface GoldenMetric {
   readonly definition: GoldenDefinition;
 }
 
-/** Golden metrics of one entity. */
 export interface GoldenSubject extends Pick<QuerySubject, 'window' | 'endsBefore'> {
   /** `DOMAIN-TYPE`. Entities of one type share queries. */
   readonly type: string;
@@ -312,13 +306,11 @@ export interface EntityReader {
   /** Returns the number of calls for a list of this length. */
   listCalls(type: string, entities: number): number;
   readonly goldenMetrics: BatchRead<GoldenSubject, GoldenResult>;
-  /** Returns the entity types of the account, sorted. */
   types(call: CallOptions): Promise<readonly EntityTypeCount[]>;
 }
 
 export interface MetricNameQuery extends ApplicationSubject {
   readonly hostKey?: string;
-  /** A substring that the names contain. */
   readonly name?: string;
   /** NerdGraph reads the names of the 24 hours before this time; default: now. */
   readonly to?: number;
@@ -328,7 +320,6 @@ export interface MetricNameQuery extends ApplicationSubject {
 
 export interface MetricNameList {
   readonly names: readonly MetricName[];
-  /** False if further pages exist. */
   readonly complete: boolean;
 }
 
@@ -349,9 +340,7 @@ export interface AccountListing {
 
 /** The findings of a test of an account (`check --live`), in sentences. */
 export interface Diagnosis {
-  /** Facts about the data that the key can see. */
   readonly facts: readonly string[];
-  /** Problems that need attention. */
   readonly warnings: readonly string[];
 }
 
@@ -367,7 +356,6 @@ export interface UpstreamReader {
   readonly onlyAccount?: (() => number | undefined) | undefined;
   /** Lists the accounts that the key sees; undefined: the interface cannot. */
   readonly listAccounts?: ((call: CallOptions) => Promise<AccountListing>) | undefined;
-  /** Reads all pages; `ids` limits the list to these applications. */
   listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
   /** Undefined, like `readKeyTransaction`: the interface returns single records only in a list. */
   readApplication?(id: number, call: CallOptions): Promise<Application>;
@@ -395,7 +383,7 @@ export interface UpstreamReader {
   readonly queries: BatchRead<QuerySubject, QueryResult> | undefined;
   /** Entities of other types; undefined: the account is not configured for any. */
   readonly entities?: EntityReader | undefined;
-  /** Lists metric names in New Relic's order, without duplicates. */
+  /** Lists metric names without duplicates. */
   listMetricNames(query: MetricNameQuery, call: CallOptions): Promise<MetricNameList>;
   /** Looks for problems that the lists do not show. Call it after reading the lists. */
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;

@@ -15,9 +15,8 @@ import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { Client } from '../http/client.ts';
 import type { Json } from '../http/validation.ts';
 import {
-  outcomeOf,
+  createSingleRead,
   resolveWindow,
-  takeOne,
   type CallOptions,
   type QueryResult,
   type QuerySubject,
@@ -51,11 +50,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     metricSeries: createMetricSeriesRead(account),
     counters: createCounterRead(account),
     refuseCounters: (problem) => account.transport.failure('counters', problem),
-    queries: {
-      take: ([query]) => takeOne(query),
-      read: (queries, range, call) =>
-        Promise.all(queries.map((query) => outcomeOf(runQuery(account, query, range, call)))),
-    },
+    queries: createSingleRead((query: QuerySubject, range, call) => runQuery(account, query, range, call)),
     entities: {
       list: (type, call) => listEntities(account, type, call),
       listCalls: (type, count) => Math.max(1, Math.ceil(count / memory.entityListOf('entities', type).limit)),

@@ -1,11 +1,15 @@
 import type * as z from 'zod';
-import { encodeQuery, createTarget, type Target, type ListRead, type RestClient } from './restClient.ts';
+import { encodeQuery, createTarget, type Target, type RestClient } from './restClient.ts';
 import { application, host, instance, keyTransaction } from './schemas.ts';
+import { describeUnreadable, Discarded, id as recordId, isObject } from '../http/validation.ts';
 import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../types.ts';
+import { CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
 /** Number of records on a full page, and limit for the ids in one `filter[ids]`. */
 export const PAGE_SIZE = 200;
+const MAX_PAGES = 200;
+const MAX_LISTED = PAGE_SIZE * MAX_PAGES;
 
 interface List<T> {
   readonly endpoint: string;
@@ -42,28 +46,33 @@ export const INSTANCES: List<Instance> = {
   idOf: ({ id }) => id,
 };
 
-/** Reads a list of an application or of the account. Rejects if the list has members, but no readable member. */
+/** The records of a list, after one or more reads. */
+export interface ListRead<T> {
+  readonly found: Map<number, T>;
+  /** Ids of members that are otherwise unreadable. */
+  readonly unreadable: Set<number>;
+  /** Number of members without a readable id. Each may be any record. */
+  unknown: number;
+  /** The parts that the last page with an unreadable member left out. */
+  leftOut: Discarded;
+}
+
+/**
+ * Reads a list of the account, whole or for some ids, or a list of an application. Rejects if any page fails, or if the
+ * list has members, but no readable member.
+ */
 export async function readList<T>(
   rest: RestClient,
   list: List<T>,
   call: CallOptions,
-  applicationId?: number,
+  { ids, applicationId }: { readonly ids?: readonly number[] | undefined; readonly applicationId?: number } = {},
 ): Promise<ListRead<T>> {
-  const read = createEmptyList<T>();
-  await rest.readList(createListTarget(list, '', applicationId), list, read, call);
-  return refuseUnreadable(rest, list, read);
-}
-
-/** Like `readList`, for the records with these ids. */
-export async function readByIds<T>(
-  rest: RestClient,
-  list: List<T>,
-  ids: readonly number[],
-  call: CallOptions,
-): Promise<ListRead<T>> {
-  const read = createEmptyList<T>();
-  await addByIds(rest, list, ids, read, call);
-  return refuseUnreadable(rest, list, read);
+  const read: ListRead<T> = { found: new Map(), unreadable: new Set(), unknown: 0, leftOut: new Discarded() };
+  if (ids === undefined) await addPages(rest, list, createTarget(list.endpoint, { id: applicationId }), read, call);
+  else await addByIds(rest, list, ids, read, call);
+  const unreadable = read.unreadable.size + read.unknown;
+  if (read.found.size > 0 || unreadable === 0) return read;
+  throw rest.http.reportFailure(list.endpoint, read.leftOut.toFailure(describeUnreadable(unreadable, list.member)));
 }
 
 /** Adds the records with these ids to `read`. Without ids it makes no call: an empty filter would select everything. */
@@ -76,22 +85,36 @@ export async function addByIds<T>(
 ): Promise<void> {
   for (let start = 0; start < ids.length; start += PAGE_SIZE) {
     const filter = encodeQuery([['filter[ids]', ids.slice(start, start + PAGE_SIZE).join(',')]]);
-    await rest.readList(createListTarget(list, filter), list, read, call);
+    await addPages(rest, list, createTarget(list.endpoint, {}, filter), read, call);
   }
 }
 
-function createEmptyList<T>(): ListRead<T> {
-  return { found: new Map(), unreadable: new Set(), unknown: 0, leftOut: undefined };
-}
-
-function createListTarget({ endpoint }: Pick<List<unknown>, 'endpoint'>, query: string, id?: number): Target {
-  return createTarget(endpoint, id === undefined ? {} : { id }, query);
-}
-
-function refuseUnreadable<T>(rest: RestClient, { endpoint, member }: List<T>, read: ListRead<T>): ListRead<T> {
-  const { found, unreadable, unknown } = read;
-  if (found.size === 0 && unreadable.size + unknown > 0) throw rest.failUnreadable(endpoint, member, read);
-  return read;
+/** Adds all pages of a list to `read`, and keeps the last record of each id. Leaves out unreadable members. */
+async function addPages<T>(
+  rest: RestClient,
+  { member, schema, idOf }: List<T>,
+  target: Target,
+  read: ListRead<T>,
+  call: CallOptions,
+): Promise<void> {
+  const { found, unreadable } = read;
+  let known = found.size + unreadable.size;
+  const take = (records: readonly T[]): number => {
+    const before = known;
+    for (const record of records) found.set(idOf(record), record);
+    known = found.size + unreadable.size;
+    if (known > MAX_LISTED) {
+      const failure = new CallFailure('too_large', `"${member}" has more than ${MAX_LISTED} records`);
+      throw rest.http.reportFailure(target.endpoint, failure);
+    }
+    return known - before;
+  };
+  await rest.readPages(target, member, schema, { maxPages: MAX_PAGES }, call, take, (record, discarded) => {
+    read.leftOut = discarded;
+    const { data } = recordId.safeParse(isObject(record) ? record['id'] : undefined);
+    if (data === undefined) read.unknown += 1;
+    else unreadable.add(data);
+  });
 }
 
 /**
@@ -100,6 +123,10 @@ function refuseUnreadable<T>(rest: RestClient, { endpoint, member }: List<T>, re
  */
 export class KnownRecords<T extends RollingValues> {
   #records: ReadonlyMap<number, T> = new Map();
+
+  get ids(): readonly number[] {
+    return [...this.#records.keys()];
+  }
 
   /**
    * Adds the known records that are now unreadable, and returns all records.
@@ -112,21 +139,22 @@ export class KnownRecords<T extends RollingValues> {
       const isHidden = (unknown > 0 && requested?.has(id) !== false) || unreadable.has(id);
       if (isHidden && !found.has(id)) found.set(id, { ...record, summary: undefined, endUserSummary: undefined });
     }
-    if (requested === undefined) this.#records = found;
-    else {
-      const others = [...this.#records].filter(([id]) => !requested.has(id));
-      this.#records = new Map([...others, ...found]);
-    }
+    const others = requested === undefined ? [] : [...this.#records].filter(([id]) => !requested.has(id));
+    this.#records = new Map([...others, ...found]);
     return [...found.values()];
   }
 }
 
-/** Returns the known records of an application. Creates an empty set at the first call. */
-export function getKnownRecords<T extends RollingValues>(
+/** Reads a list of an application, and completes it from the application's earlier lists. */
+export async function readKnown<T extends RollingValues>(
+  rest: RestClient,
+  list: List<T>,
   known: Map<number, KnownRecords<T>>,
   applicationId: number,
-): KnownRecords<T> {
-  let records = known.get(applicationId);
-  if (records === undefined) known.set(applicationId, (records = new KnownRecords()));
-  return records;
+  call: CallOptions,
+): Promise<readonly T[]> {
+  const read = await readList(rest, list, call, { applicationId });
+  const records = known.get(applicationId) ?? new KnownRecords<T>();
+  known.set(applicationId, records);
+  return records.complete(read);
 }

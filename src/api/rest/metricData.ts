@@ -2,14 +2,13 @@ import { BOUNDS } from '../http/response.ts';
 import { endOf, secondsOf, type Timeslice } from '../types.ts';
 import { CallFailure, explainTooLarge, type UpstreamError } from '../upstreamError.ts';
 import {
+  createSingleRead,
   outcomeOf,
   sharedRange,
-  takeOne,
   type CallOptions,
   type MetricDataResult,
   type MetricDataSubject,
   type MetricSelection,
-  type NextBatch,
   type SeriesChunk,
   type TimeRange,
   type UpstreamReader,
@@ -37,10 +36,8 @@ export function createMetricDataReads(
   { raw, refusedNamesMs: omitMs }: { readonly raw: boolean; readonly refusedNamesMs: number },
 ): Pick<UpstreamReader, 'metricData' | 'metricSeries' | 'counters' | 'refuseCounters'> {
   const figures = raw ? RAW : '';
-  const take = <T extends MetricDataSubject>([subject]: Iterable<T>): NextBatch<T> => {
-    const names = subject === undefined ? [] : selectAllowed(memory, subject);
-    return takeOne(subject, Math.max(1, splitNames(names, memory.maxNames).length));
-  };
+  const callsOf = (subject: MetricDataSubject): number =>
+    Math.max(1, splitNames(selectAllowed(memory, subject), memory.maxNames).length);
   const readSummary = async (subject: MetricDataSubject, range: TimeRange, call: CallOptions) => {
     const switches = `&summarize=true${figures}`;
     const data = await new NamesRead({ rest, memory, omitMs, subject, range, switches, call }).run();
@@ -58,23 +55,9 @@ export function createMetricDataReads(
     return { window: read.window, metrics };
   };
   return {
-    metricData: {
-      take,
-      read: (subjects, range, call) =>
-        Promise.all(subjects.map((subject) => outcomeOf(readSummary(subject, range, call)))),
-    },
-    metricSeries: {
-      take,
-      read: (subjects, chunk, call) =>
-        Promise.all(subjects.map((subject) => outcomeOf(readSeries(subject, chunk, call)))),
-      limits: LIMITS,
-      summarize: summarizeSeries,
-    },
-    counters: {
-      take,
-      read: (subjects, range, call) =>
-        Promise.all(subjects.map((subject) => outcomeOf(readMinutes(subject, range, call)))),
-    },
+    metricData: createSingleRead(readSummary, callsOf),
+    metricSeries: { ...createSingleRead(readSeries, callsOf), limits: LIMITS, summarize: summarizeSeries },
+    counters: createSingleRead(readMinutes, callsOf),
     refuseCounters: (problem) =>
       rest.http.reportFailure('/applications/{id}/metrics/data.json', new CallFailure('invalid_response', problem)),
   };
@@ -99,15 +82,11 @@ function toMetricDataResult(data: MetricTimeslices, { names }: MetricSelection, 
 
 /** Limit for the characters of the query string of one call. */
 export const MAX_CHARACTERS = 4_000;
-
 /** Limit for the names of a call after New Relic refused a longer list. */
 const CAUTIOUS_NAMES = 10;
-
 /** Characters of the query string without names: the window and the switches. */
 const REST_OF_QUERY = 100;
-
-const PER_NAME = '&names[]='.length + 4; // The brackets travel percent-encoded.
-
+const PER_NAME = '&names%5B%5D='.length;
 /** Length of the longest percent-encoding of one UTF-16 unit. */
 const LONGEST_CHARACTER = '%E8%AA%9E'.length;
 
@@ -151,7 +130,6 @@ function selectAllowed({ omissions }: RestMemory, subject: MetricDataSubject): r
   return allowed.length === names.length ? names : allowed;
 }
 
-/** A request for the names of a subject over a window. */
 interface NamesRequest {
   readonly rest: RestClient;
   readonly memory: RestMemory;
@@ -161,14 +139,12 @@ interface NamesRequest {
   readonly switches: string;
   /** True: the response must say which minutes it is for. */
   readonly isForCounters?: boolean;
-  /** Length of the omission of a refused name, in milliseconds. */
+  /** Milliseconds to leave out a refused name. */
   readonly omitMs: number;
   readonly call: CallOptions;
 }
 
-/**
- * Reads the metric data of any number of names in as few calls as possible (docs/reference.md, "Metric data calls").
- */
+/** Reads any number of names in as few calls as possible (docs/reference.md, "Metric data calls"). */
 class NamesRead {
   /** The intersection of the ranges that the responses for counters name. */
   window: TimeRange;

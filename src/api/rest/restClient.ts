@@ -4,32 +4,23 @@ import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
-import {
-  isObject,
-  id as recordId,
-  describeUnreadable,
-  parseList,
-  parseSingle,
-  Discarded,
-  readPages,
-} from '../http/validation.ts';
+import { parseList, parseSingle, readPages, type Discarded } from '../http/validation.ts';
 
-/** The target of a call: its address below the base address, and the path template for metrics. */
 export interface Target {
   /** Path template such as `/applications/{id}/hosts.json`: a label with few values. */
   readonly endpoint: string;
-  /** Percent-encoded path and query. */
+  /** Percent-encoded path and query below the base address. */
   readonly path: string;
 }
 
 /** @param query a query string of `encodeQuery` */
 export function createTarget(
-  template: string,
-  ids: Readonly<Record<string, number | string>> = {},
+  endpoint: string,
+  ids: Readonly<Record<string, number | string | undefined>> = {},
   query = '',
 ): Target {
-  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encode(String(ids[name])));
-  return { endpoint: template, path: query === '' ? path : `${path}?${query}` };
+  const path = endpoint.replace(/\{(\w+)\}/g, (_, name: string) => encode(String(ids[name])));
+  return { endpoint, path: query === '' ? path : `${path}?${query}` };
 }
 
 /** Creates the target of metric data or names, of an application or of its host. */
@@ -38,12 +29,8 @@ export function createMetricTarget(
   { applicationId: id, hostKey }: { readonly applicationId: number; readonly hostKey?: string | undefined },
   query: string,
 ): Target {
-  // `createTarget` is slower, and this is by far the most frequent call.
-  const search = query === '' ? '' : `?${query}`;
-  if (hostKey === undefined)
-    return { endpoint: `/applications/{id}/${file}`, path: `/applications/${id}/${file}${search}` };
-  const path = `/applications/${id}/hosts/${encode(hostKey)}/${file}${search}`;
-  return { endpoint: `/applications/{id}/hosts/{host_id}/${file}`, path };
+  const scope = hostKey === undefined ? '/applications/{id}' : '/applications/{id}/hosts/{host_id}';
+  return createTarget(`${scope}/${file}`, { id, host_id: hostKey }, query);
 }
 
 /** Writes a time in a form that needs no encoding: `2026-11-21T02:00:00Z`. */
@@ -60,25 +47,8 @@ function encode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-/** The records of a list, after one or more reads. */
-export interface ListRead<T> {
-  readonly found: Map<number, T>;
-  /** Ids of members that are otherwise unreadable. */
-  readonly unreadable: Set<number>;
-  /** Number of members without a readable id. Each may be any record. */
-  unknown: number;
-  /** The parts that the last page with an unreadable member left out. */
-  leftOut: Discarded | undefined;
-}
-
-/** Limit for the pages of a list. */
-const MAX_PAGES = 200;
-/** Limit for the records of a list: full pages have 200. */
-const MAX_LISTED = 200 * MAX_PAGES;
-
 /** Calls the endpoints of the REST interface, and reads lists and records from their responses. */
 export class RestClient {
-  /** Makes the calls, and reports problems with responses. */
   readonly http: Client;
   readonly #base: Address;
 
@@ -88,7 +58,6 @@ export class RestClient {
     this.#base = { origin: base.origin, path: base.pathname };
   }
 
-  /** Reads the body of one response with `read`. */
   async readOne<T>(
     { endpoint, path }: Target,
     call: CallOptions,
@@ -106,46 +75,6 @@ export class RestClient {
   /** Reads the only record of a response. */
   readSingle<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
     return this.readOne(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
-  }
-
-  /**
-   * Reads all pages of a list into `read`, and keeps the last record of each id. Leaves out unreadable members. Rejects
-   * if any page fails.
-   */
-  async readList<T>(
-    target: Target,
-    {
-      member,
-      schema,
-      idOf,
-    }: { readonly member: string; readonly schema: z.ZodType<T>; readonly idOf: (record: T) => number },
-    read: ListRead<T>,
-    call: CallOptions,
-  ): Promise<void> {
-    const { found, unreadable } = read;
-    let known = found.size + unreadable.size;
-    const take = (records: readonly T[]): number => {
-      const before = known;
-      for (const record of records) found.set(idOf(record), record);
-      known = found.size + unreadable.size;
-      if (known > MAX_LISTED) {
-        const failure = new CallFailure('too_large', `"${member}" has more than ${MAX_LISTED} records`);
-        throw this.http.reportFailure(target.endpoint, failure);
-      }
-      return known - before;
-    };
-    await this.readPages(target, member, schema, { maxPages: MAX_PAGES }, call, take, (record, discarded) => {
-      read.leftOut = discarded;
-      const { data } = recordId.safeParse(isObject(record) ? record['id'] : undefined);
-      if (data === undefined) read.unknown += 1;
-      else unreadable.add(data);
-    });
-  }
-
-  /** Reports a list without a readable member, and returns the error. */
-  failUnreadable(endpoint: string, member: string, { unreadable, unknown, leftOut }: ListRead<unknown>): Error {
-    const words = describeUnreadable(unreadable.size + unknown, member);
-    return this.http.reportFailure(endpoint, (leftOut ?? new Discarded()).toFailure(words));
   }
 
   /**

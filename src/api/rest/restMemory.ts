@@ -2,27 +2,18 @@ import { Omissions } from '../http/omissions.ts';
 import type { Application, Host, Instance, KeyTransaction } from '../types.ts';
 import { KnownRecords } from './lists.ts';
 
-/** The initial limit for the names of one metric data call. */
-const MAX_NAMES = 30;
-
 /** Facts about an account from earlier responses. A reload hands the memory to the next reader. */
 export class RestMemory {
   /** Refused metric names. */
   readonly omissions: Omissions;
   /** The limit for the names of a call. It falls for good if New Relic refuses a list, but answers all its parts. */
-  maxNames = MAX_NAMES;
-  /** Ids of the applications on the pages of the last whole list. */
-  listed: ReadonlySet<number> = new Set();
-  /** Records of the last whole list of applications, and of the last lists by ids. */
+  maxNames = 30;
   readonly applications = new KnownRecords<Application>();
-  readonly applicationsById = new KnownRecords<Application>();
-  /** The same for key transactions. */
   readonly keyTransactions = new KnownRecords<KeyTransaction>();
-  readonly keyTransactionsById = new KnownRecords<KeyTransaction>();
-  /** Records of the last lists of hosts and instances, by application. */
+  /** By application, like `nameCalls`. */
   readonly hosts = new Map<number, KnownRecords<Host>>();
   readonly instances = new Map<number, KnownRecords<Instance>>();
-  /** Number of calls of the last read of custom names, by application. */
+  /** Number of calls of the last read of custom names. */
   readonly nameCalls = new Map<number, number>();
   /** Memory of the NerdGraph reader for queries and entities of the account. */
   nerdgraph: object | undefined;

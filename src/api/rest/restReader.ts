@@ -1,7 +1,6 @@
 import { Client, type ClientOptions } from '../http/client.ts';
 import {
-  outcomeOf,
-  takeOne,
+  createSingleRead,
   type ApplicationSubject,
   type CallOptions,
   type CustomNames,
@@ -9,7 +8,7 @@ import {
   type MetricNameQuery,
   type UpstreamReader,
 } from '../upstreamReader.ts';
-import type { Application, Host, Instance, MetricName } from '../types.ts';
+import type { Application, MetricName } from '../types.ts';
 import { createMetricDataReads } from './metricData.ts';
 import { datastoreNames } from '../../formulas/metricInputs.ts';
 import {
@@ -18,17 +17,17 @@ import {
   HOSTS,
   INSTANCES,
   KEY_TRANSACTIONS,
-  getKnownRecords,
   PAGE_SIZE,
-  readByIds,
+  readKnown,
   readList,
+  type ListRead,
 } from './lists.ts';
 import { createMetricTarget, encodeQuery, RestClient, createTarget } from './restClient.ts';
 import { RestMemory } from './restMemory.ts';
 import { application, keyTransaction, metricName } from './schemas.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 
-/** Limit for the pages of metric names; the longest reported list has 1,240 pages. */
+/** The longest reported list has 1,240 pages. */
 const MAX_NAME_PAGES = 2_000;
 /** Limit for the pages of names for one filter of custom metrics. */
 const MAX_CUSTOM_PAGES = 20;
@@ -41,7 +40,7 @@ export interface RestReaderOptions extends ClientOptions {
   readonly baseUrl: string;
   /** True sends `raw=true`: New Relic does not round values to three digits. */
   readonly raw: boolean;
-  /** Length of the omission of a refused metric name, in milliseconds. */
+  /** Milliseconds to leave out a refused metric name. */
   readonly refusedNamesMs: number;
   /** Reads queries and entities, which only NerdGraph has; undefined: the account has neither. */
   readonly nerdgraph?:
@@ -63,34 +62,34 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   return {
     api: 'rest',
     memory,
-    hosts: {
-      take: ([subject]) => takeOne(subject),
-      read: (subjects, _, call) => Promise.all(subjects.map((each) => outcomeOf(readHosts(rest, memory, each, call)))),
-    },
-    instances: {
-      take: ([subject]) => takeOne(subject),
-      read: (subjects, _, call) =>
-        Promise.all(subjects.map((each) => outcomeOf(readInstances(rest, memory, each, call)))),
-    },
-    datastores: {
-      take: ([subject]) => takeOne(subject),
-      read: (subjects, _, call) => Promise.all(subjects.map((each) => outcomeOf(readDatastores(rest, each, call)))),
-    },
-    customNames: {
-      take: ([subject]) =>
-        takeOne(subject, subject && (memory.nameCalls.get(subject.applicationId) ?? new Set(subject.filters).size)),
-      read: (subjects, _, call) =>
-        Promise.all(subjects.map((each) => outcomeOf(readCustomNames(rest, memory, each, call)))),
-    },
+    hosts: createSingleRead(({ applicationId: id }: ApplicationSubject, _, call) => {
+      const remedy = `application ${id}: read it without hosts (applications.settings: hosts: false)`;
+      return explainTooLarge(remedy, readKnown(rest, HOSTS, memory.hosts, id, call));
+    }),
+    instances: createSingleRead(({ applicationId: id }: ApplicationSubject, _, call) => {
+      const remedy = `application ${id}: read it without instances (instances: false)`;
+      return explainTooLarge(remedy, readKnown(rest, INSTANCES, memory.instances, id, call));
+    }),
+    datastores: createSingleRead(async ({ applicationId }: ApplicationSubject, _, call) => {
+      const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
+      const { names } = await explainTooLarge(
+        `application ${applicationId}: leave it out (applications.exclude)`,
+        read,
+      );
+      return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
+    }),
+    customNames: createSingleRead(
+      (subject: CustomNamesSubject, _, call) => readCustomNames(rest, memory, subject, call),
+      ({ applicationId, filters }) => memory.nameCalls.get(applicationId) ?? new Set(filters).size,
+    ),
     ...createMetricDataReads(rest, memory, options),
     user: nerdgraph?.user,
     queries: nerdgraph?.queries,
     entities: nerdgraph?.entities,
     listApplications: async ({ ids }, call) => {
-      const found =
-        ids === undefined
-          ? await listAllApplications(rest, memory, call)
-          : memory.applicationsById.complete(await readByIds(rest, APPLICATIONS, ids, call), ids);
+      const list = await readList(rest, APPLICATIONS, call, { ids });
+      if (ids === undefined) await addMoved(rest, memory, list, call);
+      const found = memory.applications.complete(list, ids);
       const known = new Set(found.map(({ id }) => id));
       const requested = ids === undefined ? undefined : new Set(ids);
       memory.forgetGone((id) => !known.has(id) && requested?.has(id) !== false);
@@ -100,9 +99,7 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
     readApplication: (id, call) =>
       rest.readSingle(createTarget('/applications/{id}.json', { id }), 'application', application, call),
     listKeyTransactions: async ({ ids }, call) =>
-      ids === undefined
-        ? memory.keyTransactions.complete(await readList(rest, KEY_TRANSACTIONS, call))
-        : memory.keyTransactionsById.complete(await readByIds(rest, KEY_TRANSACTIONS, ids, call), ids),
+      memory.keyTransactions.complete(await readList(rest, KEY_TRANSACTIONS, call, { ids }), ids),
     readKeyTransaction: (id, call) =>
       rest.readSingle(createTarget('/key_transactions/{id}.json', { id }), 'key_transaction', keyTransaction, call),
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
@@ -122,52 +119,20 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
   };
 }
 
-/** Lists all applications of the account. */
-async function listAllApplications(rest: RestClient, memory: RestMemory, call: CallOptions): Promise<Application[]> {
-  const list = await readList(rest, APPLICATIONS, call);
-  const listed = new Set([...list.found.keys(), ...list.unreadable]);
-  // An application that moves to an earlier page between two calls is on no page that was read. Few move, so one more
-  // call reads the missing ids. An application that this call does not return is gone. But if a member has no id, no
-  // missing application is gone: the member may be any of them.
-  const missing = [...memory.listed].filter((id) => !listed.has(id));
-  const mayHaveMoved = memory.listed.size > PAGE_SIZE && missing.length <= PAGE_SIZE && list.unknown === 0;
-  const isHidden = list.unknown > 0;
+/**
+ * Adds applications that moved to an earlier page between two calls, so that they are on no page that was read. Few
+ * move, so one more call reads the missing ids. If a member has no id, none is missing: the member may be any of them.
+ */
+async function addMoved(
+  rest: RestClient,
+  memory: RestMemory,
+  list: ListRead<Application>,
+  call: CallOptions,
+): Promise<void> {
+  const { ids } = memory.applications;
+  const missing = ids.filter((id) => !list.found.has(id) && !list.unreadable.has(id));
+  const mayHaveMoved = ids.length > PAGE_SIZE && missing.length <= PAGE_SIZE && list.unknown === 0;
   if (mayHaveMoved) await addByIds(rest, APPLICATIONS, missing, list, call);
-  const applications = memory.applications.complete(list);
-  memory.listed = isHidden ? new Set(list.found.keys()) : listed;
-  return applications;
-}
-
-async function readHosts(
-  rest: RestClient,
-  memory: RestMemory,
-  { applicationId: id }: ApplicationSubject,
-  call: CallOptions,
-): Promise<readonly Host[]> {
-  const remedy = `application ${id}: read it without hosts (applications.settings: hosts: false)`;
-  return getKnownRecords(memory.hosts, id).complete(await explainTooLarge(remedy, readList(rest, HOSTS, call, id)));
-}
-
-async function readInstances(
-  rest: RestClient,
-  memory: RestMemory,
-  { applicationId: id }: ApplicationSubject,
-  call: CallOptions,
-): Promise<readonly Instance[]> {
-  const remedy = `application ${id}: read it without instances (instances: false)`;
-  return getKnownRecords(memory.instances, id).complete(
-    await explainTooLarge(remedy, readList(rest, INSTANCES, call, id)),
-  );
-}
-
-async function readDatastores(
-  rest: RestClient,
-  { applicationId }: ApplicationSubject,
-  call: CallOptions,
-): Promise<readonly string[]> {
-  const read = listNames(rest, { applicationId, name: DATABASE_FILTER }, call);
-  const { names } = await explainTooLarge(`application ${applicationId}: leave it out (applications.exclude)`, read);
-  return datastoreNames(names.map(({ name }) => name).filter((name) => name.isWellFormed()));
 }
 
 async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOptions) {
@@ -188,7 +153,6 @@ async function listNames(rest: RestClient, query: MetricNameQuery, call: CallOpt
   return { names: [...found.values()], complete, pages };
 }
 
-/** Reads the names that contain any of the filters, at most 20 pages for each filter. */
 async function readCustomNames(
   rest: RestClient,
   memory: RestMemory,
