@@ -389,8 +389,6 @@ export interface UpstreamReader {
   diagnose(range: TimeRange, call: CallOptions): Promise<Diagnosis>;
   /** Facts about the account, failures included. A reload hands them to the next reader. */
   readonly memory: object;
-  /** Call it when a reload replaces the reader. Calls in flight continue; connections close when they become idle. */
-  retire(): void;
-  /** Closes all connections and aborts calls in flight. Only its signal aborts a call from before `retire`. */
+  /** Closes all connections and aborts calls in flight. A reader that a reload replaces finishes them instead. */
   close(): Promise<void>;
 }

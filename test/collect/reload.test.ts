@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { application, host, instance, keyTransaction, TRAFFIC } from './support/bodies.ts';
 import type { Snapshot } from '../../src/collect/collector.ts';
 import { accountConfig, collectionConfig, config, customMetric } from './support/config.ts';
-import { FakeReader } from './support/fakeReader.ts';
 import { EVERYTHING, NERDGRAPH, World } from './support/world.ts';
 
 const QUEUE = customMetric({ name: 'newrelic_custom_queue_depth', match: 'Custom/Queue/{queue}/depth' });
@@ -186,13 +185,6 @@ describe('a reload', () => {
     const { from, to } = world.reader.callsOfKind('metric_data')[0]?.query as { from: number; to: number };
     expect(to - from).toBe(60);
     expect(world.clock.now() / 1000 - to).toBeGreaterThanOrEqual(180);
-  });
-
-  it('lets the old reader keep no connections', () => {
-    const world = new World();
-    world.readers.set('main', new FakeReader(world.clock));
-    world.collector.reconfigure(config());
-    expect(world.opened.map(({ retired }) => retired)).toEqual([true, false]);
   });
 
   it('does not retry failed reads, unless the key changes', async () => {

@@ -317,7 +317,7 @@ it.each<[string, Likeness]>([
         // Without waiting scrapes, at most one timer of the limits of each account is left.
         expect(world.clock.timers).toBeLessThanOrEqual(2);
         await world.collector.stop();
-        expect(world.opened.filter(({ closed, retired }) => !closed && !retired)).toEqual([]);
+        expect([...world.readers.values()].filter(({ closed }) => !closed)).toEqual([]);
         expect(rejections).toEqual([]);
         expect(world.lines.filter(({ level }) => level >= 50)).toEqual([]);
       }),

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
 import type { Secrets } from '../../log/secrets.ts';
 import type { AccountHealth } from '../accountHealth.ts';
 import { backoff } from '../backoff.ts';
@@ -14,7 +15,7 @@ import {
   type JsonResponse,
   type ReceivedResponse,
 } from './response.ts';
-import { UpstreamConnections, type DispatcherOptions } from './upstreamConnections.ts';
+import { createDispatcher, type DispatcherOptions } from './upstreamConnections.ts';
 import { exchange, firstHeader, resolve, toUrl, type Address, type Request } from './exchange.ts';
 import { Discarded } from './validation.ts';
 
@@ -43,8 +44,6 @@ export interface ClientOptions extends DispatcherOptions {
   /** The keys of all accounts, which messages must not show. */
   readonly secrets: Secrets;
   readonly userAgent: string;
-  /** Timeout of each attempt, from connecting to the last byte of the body. */
-  readonly requestTimeoutMs: number;
   readonly maxRetries: number;
   readonly observer: CallObserver;
   /** Admits every call. The next reader of the account shares it. */
@@ -65,9 +64,8 @@ export interface ClientOptions extends DispatcherOptions {
  * calls").
  */
 export class Client {
-  readonly connections: UpstreamConnections;
+  readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
-  readonly #health: AccountHealth;
   /** The HTTPS origin to which New Relic redirected an earlier plain HTTP call. */
   #upgraded: string | undefined;
   /** Number of responses that wait for parsing. */
@@ -77,14 +75,18 @@ export class Client {
 
   /** @throws Error for an unusable proxy address */
   constructor(options: ClientOptions) {
-    this.connections = new UpstreamConnections(options);
-    this.#health = options.health;
+    this.#dispatcher = createDispatcher(options);
     this.#options = options;
+  }
+
+  /** Closes all connections, and aborts calls in flight. */
+  close(): Promise<void> {
+    return this.#dispatcher.destroy();
   }
 
   /** True while the account fails. Always false for patient callers. */
   isFailing({ patient }: CallOptions): boolean {
-    return patient !== true && this.#health.isFailing;
+    return patient !== true && this.#options.health.isFailing;
   }
 
   /** Reports a failure, and returns the error for callers. */
@@ -147,17 +149,17 @@ export class Client {
 
   /** Makes a call with its retries. Rejects with an UpstreamError, or with the reason of the signal. */
   async call(endpoint: string, request: Request, policy: ResponsePolicy, call: CallOptions): Promise<JsonResponse> {
-    const { maxRetries, observer, random, sleep } = this.#options;
+    const { maxRetries, observer, random, sleep, health } = this.#options;
     let failures = 0;
     let overloads = 0;
     for (;;) {
       const result = await this.#attempt(endpoint, request, policy, call);
       if (!(result instanceof CallFailure)) {
-        this.#health.recordAnswer();
+        health.recordAnswer();
         return result;
       }
       const failed = this.reportFailure(endpoint, result);
-      if (result.circumstances.isAnswer === true) this.#health.recordAnswer();
+      if (result.circumstances.isAnswer === true) health.recordAnswer();
       let delay = 0;
       if (result.circumstances.overload === undefined) {
         const mayRetry = allowsRetry(result, policy, call) && failures < maxRetries;
@@ -270,7 +272,7 @@ export class Client {
         [request.keyHeader ?? keyHeader]: key,
       };
       if (request.body !== undefined) headers['content-type'] = 'application/json';
-      const raw = await exchange(this.connections.dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
+      const raw = await exchange(this.#dispatcher, request, headers, { timeoutMs, maxBytes }, signal);
       code = raw.status;
       return Object.assign(raw, { address: request, receivedAt: now() });
     } catch (error) {

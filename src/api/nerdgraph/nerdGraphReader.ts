@@ -62,8 +62,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     listCalls: (count) => Math.max(1, Math.ceil(count / PAGE_SIZE)),
     listMetricNames: (query, call) => listMetricNames(account, query, call),
     diagnose: (range, call) => diagnose(account, range, call),
-    retire: () => client.connections.retire(),
-    close: () => client.connections.close(),
+    close: () => client.close(),
   };
 }
 

@@ -43,8 +43,7 @@ export interface RestReaderOptions extends ClientOptions {
   /** Milliseconds to leave out a refused metric name. */
   readonly refusedNamesMs: number;
   /** Reads queries and entities, which only NerdGraph has; undefined: the account has neither. */
-  readonly nerdgraph?:
-    Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'retire' | 'close'> | undefined;
+  readonly nerdgraph?: Pick<UpstreamReader, 'user' | 'queries' | 'entities' | 'memory' | 'close'> | undefined;
 }
 
 /**
@@ -109,12 +108,8 @@ export function createRestReader(options: RestReaderOptions, before?: object): U
       return { names, complete };
     },
     diagnose: () => Promise.resolve({ facts: [], warnings: [] }),
-    retire: () => {
-      client.connections.retire();
-      nerdgraph?.retire();
-    },
     close: async () => {
-      await Promise.all([client.connections.close(), nerdgraph?.close()]);
+      await Promise.all([client.close(), nerdgraph?.close()]);
     },
   };
 }

@@ -199,7 +199,6 @@ export class Accounts {
       gone.delete(caller);
       if (caller.context === context) continue;
       // The old reader finishes its reads in flight, including pages, retries and pauses.
-      caller.context.reader.retire();
       caller.reconfigure(context);
     }
     for (const caller of gone) {

@@ -46,7 +46,7 @@ export function connect(live: LiveAccount, options: RestReaderOptions) {
       if (status !== 200 || isTransient || ['auth', 'rate_limited', 'timeout'].includes(reason)) throw end;
       return end;
     },
-    close: () => http.connections.close(),
+    close: () => http.close(),
   };
 }
 

@@ -29,16 +29,6 @@ describe('HTTPS_PROXY', () => {
     expect(proxy.seen[0]).not.toContain('applications');
   });
 
-  it('is used by a retired reader too', async () => {
-    const proxy = await startProxy();
-    const { reader, call } = await through(proxy);
-    await reader.listApplications({}, call);
-    reader.retire();
-    expect(await reader.listApplications({}, call)).toEqual([]);
-    expect(await reader.listApplications({}, call)).toEqual([]);
-    expect(proxy.connections()).toBeGreaterThan(1);
-  });
-
   it.each(['https_proxy', 'HTTPS_PROXY'])('may be called %s, and its address may lack the scheme', async (name) => {
     const proxy = await startProxy();
     const options = { environment: { [name]: `127.0.0.1:${proxy.port}` }, tls: { ca: ca.cert } };

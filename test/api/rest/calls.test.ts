@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FailureReason } from '../../../src/api/upstreamError.ts';
 import type { RateLimiter } from '../../../src/api/upstreamReader.ts';
 import { application, failureOf, listHosts, KEY, serve, startReading } from '../support/reading.ts';
@@ -195,41 +195,6 @@ describe('a call', () => {
     await first;
     await reader.readApplication!(9, call);
     expect(server.asked.map(({ path }) => path)).toEqual(['/v2/applications.json', '/v2/applications/9.json']);
-  });
-
-  it('succeeds in a retired reader, which keeps no connection afterwards', async () => {
-    const held: (() => void)[] = [];
-    const { server, reader, call } = await serve((response, _, index) => {
-      // Without this header the client itself closes idle connections after a few seconds.
-      const answer = (): void => json(response, { application: application(1) }, { 'keep-alive': 'timeout=600' });
-      if (index === 2) held.push(answer);
-      else answer();
-    });
-    await Promise.all([reader.readApplication!(1, call), reader.readApplication!(1, call)]);
-    expect(server.open()).toBe(2);
-    const underWay = reader.readApplication!(1, call);
-    await expect.poll(() => held.length).toBe(1);
-    reader.retire();
-    await expect.poll(() => server.open()).toBe(1);
-    expect(await reader.readApplication!(1, call)).toMatchObject({ id: 1 });
-    await expect.poll(() => server.open()).toBe(1);
-    held[0]?.();
-    expect(await underWay).toMatchObject({ id: 1 });
-    await expect.poll(() => server.open()).toBe(0);
-    await reader.close();
-  });
-
-  it('causes no unhandled rejection in a reader that is closed before it is retired', async () => {
-    const rejected: unknown[] = [];
-    const note = (error: unknown): void => void rejected.push(error);
-    process.on('unhandledRejection', note);
-    onTestFinished(() => void process.off('unhandledRejection', note));
-    const { reader } = await serve((response) => json(response, NONE));
-    await reader.close();
-    reader.retire();
-    await reader.close();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(rejected).toEqual([]);
   });
 
   it('is aborted by closing the reader', async () => {

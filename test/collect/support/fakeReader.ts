@@ -119,7 +119,6 @@ export class FakeReader implements UpstreamReader {
   recording = true;
   inFlight = 0;
   mostInFlight = 0;
-  retired = false;
   closed = false;
   /** Called for every call that reaches upstream. */
   seen: (call: Call) => void = () => undefined;
@@ -276,10 +275,6 @@ export class FakeReader implements UpstreamReader {
 
   diagnose(): Promise<Diagnosis> {
     return Promise.resolve({ facts: [], warnings: [] });
-  }
-
-  retire(): void {
-    this.retired = true;
   }
 
   close(): Promise<void> {

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect, type Server } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
-import { UpstreamConnections } from '../../../src/api/http/upstreamConnections.ts';
+import { createDispatcher } from '../../../src/api/http/upstreamConnections.ts';
 import { authority, certificate } from '../../support/certificates.ts';
 import { startNameServer } from '../../support/nameServer.ts';
 
@@ -50,15 +50,15 @@ await Promise.all(servers.map((server) => once(server, 'listening')));
 
 async function call(origin: string, environment: Readonly<Record<string, string>> = {}): Promise<string> {
   const options = { maxConcurrent: 1, requestTimeoutMs: REQUEST_TIMEOUT_MS, tls: { ca: ca.cert }, environment };
-  const connections = new UpstreamConnections(options);
+  const dispatcher = createDispatcher(options);
   try {
     const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-    const { statusCode } = await connections.dispatcher.request({ origin, path: '/', method: 'GET', signal });
+    const { statusCode } = await dispatcher.request({ origin, path: '/', method: 'GET', signal });
     return String(statusCode);
   } catch (error) {
     return String(error);
   } finally {
-    await connections.close();
+    await dispatcher.destroy();
   }
 }
 
