@@ -22,9 +22,7 @@ import { Discarded } from './validation.ts';
 const FIRST_CEILING_MS = 500;
 const HIGHEST_CEILING_MS = 8_000;
 
-/**
- * Returns the milliseconds before the next attempt, with full jitter: calls that fail together do not retry together.
- */
+/** Returns milliseconds with full jitter, so that calls that fail together do not retry together. */
 export function retryDelay(attempt: number, random: () => number): number {
   return Math.floor(random() * backoff(attempt + 1, FIRST_CEILING_MS, HIGHEST_CEILING_MS));
 }
@@ -98,11 +96,6 @@ export class Client {
     return new UpstreamError(message, { reason, status, isAnswer, code });
   }
 
-  /** Reports a refused metric name. */
-  reportRefused(endpoint: string, words: string): void {
-    this.#report(endpoint, new CallFailure('invalid_response', words));
-  }
-
   /** Reads a response with `read`. Reports the parts that `read` leaves out, or its CallFailure. */
   async parseReporting<T>(endpoint: string, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     const discarded = new Discarded();
@@ -111,10 +104,8 @@ export class Client {
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error;
       // New Relic answered, even if the answer is unreadable.
-      throw this.reportFailure(
-        endpoint,
-        new CallFailure(error.reason, error.message, { ...error.circumstances, isAnswer: true }),
-      );
+      const circumstances = { ...error.circumstances, isAnswer: true };
+      throw this.reportFailure(endpoint, new CallFailure(error.reason, error.message, circumstances));
     } finally {
       for (const { reason, words } of discarded.summaries()) {
         const message = this.#report(endpoint, new CallFailure(reason, words));
@@ -140,9 +131,8 @@ export class Client {
 
   /** Reports a message to the observer. Masks keys once more, because the message can have any source. */
   #report(endpoint: string, { reason, message }: CallFailure, suffix = ''): string {
-    const text = this.#options.secrets.mask(
-      `${endpoint.startsWith('/') ? 'GET ' : ''}${endpoint}: ${message}${suffix}`,
-    );
+    const method = endpoint.startsWith('/') ? 'GET ' : '';
+    const text = this.#options.secrets.mask(`${method}${endpoint}: ${message}${suffix}`);
     this.#options.observer.failed(endpoint, reason, text);
     return text;
   }
@@ -200,7 +190,7 @@ export class Client {
     }
   }
 
-  /** Makes one call of the budget, from the limiter to the last byte. Returns a redirect, or the parsed response. */
+  /** Makes one call of the budget. Returns a redirect, or the parsed response. */
   async #send(
     endpoint: string,
     request: Request,
@@ -308,13 +298,9 @@ async function readLater(received: ReceivedResponse, policy: ResponsePolicy, dec
   return parseResponse(received, text, policy);
 }
 
-function allowsRetry(
-  { reason, circumstances: { retriable } }: CallFailure,
-  { retries }: ResponsePolicy,
-  { patient }: CallOptions,
-): boolean {
-  if (retries === 'none' || retriable !== true) return false;
-  return retries === 'all' || reason !== 'timeout' || patient === true;
+function allowsRetry({ reason, circumstances }: CallFailure, { retries }: ResponsePolicy, call: CallOptions): boolean {
+  if (retries === 'none' || circumstances.retriable !== true) return false;
+  return retries === 'all' || reason !== 'timeout' || call.patient === true;
 }
 
 /**

@@ -6,13 +6,11 @@ import { CallFailure, type FailureReason, type Overload } from '../upstreamError
 import { KEY_LIKE, MASKED } from '../../log/secrets.ts';
 import { cutAtWord } from '../../text/wording.ts';
 
-/**
- * Limits for a response, checked before parsing: parsing can take far more memory and time than the length suggests.
- */
+/** Limits that are checked before parsing: it can take far more memory and time than the length suggests. */
 export interface Bounds {
   /** Limit for the body, compressed and uncompressed. */
   readonly bytes: number;
-  /** Limit for the number of objects, lists and their members together, at any depth. */
+  /** Limit for the objects, lists and their members together, at any depth. */
   readonly elements: number;
   /** Set for frequent small responses: short texts skip the check, because their nesting does no harm. */
   readonly mostlyShort?: true;
@@ -34,23 +32,20 @@ export const BOUNDS = {
 
 const unzip = promisify(gunzip);
 
-const EMPTY = Buffer.alloc(0);
-
 /**
  * Decompresses and decodes a body, up to `maxBytes`. Empties the response, because several responses may wait. Rejects
  * with a CallFailure: `too_large`, or `invalid_response`.
  */
 export async function decodeText(response: RawResponse, maxBytes: number): Promise<string> {
   const { status, headers, body } = response;
-  response.body = EMPTY;
+  response.body = Buffer.alloc(0);
   const encoding = (firstHeader(headers, 'content-encoding') ?? '').toLowerCase();
   if (encoding === '' || encoding === 'identity') return body.toString('utf8');
   if (encoding !== 'gzip' && encoding !== 'x-gzip') {
     throw new CallFailure('invalid_response', 'the response has an encoding that was not requested', { status });
   }
   try {
-    const plain = await unzip(body, { maxOutputLength: maxBytes });
-    return plain.toString('utf8');
+    return (await unzip(body, { maxOutputLength: maxBytes })).toString('utf8');
   } catch (error) {
     throw error instanceof RangeError
       ? new CallFailure('too_large', `the response is larger than ${maxBytes} bytes`, { status })
@@ -113,7 +108,6 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 422]);
 const USED_UP =
   "the account's plan, or a compute limit of the key's user, refuses the call; see New Relic's page Compute Budgets";
 
-/** Returns the failure for a status. Server errors are retriable, except 501 (not supported) and an overload. */
 function explainStatus(
   { address, status, headers }: ReceivedResponse,
   title: string | undefined,
@@ -126,10 +120,10 @@ function explainStatus(
     const words = `status ${status}, a redirect${target === undefined ? '' : ` to ${target}`}`;
     return new CallFailure(reason, words, { status });
   }
+  // 501 means "not supported".
   const retriable = reason === 'server' && status !== 501 && overload === undefined;
   const isUsedUp = status === PAYMENT_REQUIRED;
-  const parts = [title, isUsedUp ? USED_UP : undefined].filter((part) => part !== undefined);
-  const words = [`status ${status}`, ...parts].join(': ');
+  const words = [`status ${status}`, title ?? [], isUsedUp ? USED_UP : []].flat().join(': ');
   // A title means New Relic's own error: a proxy sends another form, or a web page.
   const isAnswer = title !== undefined && REFUSALS.has(status);
   return new CallFailure(reason, words, { status, retriable, overload, isAnswer, isLasting: isUsedUp });
@@ -138,7 +132,7 @@ function explainStatus(
 /** Returns the failure that a body reports, which is possible even with status 200. */
 function findBodyFailure(body: Json, status: number): CallFailure | undefined {
   const { error, errors } = body;
-  const isInList = Array.isArray(errors) ? errors.length > 0 : isObject(errors);
+  const isInList = isList(errors) ? errors.length > 0 : isObject(errors);
   if ((error ?? undefined) === undefined && !isInList) return undefined;
   const title = readTitle(body);
   const words = `status ${status} with an error in its body${title === undefined ? '' : `: ${title}`}`;
@@ -156,7 +150,6 @@ function describeNotJson(text: string): string {
 
 const LONGEST_ERROR = 64 * 1024;
 
-/** A good response: its JSON object, and the origin that sent it. */
 export interface JsonResponse {
   /** Readers empty a large body: promises of the call may keep it until a full garbage collection. */
   body: Json;
@@ -165,7 +158,6 @@ export interface JsonResponse {
   readonly link: string;
 }
 
-/** Rules for one kind of response: its limits, its failures, and its retries. */
 export interface ResponsePolicy {
   readonly bounds: Bounds;
   /** Finds the failure that a body with a good status reports. By default any error is a failure. */
@@ -216,11 +208,9 @@ export function parseResponse(
   const invalid = (words: string): CallFailure => new CallFailure('invalid_response', words, { status });
   const { elements, mostlyShort } = bounds;
   const tooMuch = mostlyShort === true && text.length <= SHORT_TEXT ? undefined : findExceededLimit(text, elements);
-  if (tooMuch === 'nesting') {
-    throw new CallFailure('too_large', `the response is nested deeper than ${MAX_NESTING}`, { status });
-  }
-  if (tooMuch === 'elements') {
-    throw new CallFailure('too_large', `the response has more than ${elements} elements`, { status });
+  if (tooMuch !== undefined) {
+    const limit = tooMuch === 'nesting' ? `is nested deeper than ${MAX_NESTING}` : `has more than ${elements} elements`;
+    throw new CallFailure('too_large', `the response ${limit}`, { status });
   }
   let body: unknown;
   try {
@@ -231,10 +221,8 @@ export function parseResponse(
   if (!isObject(body) || isList(body)) throw invalid(`the response is not a JSON object: ${WRONG_SERVER_REMEDY}`);
   const failure = inspect(body, status);
   if (failure?.circumstances.overload !== undefined) {
-    throw new CallFailure(failure.reason, failure.message, {
-      status,
-      overload: readAnnouncedOverload(headers, receivedAt),
-    });
+    const overload = readAnnouncedOverload(headers, receivedAt);
+    throw new CallFailure(failure.reason, failure.message, { status, overload });
   }
   if (failure !== undefined) throw failure;
   return { body, origin: address.origin, link: [headers['link'] ?? []].flat().join(', ') };
@@ -245,34 +233,26 @@ const SHORT_TEXT = 16 * 1024;
 /** Limit for the nesting. New Relic's own responses are nested 12 deep. */
 const MAX_NESTING = 32;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_LIST = 0x5b;
-const BACKSLASH = 0x5c;
-const CLOSE_LIST = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
 /** Returns the limit that a JSON text exceeds, without parsing it. Text that is not JSON may pass. */
 function findExceededLimit(text: string, elements: number): 'nesting' | 'elements' | undefined {
   let depth = 0;
   let found = 0;
   for (let index = 0; index < text.length; index += 1) {
-    switch (text.charCodeAt(index)) {
-      case QUOTE:
+    switch (text[index]) {
+      case '"':
         index = findStringEnd(text, index);
         break;
-      case OPEN_LIST:
-      case OPEN_OBJECT:
+      case '[':
+      case '{':
         depth += 1;
         found += 1;
         if (depth > MAX_NESTING) return 'nesting';
         break;
-      case CLOSE_LIST:
-      case CLOSE_OBJECT:
+      case ']':
+      case '}':
         depth -= 1;
         break;
-      case COMMA:
+      case ',':
         found += 1;
         if (found > elements) return 'elements';
         break;
@@ -287,7 +267,7 @@ function findStringEnd(text: string, start: number): number {
     end = text.indexOf('"', end + 1);
     if (end === -1) return text.length;
     let escapes = 0;
-    while (text.charCodeAt(end - 1 - escapes) === BACKSLASH) escapes += 1;
+    while (text[end - 1 - escapes] === '\\') escapes += 1;
     if (escapes % 2 === 0) return end;
   }
 }
@@ -299,31 +279,22 @@ const MAX_REASONS = 5;
 
 /** Returns the title of a parsed error body, cut to 120 characters. Public clients show the shapes. */
 export function readTitle(body: unknown): string | undefined {
-  const title = findTitle(body);
-  if (title === undefined) return undefined;
-  const plain = title.slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
+  const title = findTitle(body).slice(0, LONGEST_READ).replace(/\s+/g, ' ').replace(/\p{C}/gu, '').trim();
   // New Relic may quote a part of the received key.
-  const shown = plain.replace(KEY_LIKE, MASKED);
-  return cutAtWord(shown, LONGEST_TITLE) || undefined;
+  return cutAtWord(title.replace(KEY_LIKE, MASKED), LONGEST_TITLE) || undefined;
 }
 
-function findTitle(body: unknown): string | undefined {
-  if (!isObject(body)) return undefined;
-  const errors: readonly unknown[] = Array.isArray(body['errors']) ? body['errors'] : [];
-  for (const error of [body['error'], errors[0]]) {
+/** Finds the first error that has a title, or messages beside it. The title says what failed; the messages say why. */
+function findTitle(body: unknown): string {
+  if (!isObject(body)) return '';
+  for (const error of [body['error'], isList(body['errors']) ? body['errors'][0] : undefined]) {
     if (typeof error === 'string') return error;
     if (!isObject(error)) continue;
     const title = error['title'] ?? error['message'];
-    const reasons = joinReasons(error['messages']);
-    if (typeof title === 'string') return [title, reasons].filter((part) => part !== '').join(': ');
-    if (reasons !== '') return reasons;
+    const messages = isList(error['messages']) ? error['messages'].slice(0, MAX_REASONS) : [];
+    const texts = messages.filter((each) => typeof each === 'string').map((each) => each.slice(0, LONGEST_READ));
+    const parts = [typeof title === 'string' ? title : '', texts.join('; ')].filter((part) => part !== '');
+    if (parts.length > 0) return parts.join(': ');
   }
-  return undefined;
-}
-
-/** Joins the messages beside a title. The title says what failed; the messages say why. */
-function joinReasons(messages: unknown): string {
-  if (!isList(messages)) return '';
-  const texts = messages.slice(0, MAX_REASONS).filter((each) => typeof each === 'string');
-  return texts.map((each) => each.slice(0, LONGEST_READ)).join('; ');
+  return '';
 }

@@ -38,25 +38,23 @@ export const amount = z.number().nonnegative();
 
 export const count = z.int().nonnegative();
 
-/** Counts the parts that a reader left out for one reason. `first` is the place of the first part. */
-class LeftOut {
-  record = 0;
-  value = 0;
-  first = '';
+/** Numbers of parts that a reader left out for one reason. `first` is the place of the first part. */
+interface LeftOut {
+  record: number;
+  value: number;
+  first: string;
+}
 
-  describe(quality: string, cause: string): string {
-    const parts = [
-      this.record === 0 ? [] : counted(this.record, `${quality}record`),
-      this.value === 0 ? [] : counted(this.value, `${quality}value`),
-    ];
-    return `left out ${parts.flat().join(' and ')}${cause}, the first: ${this.first}`;
-  }
+function describe({ record, value, first }: LeftOut, quality: string, cause: string): string {
+  const records = record === 0 ? [] : counted(record, `${quality}record`);
+  const values = value === 0 ? [] : counted(value, `${quality}value`);
+  return `left out ${[records, values].flat().join(' and ')}${cause}, the first: ${first}`;
 }
 
 /** Counts the unusable parts of a response (docs/reference.md). */
 export class Discarded {
-  readonly #bad = new LeftOut();
-  readonly #tooLong = new LeftOut();
+  readonly #bad: LeftOut = { record: 0, value: 0, first: '' };
+  readonly #tooLong: LeftOut = { record: 0, value: 0, first: '' };
 
   /** @param where a path of known field names: unknown names may contain anything */
   add(what: 'record' | 'value', where: string): void {
@@ -64,11 +62,7 @@ export class Discarded {
     this.#bad.first ||= where;
   }
 
-  /**
-   * Counts a part with a text above the limit.
-   *
-   * @param field the path of the text in its record
-   */
+  /** Counts a part whose text at the path `field` of its record is above the limit. */
   addTooLong(what: 'record' | 'value', where: string, record: unknown, field: readonly string[], limit: number): void {
     this.#tooLong[what] += 1;
     const path = [where, ...field].join('.');
@@ -78,13 +72,12 @@ export class Discarded {
 
   /** Describes the parts left out, by failure reason. */
   summaries(): { readonly reason: FailureReason; readonly words: string }[] {
-    const bad = { reason: 'invalid_response', words: this.#bad.describe('bad ', '') } as const;
-    const long = this.#tooLong.describe('', ' because of a text that is too long');
+    const bad = { reason: 'invalid_response', words: describe(this.#bad, 'bad ', '') } as const;
+    const long = describe(this.#tooLong, '', ' because of a text that is too long');
     const tooLong = { reason: 'too_large', words: `${long}: shorten it in New Relic` } as const;
     return [this.#bad.first === '' ? [] : bad, this.#tooLong.first === '' ? [] : tooLong].flat();
   }
 
-  /** Describes the parts left out; empty without any. */
   summary(): string {
     return this.summaries()
       .map(({ words }) => words)
@@ -94,17 +87,14 @@ export class Discarded {
   /** Returns the failure of a response without a usable part. */
   toFailure(words: string): CallFailure {
     const [first, ...others] = this.summaries();
-    const isTooLarge = first?.reason === 'too_large' && others.length === 0;
-    return isTooLarge
-      ? new CallFailure('too_large', `${words}: ${first.words}`)
-      : new CallFailure('invalid_response', words);
+    if (first?.reason !== 'too_large' || others.length > 0) return new CallFailure('invalid_response', words);
+    return new CallFailure('too_large', `${words}: ${first.words}`);
   }
 }
 
 const LONGEST_NAME_SHOWN = 120;
 const NAMING_FIELDS = ['name', 'host', 'key', 'guid', 'id'];
 
-/** Returns the name of a record for a message: its name or id, else the text above the limit. */
 function findName(record: unknown, field: readonly string[]): string {
   for (const path of [...NAMING_FIELDS.map((each) => [each]), field]) {
     const name = readPath(record, path);
@@ -115,11 +105,6 @@ function findName(record: unknown, field: readonly string[]): string {
 
 /** Limit for the records of a page. Full pages have 200 records, or 1,000 metric names. */
 const MAX_RECORDS = 5_000;
-
-/** Returns the limit that a text exceeds; undefined for any other issue. */
-function findExceededLimit(issue: z.core.$ZodIssue): number | undefined {
-  return issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined;
-}
 
 /**
  * Reads a record, and drops invalid optional fields. Returns undefined for an invalid required field. An optional field
@@ -134,10 +119,11 @@ export function parseRecord<T>(
   const whole = schema.safeParse(record);
   if (whole.success) return whole.data;
   const bad = new Map(
-    whole.error.issues.map((issue) => [
-      issue.path.join('.'),
-      { path: issue.path.map(String), limit: findExceededLimit(issue) },
-    ]),
+    whole.error.issues.map((issue) => {
+      // Set for a text above its limit.
+      const limit = issue.code === 'too_big' && issue.origin === 'string' ? Number(issue.maximum) : undefined;
+      return [issue.path.join('.'), { path: issue.path.map(String), limit }];
+    }),
   );
   const rest = schema.safeParse([...bad.values()].map(({ path }) => path).reduce(removeField, record));
   if (!rest.success) {
@@ -185,7 +171,6 @@ export async function parseList<T>(
   return parsed;
 }
 
-/** Describes a list without a readable record. */
 export function describeUnreadable(records: number, member: string): string {
   return `none of the ${records} records in "${member}" can be read`;
 }

@@ -1,15 +1,15 @@
-import type { NeededPart, QueryKind } from './batching.ts';
+import type { QueryKind } from './batching.ts';
 import { selectorOf } from './metricData.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, makeQueries, readQueries } from './nextCall.ts';
+import { createRowsRead } from './nextCall.ts';
 import { ITSELF } from './rows.ts';
 import { PLANNED_FACETS } from '../../nrql/facets.ts';
+import type { Timeslice } from '../types.ts';
 import {
   sharedRange,
   type BatchRead,
   type MetricDataSubject,
   type MinuteSeries,
-  type Outcome,
   type TimeRange,
 } from '../upstreamReader.ts';
 import { MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
@@ -28,30 +28,17 @@ function makeKind({ from, to }: TimeRange): QueryKind {
   };
 }
 
-function makePart({ applicationId, metrics }: MetricDataSubject, kind: QueryKind): NeededPart {
-  return { id: applicationId, selector: selectorOf(metrics, 'names'), kind };
-}
-
 /** Reads minutes for counters. Accepts a response for a part of the range, and makes no call for the rest. */
 export function createCounterRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MinuteSeries> {
-  return {
-    take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {
-      const next = new NextCall<T>(account.memory);
+  return createRowsRead(
+    account,
+    (range) => {
       const kind = makeKind(range);
-      for (const subject of subjects) if (!next.add(subject, [makePart(subject, kind)])) break;
-      return next.makeBatch(range);
+      return ({ applicationId: id, metrics }) => [{ id, selector: selectorOf(metrics, 'names'), kind }];
     },
-    async read(subjects, range, call) {
-      const kind = makeKind(range);
-      const parts = subjects.map((subject) => makePart(subject, kind));
-      const found = await readQueries(account, makeQueries(parts, range), call);
-      return subjects.map(({ applicationId }): Outcome<MinuteSeries> => {
-        const rows = found.get(applicationId);
-        const error = rows?.failureOf(undefined);
-        if (error !== undefined) return { error };
-        const window = sharedRange(rows?.window ?? range, range);
-        return { value: { window, metrics: rows?.buckets.get(ITSELF) ?? new Map() } };
-      });
-    },
-  };
+    (_, rows, range) => ({
+      window: sharedRange(rows?.window ?? range, range),
+      metrics: rows?.buckets.get(ITSELF) ?? new Map<string, Timeslice[]>(),
+    }),
+  );
 }

@@ -137,19 +137,10 @@ export function judge(
   const [decisive] = serious.toSorted((a, b) => order.indexOf(meaningOf(a)) - order.indexOf(meaningOf(b)));
   if (serious.length > 0) return makeVerdict(decisive, status);
   if (missing === undefined) return undefined;
-  return {
-    meaning: 'invalid_response',
-    failure: new CallFailure('invalid_response', describeMissing(body, missing), {
-      status,
-      isAnswer: missing === 'nrql',
-    }),
-  };
-}
-
-/** Describes a missing member. A GraphQL response has `data` or errors; a body with neither is not from New Relic. */
-function describeMissing(body: Json, missing: string): string {
-  const words = `the response has no "${missing}"`;
-  return 'data' in body ? words : `${words}: ${WRONG_SERVER_REMEDY}`;
+  // A GraphQL response has `data` or errors; a body with neither is not from New Relic.
+  const words = `the response has no "${missing}"${'data' in body ? '' : `: ${WRONG_SERVER_REMEDY}`}`;
+  const failure = new CallFailure('invalid_response', words, { status, isAnswer: missing === 'nrql' });
+  return { meaning: 'invalid_response', failure };
 }
 
 /** Failed fields of the records of a list. Null in a failed field means unknown, not absent. */
@@ -199,8 +190,7 @@ function meaningOf(error: unknown): Meaning {
   const codes = codesOf(error);
   const message = wordsOf(error);
   const words = removeQuotations(message);
-  const extensions = isObject(error) ? error['extensions'] : undefined;
-  const classification = isObject(extensions) ? extensions['classification'] : undefined;
+  const { classification } = extensionsOf(error);
   const row = TABLE.find(({ mark }) => {
     if ('database' in mark) return codes.includes(mark.database) || words.includes(mark.database);
     if ('classification' in mark) return classification === mark.classification && mark.and.test(words);
@@ -212,10 +202,8 @@ function meaningOf(error: unknown): Meaning {
 
 /** Returns the errors of a body, without deprecations of good data. `errors` that is no list is one error. */
 function errorsOf(body: Json): readonly unknown[] {
-  const errors = body['errors'] ?? undefined;
-  const list = isList(errors) ? errors.slice(0, MAX_ERRORS) : errors === undefined ? [] : [errors];
-  const alone = body['error'] ?? undefined;
-  return [...list, ...(alone === undefined ? [] : [alone])].filter((error) => !isDeprecation(error));
+  const lists = [body['errors'], body['error']].map((each) => [each ?? []].flat().slice(0, MAX_ERRORS));
+  return lists.flat().filter((error) => !isDeprecation(error));
 }
 
 function isDeprecation(error: unknown): boolean {
@@ -224,10 +212,14 @@ function isDeprecation(error: unknown): boolean {
 
 /** Returns the codes of an error, most precise first. */
 function codesOf(error: unknown): readonly string[] {
-  const extensions = isObject(error) ? error['extensions'] : undefined;
-  if (!isObject(extensions)) return [];
+  const extensions = extensionsOf(error);
   const codes = CODES.map((name) => extensions[name]).filter((code) => typeof code === 'string');
   return codes.filter((code) => code.length <= LONGEST_CODE && /^[\w:.-]+$/.test(code));
+}
+
+function extensionsOf(error: unknown): Json {
+  const extensions = isObject(error) ? error['extensions'] : undefined;
+  return isObject(extensions) ? extensions : {};
 }
 
 function wordsOf(error: unknown): string {
@@ -247,11 +239,9 @@ function pathOf(error: unknown): readonly unknown[] {
 
 /** Returns the first missing member on the path to the root. */
 function findMissing(body: Json, root: readonly string[]): string | undefined {
-  let value: unknown = body['data'];
-  if (!isObject(value)) return 'data';
-  for (const name of root) {
+  let value: unknown = body;
+  return ['data', ...root].find((name) => {
     value = isObject(value) ? value[name] : undefined;
-    if (!isObject(value)) return name;
-  }
-  return undefined;
+    return !isObject(value);
+  });
 }

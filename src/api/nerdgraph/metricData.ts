@@ -1,16 +1,9 @@
 import type { NeededPart, QueryKind } from './batching.ts';
 import { MetricSelector, ZERO_WITHOUT_ROW } from './metricSelector.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, makeQueries, readQueries } from './nextCall.ts';
+import { createRowsRead } from './nextCall.ts';
 import { ITSELF } from './rows.ts';
-import type {
-  BatchRead,
-  MetricDataResult,
-  MetricDataSubject,
-  MetricSelection,
-  Outcome,
-  TimeRange,
-} from '../upstreamReader.ts';
+import type { BatchRead, MetricDataResult, MetricDataSubject, MetricSelection, TimeRange } from '../upstreamReader.ts';
 import { isApdex, isDatastore, METRIC, type Columns } from '../../formulas/metricInputs.ts';
 import { NEED_SQUARES, SIGN_OF_LIFE, valuesOf } from '../../formulas/valueFormulas.ts';
 
@@ -58,24 +51,12 @@ export function limitMetricDataKinds(maxRows: number): Readonly<Record<'applicat
 
 /** Reads summarized metric data of many applications or hosts with one query. */
 export function createMetricDataRead(account: NerdGraphAccount): BatchRead<MetricDataSubject, MetricDataResult> {
-  return {
-    take<T extends MetricDataSubject>(subjects: Iterable<T>, range: TimeRange) {
-      const next = new NextCall<T>(account.memory);
-      for (const subject of subjects) if (!next.add(subject, [makeMetricDataPart(subject)])) break;
-      return next.makeBatch(range);
-    },
-    async read(subjects, range, call) {
-      const parts = subjects.map((subject) => makeMetricDataPart(subject));
-      const found = await readQueries(account, makeQueries(parts, range), call);
-      return subjects.map(({ applicationId, hostKey, metrics }): Outcome<MetricDataResult> => {
-        const rows = found.get(applicationId);
-        const error = rows?.failureOf(hostKey);
-        if (error !== undefined) return { error };
-        const subjectRows = rows?.rows.get(hostKey ?? ITSELF) ?? new Map<string, Columns>();
-        return { value: buildMetricData(metrics, subjectRows, rows?.window ?? range) };
-      });
-    },
-  };
+  return createRowsRead(
+    account,
+    () => (subject) => [makeMetricDataPart(subject)],
+    ({ hostKey, metrics }, rows, range) =>
+      buildMetricData(metrics, rows?.rows.get(hostKey ?? ITSELF) ?? new Map<string, Columns>(), rows?.window ?? range),
+  );
 }
 
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };

@@ -3,9 +3,9 @@ import type { AccountMemory } from './accountMemory.ts';
 import type { SubjectId } from './failureMemory.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { alignRange } from './nrql.ts';
-import type { FoundRows, TimesliceQuery } from './rows.ts';
+import type { FoundRows, SubjectRows, TimesliceQuery } from './rows.ts';
 import { countQueries, readTimeslices } from './timeslices.ts';
-import type { CallOptions, NextBatch, TimeRange } from '../upstreamReader.ts';
+import type { ApplicationSubject, BatchRead, CallOptions, NextBatch, Outcome, TimeRange } from '../upstreamReader.ts';
 
 /**
  * Collects subjects for the next call, as long as one query of each kind has room for them. Further hosts of an
@@ -88,40 +88,62 @@ export class NextCall<S> {
   }
 }
 
+/**
+ * Makes a read of subjects by the rows of their applications.
+ *
+ * @param makeParts makes the parts of a subject for a range; the parts of one range must share their kinds
+ * @param toValue gets the rows of the subject's application; undefined without a query
+ */
+export function createRowsRead<S extends ApplicationSubject & { readonly hostKey?: string | undefined }, V>(
+  account: NerdGraphAccount,
+  makeParts: (range: TimeRange) => (subject: S) => readonly NeededPart[],
+  toValue: (subject: S, rows: SubjectRows | undefined, range: TimeRange) => V,
+): BatchRead<S, V> {
+  return {
+    take<T extends S>(subjects: Iterable<T>, range: TimeRange) {
+      const next = new NextCall<T>(account.memory);
+      const makePartsOf = makeParts(range);
+      for (const subject of subjects) if (!next.add(subject, makePartsOf(subject))) break;
+      return next.makeBatch(range);
+    },
+    async read(subjects, range, call) {
+      const found = await readQueries(account, makeQueries(subjects.flatMap(makeParts(range)), range), call);
+      return subjects.map((subject): Outcome<V> => {
+        const rows = found.get(subject.applicationId);
+        const error = rows?.failureOf(subject.hostKey);
+        return error === undefined ? { value: toValue(subject, rows, range) } : { error };
+      });
+    },
+  };
+}
+
 /** Makes one query for the parts of each kind. */
 export function makeQueries(parts: readonly NeededPart[], range: TimeRange): TimesliceQuery[] {
   return Array.from(new Set(parts.map(({ kind }) => kind)), (kind) => {
     const alike = joinHosts(parts.filter((part) => part.kind === kind));
-    return makeQuery(
-      alike.some(({ selector }) => selector.needsSquares) ? { ...kind, columns: 'squares' } : kind,
-      alike,
-      range,
-    );
+    const needsSquares = alike.some(({ selector }) => selector.needsSquares);
+    return makeQuery(needsSquares ? { ...kind, columns: 'squares' } : kind, alike, range);
   });
 }
 
 export function makeQuery(kind: QueryKind, parts: readonly QueryPart[], range: TimeRange): TimesliceQuery {
   const { seconds } = kind;
-  return {
-    ...kind,
-    parts,
-    range: seconds === undefined ? range : alignRange({ from: range.to - seconds, to: range.to }),
-  };
+  const queried = seconds === undefined ? range : alignRange({ from: range.to - seconds, to: range.to });
+  return { ...kind, parts, range: queried };
 }
 
 /** Joins parts of one application and one set of metrics into one part with all requested hosts. */
-function joinHosts(subjects: readonly QueryPart[]): QueryPart[] {
-  const parts = new Map<SubjectId, { readonly part: QueryPart; readonly hosts: Set<string> }[]>();
-  for (const part of subjects) {
-    const subjectParts = parts.get(part.id) ?? [];
-    parts.set(part.id, subjectParts);
-    const alike = subjectParts.find((each) => each.part.selector.condition === part.selector.condition);
-    if (alike === undefined) subjectParts.push({ part, hosts: new Set(part.hosts) });
-    else for (const host of part.hosts ?? []) alike.hosts.add(host);
+function joinHosts(parts: readonly QueryPart[]): QueryPart[] {
+  const joined = new Map<string, { readonly part: QueryPart; readonly hosts: Set<string> }>();
+  for (const part of parts) {
+    const key = `${part.id} ${part.selector.condition}`;
+    const alike = joined.get(key) ?? { part, hosts: new Set<string>() };
+    joined.set(key, alike);
+    for (const host of part.hosts ?? []) alike.hosts.add(host);
   }
-  return [...parts.values()]
-    .flat()
-    .map(({ part, hosts }) => (part.hosts === undefined ? part : { ...part, hosts: [...hosts] }));
+  return Array.from(joined.values(), ({ part, hosts }) =>
+    part.hosts === undefined ? part : { ...part, hosts: [...hosts] },
+  );
 }
 
 /** Reads the rows of all queries, by subject. */

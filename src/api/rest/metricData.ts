@@ -218,7 +218,7 @@ class NamesRead {
       memory.omissions.omit(listOmissionKeys(subject).at(-1) ?? '', name, omitMs);
       const shown = JSON.stringify(Array.from(name).slice(0, LONGEST_NAME_SHOWN).join(''));
       const words = `${about}: New Relic refuses the metric name ${shown}: the values calculated from it are missing`;
-      rest.http.reportRefused(this.#createTarget([name]).endpoint, words);
+      rest.http.reportFailure(this.#createTarget([name]).endpoint, new CallFailure('invalid_response', words));
     }
   }
 

@@ -47,7 +47,8 @@ describe('createRestReader', () => {
       notes.failures.map(({ reason, message }) => [reason, message.replace(/.*: (application)/, '$1')]),
     ).toContainEqual([
       'invalid_response',
-      'application 7: New Relic refuses the metric name "Custom/bad": the values calculated from it are missing',
+      'application 7: New Relic refuses the metric name "Custom/bad": the values calculated from it are missing ' +
+        '(reason invalid_response)',
     ]);
   });
 
