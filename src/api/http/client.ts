@@ -66,9 +66,7 @@ export class Client {
   readonly #options: ClientOptions;
   /** The HTTPS origin to which New Relic redirected an earlier plain HTTP call. */
   #upgraded: string | undefined;
-  /** Number of responses that wait for parsing. */
   #unparsed = 0;
-  /** Times of the last hourly reports, by endpoint and reason. */
   readonly #reportTimes = new Map<string, number>();
 
   /** @throws Error for an unusable proxy address */
@@ -121,7 +119,6 @@ export class Client {
     this.#options.observer.serviceMessage(endpoint, this.#options.secrets.mask(summary).slice(0, LONGEST_MESSAGE));
   }
 
-  /** True once an hour for each subject. */
   #isReportDue(subject: string): boolean {
     const now = this.#options.monotonic();
     if (now - (this.#reportTimes.get(subject) ?? -Infinity) < REPORT_INTERVAL_MS) return false;

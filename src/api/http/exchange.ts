@@ -19,7 +19,6 @@ export function resolve(reference: string | undefined, page: URL): URL | undefin
 
 /** The address of a call in two parts, because parsing a URL for each call is expensive. */
 export interface Address {
-  /** Scheme, host and port. */
   readonly origin: string;
   /** Percent-encoded path and query. */
   readonly path: string;
@@ -40,7 +39,6 @@ export interface RawResponse {
   body: Buffer;
 }
 
-/** A request: a GET, or with a body a POST of JSON. */
 export interface Request extends Address {
   readonly body?: string | undefined;
   /** Name of the key's header, if it differs from the account's. */

@@ -3,9 +3,7 @@ import { backoff } from '../backoff.ts';
 /** The id of an application, the guid of a key transaction or entity, or a metric name. */
 export type OmittedItem = number | string;
 
-/** Time from the end of an omission until its record is forgotten. */
 const FORGOTTEN_MS = 3_600_000;
-/** Length of the first omission of a subject without data. */
 const FIRST_OMISSION_MS = 5 * 60_000;
 /** Time between two returns of subjects without data. The exporter reads a returning subject in a call of its own. */
 const RETURN_DISTANCE_MS = 20_000;

@@ -74,7 +74,6 @@ function findDifference(environment: Environment, used: { name: string; text: st
 
 const EXAMPLE = 'it should look like http://proxy.example:3128';
 
-/** Reads a proxy's address. Without a scheme it means an HTTP proxy. */
 function parseProxy(text: string): Proxy | { readonly problem: string } {
   if (/^["'`].*["'`]$/s.test(text)) return { problem: `has quotes around it: remove them, ${EXAMPLE}` };
   if (/^socks[0-9a-z]*:/i.test(text)) {

@@ -22,9 +22,7 @@ const MIB = 1024 * 1024;
 export const BOUNDS = {
   /** Enough for a page of a list or one record: 200 applications with a few thousand hosts each. */
   list: { bytes: 8 * MIB, elements: 400_000 },
-  /** Enough for 30 metrics with three hours of minutes. */
   metricData: { bytes: 4 * MIB, elements: 150_000, mostlyShort: true },
-  /** Enough for 5,000 rows. */
   query: { bytes: 16 * MIB, elements: 250_000 },
   /** Enough for 50,000 rows of buckets, which only commands read. */
   series: { bytes: 16 * MIB, elements: 1_000_000 },
@@ -85,7 +83,6 @@ function parseRetryAfter(text = '', now: number): number {
   return Date.parse(/GMT|UTC|[+-]\d{4}$/.test(text) ? text : `${text} GMT`);
 }
 
-/** Returns NaN for a text that is not a decimal number. */
 function parseDecimal(text = ''): number {
   return /^\d{1,12}(\.\d+)?$/.test(text) ? Number(text) : NaN;
 }
@@ -238,7 +235,7 @@ function findExceededLimit(text: string, elements: number): 'nesting' | 'element
   let depth = 0;
   let found = 0;
   for (let index = 0; index < text.length; index += 1) {
-    switch (text[index]) {
+    switch (text.charAt(index)) {
       case '"':
         index = findStringEnd(text, index);
         break;

@@ -30,7 +30,6 @@ export const id = z.int().positive();
 /** Limit for names, in characters, far above any genuine name or label. */
 export const LONGEST_TEXT = 10_000;
 
-/** A name, or another text that becomes a label. */
 export const text = z.string().min(1).max(LONGEST_TEXT);
 
 /** A time, rate, ratio or threshold, which cannot be negative. zod accepts only finite numbers. */
@@ -70,7 +69,6 @@ export class Discarded {
     this.#tooLong.first ||= `${path} of ${subject} has more than ${withCommas(limit)} characters`;
   }
 
-  /** Describes the parts left out, by failure reason. */
   summaries(): { readonly reason: FailureReason; readonly words: string }[] {
     const bad = { reason: 'invalid_response', words: describe(this.#bad, 'bad ', '') } as const;
     const long = describe(this.#tooLong, '', ' because of a text that is too long');

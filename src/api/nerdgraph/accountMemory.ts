@@ -6,13 +6,16 @@ import type { GoldenMetric } from '../upstreamReader.ts';
 import type { Json } from '../http/validation.ts';
 import type { Group } from '../../reads/reads.ts';
 
-/** Fields that only the full entity of a key transaction has. The queries of its rolling values need them. */
+/** Fields that only the full entity of a key transaction has. */
 export interface KeyTransactionDetails {
   readonly guid: string;
   readonly apdexTarget: number | undefined;
   readonly transactionName: string | undefined;
   readonly applicationId: number | undefined;
 }
+
+/** A listed key transaction; an error: its details were never read. */
+export type KnownKeyTransaction = (KeyTransactionDetails & { readonly name: string }) | UpstreamError;
 
 /** Entities on a page. New Relic allows no larger page. */
 export const PAGE_SIZE = 200;
@@ -27,7 +30,7 @@ export interface EntityList {
   absences: ReadonlyMap<string, number>;
 }
 
-/** Hosts, datastore types and matching custom names that are assumed until the first read of an application. */
+/** What is assumed until the first read of an application. `matches`: custom names. */
 const FIRST_SIZES = { hosts: 1, datastores: 3, matches: 50 };
 
 /** Remembers facts about an account. A reload passes it on; reads of the previous reader still update it. */
@@ -37,18 +40,16 @@ export class AccountMemory {
   /** Settles when the last division of a batch ends. The next division waits for it. */
   lastDivision: Promise<unknown> = Promise.resolve();
   onlyAccount: { readonly id: number; readonly key: string | undefined } | undefined;
-  /** Details of key transactions, by guid. */
   readonly keyTransactionDetails = new Map<string, KeyTransactionDetails & { readAt: number; isWhole: boolean }>();
-  /** Key transactions of the last list by id; an error where the details were never read. */
-  keyTransactions: ReadonlyMap<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError> = new Map();
+  /** Key transactions of the last list. */
+  keyTransactions: ReadonlyMap<number, KnownKeyTransaction> = new Map();
   readonly #entityLists = new Map<string, EntityList>();
   /** Golden metric definitions by their JSON, so that entities with equal definitions share one list. */
   readonly goldenMetrics = new Map<string, readonly GoldenMetric[]>();
   /** How New Relic accepts ids where some are numbers and some texts; undefined: unknown yet. */
   idListForm: 'mixed' | 'separate' | undefined;
-  /** True once an application list was not empty. */
   hasListed = false;
-  /** The applications of the last list. The key sees no other applications. */
+  /** Of the last list. The key sees no other applications. */
   applications: ReadonlyMap<SubjectId, Pick<Application, 'language' | 'reporting' | 'hosts'>> = new Map();
   /** Sizes as last read. The next list removes the sizes of unlisted applications, which may own key transactions. */
   readonly #sizes = new Map<SubjectId, Partial<typeof FIRST_SIZES>>();
@@ -68,9 +69,7 @@ export class AccountMemory {
 
   /** Stores the whole application list, and forgets the sizes of applications that are not on it. */
   storeApplications(applications: readonly Pick<Application, 'id' | 'language' | 'reporting' | 'hosts'>[]): void {
-    this.applications = new Map(
-      applications.map(({ id, language, reporting, hosts }) => [id, { language, reporting, hosts }]),
-    );
+    this.applications = new Map(applications.map((application) => [application.id, application]));
     this.hasListed ||= applications.length > 0;
     for (const id of this.#sizes.keys()) if (!this.applications.has(id)) this.#sizes.delete(id);
     this.forgetOld();

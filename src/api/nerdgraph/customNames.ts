@@ -1,6 +1,6 @@
 import type { NeededPart, QueryKind } from './batching.ts';
 import type { NerdGraphAccount } from './nerdGraphAccount.ts';
-import { NextCall, makeQueries, readQueries } from './nextCall.ts';
+import { createRowsRead } from './nextCall.ts';
 import { alignRange, joinWithAnd, joinWithOr, whereIn, whereLike, writeNrql, readResponse, TIMESLICE } from './nrql.ts';
 import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
@@ -16,14 +16,12 @@ import {
   type CustomNamesSubject,
   type MetricNameList,
   type MetricNameQuery,
-  type Outcome,
-  type TimeRange,
 } from '../upstreamReader.ts';
 import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 
 /** New Relic's limit for the names of one query. A response does not say that names are missing. */
 const MAX_NAMES = 10_000;
-/** Limit for the queries of one list. A list that needs more queries is too long for a person. */
+/** A list that needs more queries is too long for a person. */
 const MAX_QUERIES = 500;
 const SELECTION = `uniques(metricTimesliceName, ${MAX_NAMES}) AS names`;
 /** From this many names with one next character, the next query uses their longest shared beginning. */
@@ -98,9 +96,9 @@ function makeBranches({ prefix, except }: Branch, found: readonly string[]): Bra
     const next = Array.from(name.slice(prefix.length))[0];
     // A wildcard would match all of the names again.
     if (next === undefined || next === '%' || next === '_') continue;
-    const list = alike.get(prefix + next);
-    if (list === undefined) alike.set(prefix + next, [name]);
-    else list.push(name);
+    const list = alike.get(prefix + next) ?? [];
+    alike.set(prefix + next, list);
+    list.push(name);
   }
   const beginnings = [...alike].map(([begin, list]) => (list.length < MANY ? begin : findSharedBeginning(list)));
   const fresh = beginnings.filter((each) => !except.includes(each));
@@ -108,7 +106,6 @@ function makeBranches({ prefix, except }: Branch, found: readonly string[]): Bra
   return [...fresh.map((each) => ({ prefix: each, except: [] })), { prefix, except: [...except, ...fresh] }];
 }
 
-/** Returns the longest beginning that all names share, up to the first wildcard. */
 function findSharedBeginning(names: readonly string[]): string {
   const sorted = [...names].sort();
   const first = Array.from(sorted[0] ?? '');
@@ -117,7 +114,6 @@ function findSharedBeginning(names: readonly string[]): string {
   return first.slice(0, differs === -1 ? undefined : differs).join('');
 }
 
-/** Reads the names of a response; `isFull`: New Relic may have more names. Any window is good enough for names. */
 function readNames(
   response: Json,
   discarded: Discarded,
@@ -149,22 +145,20 @@ export function createCustomNamesRead(account: NerdGraphAccount): BatchRead<Cust
     selectors.set(filters, selector);
     return [{ id: applicationId, selector, kind: KIND }];
   };
+  const inRows = createRowsRead(
+    account,
+    () => makeParts,
+    (_, rows): CustomNames => ({ names: [...(rows?.rows.get(ITSELF)?.keys() ?? [])].sort() }),
+  );
   return {
-    take<T extends CustomNamesSubject>(subjects: Iterable<T>, range: TimeRange) {
-      const next = new NextCall<T>(account.memory);
-      for (const subject of subjects) if (!next.add(subject, makeParts(subject))) break;
-      return next.makeBatch(range);
-    },
+    ...inRows,
     async read(subjects, range, call) {
-      const found = await readQueries(account, makeQueries(subjects.flatMap(makeParts), range), call);
-      const ended = subjects.map(async (subject): Promise<Outcome<CustomNames>> => {
-        const rows = found.get(subject.applicationId);
-        const error = rows?.failureOf(undefined);
-        if (error?.failure.reason === 'too_large') return outcomeOf(readList(account, subject, range.to, call));
-        if (error !== undefined) return { error };
-        return { value: { names: [...(rows?.rows.get(ITSELF)?.keys() ?? [])].sort() } };
+      const outcomes = Array.from(await inRows.read(subjects, range, call), async (outcome, index) => {
+        const subject = subjects[index];
+        const isTooLarge = 'error' in outcome && outcome.error.failure.reason === 'too_large';
+        return subject && isTooLarge ? outcomeOf(readList(account, subject, range.to, call)) : outcome;
       });
-      return Promise.all(ended);
+      return Promise.all(outcomes);
     },
   };
 }
@@ -200,7 +194,6 @@ export async function listMetricNames(
   const about = `application ${applicationId}`;
   const read = { group: 'metric_names', where, to, about, remedy: 'narrow them by a part of the name' } as const;
   const names = await readUniqueNames(account, read, call);
-  const wanted = name?.toLowerCase() ?? '';
-  const matching = names.filter((each) => each.toLowerCase().includes(wanted));
+  const matching = names.filter((each) => each.toLowerCase().includes(name?.toLowerCase() ?? ''));
   return { names: matching.map((each) => ({ name: each, values: undefined })), complete: true };
 }

@@ -44,7 +44,6 @@ export const ENTITY_LOOKUP: Document = {
   list: ['entities'],
 };
 
-/** Reads the details of at most 25 key transactions. */
 export const KEY_TRANSACTION_DETAILS: Document = {
   text: `query ($guids: [EntityGuid]!) {
   actor {

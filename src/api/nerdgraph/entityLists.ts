@@ -14,7 +14,6 @@ const GROUP = 'entities';
 const MAX_ENTITIES = 10_000;
 const LONGEST_NAME = 200;
 const LONGEST_DEFINITION = 10_000;
-/** Maximum lists of definitions to remember. A type has one list for each provider of its data. */
 const MAX_REMEMBERED = 1_000;
 
 const definitionText = z.string().max(LONGEST_DEFINITION);

@@ -28,16 +28,11 @@ interface Apart {
   goodReads: number;
   error: UpstreamError;
   askedAt: number;
-  /** Time of the last change: the subject was set apart, a call for it began, or a read was good. */
   changedAt: number;
-  /** Columns of golden metrics that fail even when they are read alone. */
   badColumns: ReadonlySet<string>;
 }
 
-/**
- * Remembers failures, which decide how batches are planned and divided (docs/nerdgraph.md, "What breaks a batch"). A
- * reload passes the memory to the next reader. Times are of the monotonic clock.
- */
+/** Remembers failures by the monotonic clock, for the planning of batches (docs/nerdgraph.md, "What breaks a batch"). */
 export class FailureMemory {
   readonly #monotonic: () => number;
   readonly #apart = new Map<string, Apart>();
@@ -69,11 +64,7 @@ export class FailureMemory {
     return this.#apart.size > 0 && [...this.#apart.keys()].some((key) => key.startsWith(text));
   }
 
-  /**
-   * Sets a subject apart that failed alone while New Relic answered for other subjects of its batch.
-   *
-   * @param badColumns columns of golden metrics that failed when they were read alone
-   */
+  /** @param badColumns columns of golden metrics that failed when they were read alone */
   setApart(key: ApartKey, error: UpstreamError, badColumns: readonly string[] = []): void {
     const text = textOf(key);
     const now = this.#monotonic();
@@ -83,7 +74,7 @@ export class FailureMemory {
     this.#apart.set(text, apart);
   }
 
-  /** Records that all data of a subject that is apart were read. */
+  /** Records that all data of a subject were read. */
   recordGoodRead(key: ApartKey): void {
     const apart = this.#apart.get(textOf(key));
     if (apart === undefined || apart.goodReads >= apart.needed) return;
@@ -92,11 +83,7 @@ export class FailureMemory {
     apart.badColumns = new Set();
   }
 
-  /**
-   * Begins a call that reads a subject alone; false if the limit for the subject, or for all subjects, is reached.
-   *
-   * @param perMinute the calls per minute of the account's budget
-   */
+  /** Begins a call that reads a subject alone; false at a limit. `perMinute`: the account's budget. */
   beginCallAlone(key: ApartKey, perMinute: number): boolean {
     const now = this.#monotonic();
     const maxCalls = Math.max(1, Math.floor(perMinute * SHARE_OF_BUDGET));
@@ -131,9 +118,8 @@ export class FailureMemory {
 
   recordPassing(read: string, ids: readonly SubjectId[]): void {
     const changedAt = this.#monotonic();
-    for (const text of ids.map((id) => textOf({ read, id }))) {
+    for (const text of ids.map((id) => textOf({ read, id })))
       this.#passing.set(text, { times: (this.#passing.get(text)?.times ?? 0) + 1, changedAt });
-    }
   }
 
   /** Forgets the passing failures of a batch, which ended in another way or is now divided. */

@@ -210,7 +210,6 @@ function isDeprecation(error: unknown): boolean {
   return wordsOf(error).startsWith(DEPRECATED);
 }
 
-/** Returns the codes of an error, most precise first. */
 function codesOf(error: unknown): readonly string[] {
   const extensions = extensionsOf(error);
   const codes = CODES.map((name) => extensions[name]).filter((code) => typeof code === 'string');
@@ -237,7 +236,6 @@ function pathOf(error: unknown): readonly unknown[] {
   return isList(path) ? path : [];
 }
 
-/** Returns the first missing member on the path to the root. */
 function findMissing(body: Json, root: readonly string[]): string | undefined {
   let value: unknown = body;
   return ['data', ...root].find((name) => {

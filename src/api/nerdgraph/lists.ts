@@ -5,10 +5,10 @@ import { APPLICATIONS, KEY_TRANSACTION_DETAILS, KEY_TRANSACTIONS } from './docum
 import { amount, count, id, parseRecord, text } from '../http/validation.ts';
 import type { Application, KeyTransaction } from '../types.ts';
 import type { CallOptions } from '../upstreamReader.ts';
-import type { KeyTransactionDetails } from './accountMemory.ts';
+import type { KnownKeyTransaction } from './accountMemory.ts';
 import { readByGuid } from './missingEntities.ts';
 import { trimPadding } from './rows.ts';
-import { UpstreamError, type CallFailure } from '../upstreamError.ts';
+import { UpstreamError } from '../upstreamError.ts';
 
 /**
  * Reads all applications of the account, and returns the ones with these ids: New Relic documents no search by id.
@@ -58,7 +58,6 @@ const application = entity.extend({
   settings: z.object({ apdexTarget: amount.nullish(), serverSideConfig: z.boolean().nullish() }).nullish(),
 });
 
-/** The tag that holds the id of a key transaction in the REST interface. */
 const ID_TAG = 'keyTransactionId';
 
 const keyTransaction = entity.refine((fields) => idOf(fields) !== undefined, { path: ['tags'] });
@@ -108,7 +107,7 @@ export async function listKeyTransactions(
   const { found: entities } = await searchEntities(account, GROUP, search, call);
   const failures = await refreshDetails(account, new Set(entities.keys()), call);
   const found = new Map<number, KeyTransaction>();
-  const listed = new Map<number, (KeyTransactionDetails & { readonly name: string }) | UpstreamError>();
+  const listed = new Map<number, KnownKeyTransaction>();
   for (const entity of entities.values()) {
     const { guid, name, reporting, alertSeverity } = entity;
     const id = idOf(entity);
@@ -153,43 +152,32 @@ async function refreshDetails(
     return known?.isWhole !== true || readAt - known.readAt >= options.detailsMs;
   });
   return readByGuid(account, GROUP, KEY_TRANSACTION_DETAILS, due, call, async (requested, entities, failure) => {
-    const missing = await takeDetails(account, requested, entities, readAt, failure);
+    const open = new Map(requested.map((guid) => [trimPadding(guid), guid]));
+    await transport.parseReporting(GROUP, (discarded) => {
+      for (const entity of entities) {
+        // The failure is reported below, so the entity does not count as discarded.
+        if (entity === null && failure !== undefined) continue;
+        const read = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
+        const guid = open.get(trimPadding(read?.guid ?? ''));
+        if (read === undefined || guid === undefined) continue;
+        open.delete(trimPadding(guid));
+        // A field that failed keeps its earlier value.
+        const { applicationId, transactionName, apdexTarget } = details.get(guid) ?? {};
+        details.set(guid, {
+          guid,
+          applicationId: read.applicationId ?? applicationId,
+          transactionName: read.transactionName ?? transactionName,
+          apdexTarget: read.apdexTarget ?? apdexTarget,
+          readAt,
+          isWhole: failure === undefined,
+        });
+      }
+      if (failure === undefined) {
+        for (let missing = entities.length; missing < requested.length; missing += 1)
+          discarded.add('record', 'entities');
+      }
+    });
     // A failed required field makes its whole entity null, so a missing entity is not gone.
-    if (failure !== undefined && missing > 0) throw transport.reportFailure(GROUP, failure);
-  });
-}
-
-/** Stores the details of these key transactions, and returns how many lack details. */
-function takeDetails(
-  { memory: { keyTransactionDetails: known }, transport }: NerdGraphAccount,
-  guids: readonly string[],
-  entities: readonly unknown[],
-  readAt: number,
-  failure: CallFailure | undefined,
-): Promise<number> {
-  const open = new Map(guids.map((guid) => [trimPadding(guid), guid]));
-  return transport.parseReporting(GROUP, (discarded) => {
-    for (const entity of entities) {
-      // The caller reports the failure, so the entity does not count as discarded.
-      if (entity === null && failure !== undefined) continue;
-      const details = parseRecord(keyTransactionDetails, entity, discarded, 'entities');
-      const guid = open.get(trimPadding(details?.guid ?? ''));
-      if (details === undefined || guid === undefined) continue;
-      open.delete(trimPadding(guid));
-      // A field that failed keeps its earlier value.
-      const { applicationId, transactionName, apdexTarget } = known.get(guid) ?? {};
-      known.set(guid, {
-        guid,
-        applicationId: details.applicationId ?? applicationId,
-        transactionName: details.transactionName ?? transactionName,
-        apdexTarget: details.apdexTarget ?? apdexTarget,
-        readAt,
-        isWhole: failure === undefined,
-      });
-    }
-    if (failure === undefined) {
-      for (let missing = entities.length; missing < guids.length; missing += 1) discarded.add('record', 'entities');
-    }
-    return open.size;
+    if (failure !== undefined && open.size > 0) throw transport.reportFailure(GROUP, failure);
   });
 }

@@ -35,7 +35,6 @@ const METRIC_DATA = {
   host: { read: 'host_metrics', groupBy: 'host' },
 } as const satisfies Record<string, QueryKind>;
 
-/** Makes the part of a query that reads the metric data of a subject. */
 export function makeMetricDataPart(
   { applicationId, hostKey, metrics }: MetricDataSubject,
   kinds: Readonly<Record<'application' | 'host', QueryKind>> = METRIC_DATA,

@@ -20,7 +20,6 @@ export function isNeverNegative(name: string): boolean {
   return isRollup(name) || isApdex(name);
 }
 
-/** Limit for the remembered names. At the limit, names that matched a pattern are forgotten. */
 const MAX_FOUND = 10_000;
 
 /** The metrics that a query reads of an application or its hosts. */
@@ -29,7 +28,6 @@ export class MetricSelector {
   /** The query also selects the names that contain one of these texts. */
   readonly filters: readonly string[];
   readonly hasDatastores: boolean;
-  /** True if a value needs the sum of squares. */
   readonly needsSquares: boolean;
   /** Term of the WHERE clause; empty without names and patterns. Subjects with equal conditions share one term. */
   readonly condition: string;

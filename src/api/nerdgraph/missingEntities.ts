@@ -12,13 +12,10 @@ const GUIDS_PER_CALL = 25;
 
 /** Lists without an entity until it is gone. A cursor may be a position, so a list can skip an entity that moves. */
 const LISTS_UNTIL_GONE = 3;
-/** Limit for look-ups of missing entities. More than this many do not fall between pages by chance. */
+/** More missing entities than this do not fall between pages by chance. */
 const MAX_LOOKED_UP = 200;
 
-/**
- * Finds entities of the earlier list that may still exist although a list of `pages` pages lacks them. Returns how many
- * consecutive lists lack each entity. All other missing entities are gone.
- */
+/** Finds missing entities that may still exist. Returns how many consecutive lists lack each of them. */
 export function findDoubtful(
   { entities, absences }: Pick<EntityList, 'entities' | 'absences'>,
   listed: ReadonlySet<string>,
@@ -49,11 +46,7 @@ export async function lookUp(
   return guids.filter((guid) => failures.has(guid) || existing.has(trimPadding(guid)));
 }
 
-/**
- * Reads entities by guid, a few in each call. Returns the failures of calls, by guid.
- *
- * @param take takes the entities of a call, and the error that made fields null; may throw an UpstreamError
- */
+/** Reads entities by guid. `take` gets those of a call, and the error that made fields null. Returns failures by guid. */
 export async function readByGuid(
   { transport }: NerdGraphAccount,
   group: Group,

@@ -117,7 +117,6 @@ export class NerdGraphAccount {
   }
 }
 
-/** Limit for the accounts in a message. A key may see thousands. */
 const MAX_SHOWN = 20;
 
 /** Writes ids with names for a message. Cuts the names, and removes control characters. */

@@ -72,7 +72,7 @@ export function alignRange({ from, to }: TimeRange): TimeRange {
   return { from: end - (to - from), to: end };
 }
 
-/** Returns the step in seconds that both ends of a range of this length are multiples of. */
+/** Returns the seconds that both ends of a range of this length are multiples of. */
 export function stepOf(seconds: number): number {
   if (seconds < HOUR_S) return 60;
   return seconds < DAY_S ? 300 : 600;
@@ -85,7 +85,6 @@ const MIN_SHARE = 0.8;
 const MAX_SHARE = 1.25;
 /** Seconds by which a response to a short range may end early. */
 const MAX_LAG = 300;
-const TIMES = ['beginTimeSeconds', 'endTimeSeconds'];
 
 /** Says why the result of a query is incomplete. Its batch is then divided. */
 export class Incomplete {
@@ -115,7 +114,8 @@ export function readCompleteRows(
   const isFull = bucketed
     ? rows.length >= MAX_BUCKET_ROWS || countFacets(rows, facets) >= MAX_FACETS
     : rows.length >= MAX_FACETS;
-  const isCut = facets.length > 0 && (isFull || hasOthers(result['otherResult'], TIMES));
+  const isCut =
+    facets.length > 0 && (isFull || hasOthers(result['otherResult'], ['beginTimeSeconds', 'endTimeSeconds']));
   const messages = readMessages(result);
   const aboutData = findIncompleteMessage(messages, true);
   if (aboutData !== undefined) return new Incomplete(describeIncomplete(aboutData), false);
@@ -124,15 +124,15 @@ export function readCompleteRows(
   return aboutRows === undefined ? response : new Incomplete(describeIncomplete(aboutRows), true);
 }
 
-/** Reads the rows of a response, also of an incomplete response. Throws a CallFailure if it has no list of rows. */
+/** Reads the rows of a response, also of an incomplete one. Throws a CallFailure without a list of rows. */
 export function readResponse(response: Json): {
   readonly rows: unknown[];
-  /** Range of the response in Unix seconds, in whole minutes; undefined if the response does not say it. */
+  /** Unix seconds, in whole minutes; undefined if the response does not say it. */
   readonly window: TimeRange | undefined;
   /** The attributes whose values a row's `facet` lists, in its order. */
   readonly facets: readonly string[];
 } {
-  const rows = response['results'];
+  const { results: rows } = response;
   if (!Array.isArray(rows)) throw new CallFailure('invalid_response', 'the response has no list "results"');
   const metadata = isObject(response['metadata']) ? response['metadata'] : {};
   const facets = isList(metadata['facets']) ? metadata['facets'] : [];

@@ -81,7 +81,6 @@ function makeParts(
   return [{ id: guid, selector: SELECTORS.keyTransaction, displayName, keyTransaction, kind: ROLLING.keyTransaction }];
 }
 
-/** Makes the queries of the parts. Key transactions also need a query of their applications. */
 function makeQueriesWithOwners(parts: readonly NeededPart[], range: TimeRange): readonly TimesliceQuery[] {
   const queries = makeQueries(parts, range);
   if (parts[0]?.kind !== ROLLING.keyTransaction) return queries;

@@ -85,7 +85,6 @@ export class SubjectRows {
 
 export type FoundRows = ReadonlyMap<SubjectId, SubjectRows>;
 
-/** Parts to read in as few queries as possible. */
 export interface TimesliceQuery extends QueryKind {
   readonly parts: readonly QueryPart[];
   readonly range: TimeRange;
@@ -94,7 +93,6 @@ export interface TimesliceQuery extends QueryKind {
 /** The end of the query of a batch: its result, or why it has none. */
 export type BatchEnd = Exclude<NrqlEnd, 'too_big'> | Incomplete;
 
-/** A read of batches, which stores rows in `found`. */
 export interface RowsRead {
   readonly account: NerdGraphAccount;
   readonly accountId: number;
@@ -186,7 +184,6 @@ async function queryGolden(
   return again;
 }
 
-/** Runs a query, and reads its response. */
 async function runBatchQuery(
   read: RowsRead,
   batch: Batch,
@@ -350,7 +347,6 @@ function takeBucket(
   else target.bad.add(host);
 }
 
-/** Reads the columns of a row; undefined if its count or sum is unreadable. */
 function readColumns(row: Json, name: string, discarded: Discarded): Columns | undefined {
   const mayBeNegative = name !== ITSELF && !isNeverNegative(name);
   const count = readAmount(row['c'], false);

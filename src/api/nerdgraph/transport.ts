@@ -9,7 +9,6 @@ import type { Group } from '../../reads/reads.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
 
-/** The group that a call counts for, or the list of accounts, which has no group. */
 type CallGroup = Group | 'accounts';
 
 /** Limits for the timeout of a query in New Relic, in seconds. */
@@ -23,11 +22,10 @@ export interface NrqlRead {
   /** Failures to retry; `all` by default. */
   readonly retries?: ResponsePolicy['retries'];
   readonly bounds?: Bounds;
-  /** Name of the request header that holds the key, if it differs from the account's header. */
   readonly keyHeader?: string;
 }
 
-/** A result or a failure. `too_big`: query or result are too big. `unmatched`: no application of the query has data. */
+/** `too_big`: query or result are too big. `unmatched`: no application of the query has data. */
 export type NrqlEnd = Json | 'too_big' | 'unmatched' | UpstreamError;
 
 export interface NerdGraphReaderOptions extends ClientOptions {
@@ -39,11 +37,10 @@ export interface NerdGraphReaderOptions extends ClientOptions {
   readonly isListed?: boolean;
   /** Milliseconds to cache details of key transactions, and other occasional look-ups (`intervals.metric_names`). */
   readonly detailsMs: number;
-  /** Calls per minute of the account's budget. Reads of single subjects get a share. */
   readonly requestsPerMinute: number;
 }
 
-/** Makes the calls of NerdGraph. Each call is a POST of a document with its variables. */
+/** Makes the calls of NerdGraph. Each is a POST of a document with its variables. */
 export class Transport {
   readonly http: Client;
   readonly #address: Address;
@@ -122,7 +119,6 @@ export class Transport {
     return end === 'unmatched' ? undefined : end;
   }
 
-  /** Reports and returns a failure that the reader itself found. */
   failure(group: CallGroup, words: string, reason: FailureReason = 'invalid_response'): UpstreamError {
     return this.reportFailure(group, new CallFailure(reason, words));
   }
@@ -131,7 +127,6 @@ export class Transport {
     return this.http.reportFailure(endpointOf(group), failure);
   }
 
-  /** Parses a response with `read`. Reports the parts that `read` leaves out, or that the response is unusable. */
   parseReporting<T>(group: CallGroup, read: (discarded: Discarded) => T | Promise<T>): Promise<T> {
     return this.http.parseReporting(endpointOf(group), read);
   }

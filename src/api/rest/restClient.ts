@@ -77,12 +77,7 @@ export class RestClient {
     return this.readOne(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
   }
 
-  /**
-   * Reads a list page by page. Returns false if further pages exist beyond the limits.
-   *
-   * @param take stores the records of a page, and returns the number of new records
-   * @param leaveOut takes each unreadable record, before `take`; without it, a page without a readable record fails
-   */
+  /** `leaveOut` takes each unreadable record, before `take`; without it, a page without a readable record fails. */
   readPages<T>(
     { endpoint, path }: Target,
     member: string,

@@ -9,7 +9,6 @@ export interface RestTimeslice extends Pick<Timeslice, 'from' | 'to'> {
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** Timeslices by metric name, oldest first. */
 export type MetricTimeslices = ReadonlyMap<string, readonly Timeslice[]>;
 
 /** False for a timeslice without any column. */
@@ -128,7 +127,6 @@ export function parseRange(body: unknown): TimeRange {
   return { from: Math.ceil(from / 60) * 60, to: Math.floor((to + 1) / 60) * 60 };
 }
 
-/** Parses the timeslices of one metric. Keeps the first of two timeslices with the same start. */
 function parseTimeslices(
   metric: string,
   list: unknown,

@@ -45,7 +45,6 @@ function addUp(slices: readonly Timeslice[], amountOf: (slice: Timeslice) => num
 /** Metrics whose zeros mean "not reported". New Relic fills series with zeros, but not summarized responses. */
 const NEVER_ZERO: ReadonlySet<string> = new Set(['Errors/all', 'Apdex', 'EndUser/Apdex', 'Memory/Physical']);
 
-/** Returns the timeslices of a response that lie in the chunk. */
 export function toSeries(
   data: ReadonlyMap<string, readonly Timeslice[]>,
   names: readonly string[],

@@ -10,7 +10,6 @@ const texts = z.custom<readonly string[]>(
   (value) => Array.isArray(value) && value.every((element) => typeof element === 'string'),
 );
 
-/** An ISO 8601 timestamp, read as Unix seconds. */
 const time = z.string().transform((value, context) => {
   const seconds = parseTime(value);
   if (seconds !== undefined) return seconds;
@@ -21,9 +20,9 @@ const time = z.string().transform((value, context) => {
 const divideBy = (divisor: number) => amount.transform((value) => value / divisor).optional();
 
 /** Creates the schema of a summary with rates per minute. Older responses have fewer fields, so all are optional. */
-const createSummarySchema = (timeUnits: number) => {
+const createSummarySchema = (timeUnitsPerSecond: number) => {
   const summaryFields = z.object({
-    response_time: divideBy(timeUnits),
+    response_time: divideBy(timeUnitsPerSecond),
     throughput: divideBy(60),
     error_rate: amount.optional(),
     apdex_target: amount.optional(),
@@ -44,9 +43,7 @@ const createSummarySchema = (timeUnits: number) => {
   }));
 };
 
-/** Times in milliseconds. */
 const applicationSummary = createSummarySchema(1000).optional();
-/** Times in seconds. */
 const endUserSummary = createSummarySchema(1).optional();
 
 const settings = z.object({
@@ -94,7 +91,6 @@ export const application = z
     instances: fields.links?.application_instances?.length,
   }));
 
-/** The common fields of hosts and instances. */
 const machine = z.object({
   id,
   host: text,
@@ -111,7 +107,6 @@ export const host = machine.transform((fields): Host => ({
   summary: fields.application_summary,
 }));
 
-/** An instance. Its port may be 0. */
 export const instance = machine
   .extend({
     port: z.int().min(0).max(65_535).optional(),
@@ -152,7 +147,6 @@ export const keyTransaction = z
     applicationId: fields.links?.application,
   }));
 
-/** An entry of the list of metric names. */
 export const metricName = z
   .object({ name: text, values: texts.optional() })
   .transform(({ name, values }): MetricName => ({ name, values: values ?? [] }));
