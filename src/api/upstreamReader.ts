@@ -40,16 +40,13 @@ export type Api = (typeof APIS)[number];
 
 /** Admits every call, also retries, pages and parts of batches. Each one spends a call of the budget. */
 export interface RateLimiter {
-  /**
-   * Waits for a place and a call of the budget. Repeats take at most half of the places. Returns the function that
-   * releases the place; `isGood` tells it that the call did not fail.
-   */
+  /** Waits for a place and a call of the budget. Returns the function that releases the place after the call. */
   acquire(signal: AbortSignal, isRepeat?: boolean): Promise<(isGood: boolean, overload?: Overload) => void>;
 }
 
 export interface CallOptions {
   readonly signal: AbortSignal;
-  /** True for commands: the client retries after an overload or a timeout. The daemon reads a later window instead. */
+  /** True for commands, which retry after an overload or a timeout. The daemon reads a later window instead. */
   readonly patient?: boolean;
   /** True for parts of a failed batch, and for subjects set apart. Such calls take at most half of the places. */
   readonly isRepeat?: boolean;
@@ -109,13 +106,15 @@ export function* takeAll<S, R extends TimeRange>(
     }
   };
   for (;;) {
-    const next = passed.length > 0 ? undefined : others.next();
-    if (next?.done === true) return;
-    if (next !== undefined) passed.push(next.value);
+    if (passed.length === 0) {
+      const next = others.next();
+      if (next.done === true) return;
+      passed.push(next.value);
+    }
     const batch = read.take(offered(), range);
     yield batch;
-    const taken = new Set(batch.subjects.length === passed.length ? [] : batch.subjects);
-    passed = taken.size === 0 ? [] : passed.filter((subject) => !taken.has(subject));
+    const taken = new Set(batch.subjects);
+    passed = passed.filter((subject) => !taken.has(subject));
   }
 }
 
@@ -293,8 +292,8 @@ export interface GoldenResult {
   readonly notNumbers: readonly string[];
 }
 
-/** A type of entities, `DOMAIN-TYPE`, and the number of its entities in the account. */
 export interface EntityTypeCount {
+  /** `DOMAIN-TYPE`. */
   readonly type: string;
   readonly count: number;
 }

@@ -29,7 +29,7 @@ export function retryDelay(attempt: number, random: () => number): number {
 
 const REPORT_INTERVAL_MS = 3_600_000;
 const LONGEST_MESSAGE = 500;
-/** Limit for the overloads after which a patient caller repeats one call. These repeats do not count as retries. */
+/** Overloads after which a patient caller repeats one call. These repeats do not count as retries. */
 const MAX_OVERLOADS = 20;
 
 /** While more responses than this wait for parsing, a new response keeps its place: each text may have megabytes. */
@@ -44,23 +44,17 @@ export interface ClientOptions extends DispatcherOptions {
   readonly userAgent: string;
   readonly maxRetries: number;
   readonly observer: CallObserver;
-  /** Admits every call. The next reader of the account shares it. */
   readonly limiter: RateLimiter;
-  /** Records answered calls. While the account fails, the client retries no call. */
   readonly health: AccountHealth;
   /** Returns Unix milliseconds of the wall clock, for comparison with times in headers. */
   readonly now: () => number;
-  /** Returns milliseconds of a monotonic clock, for durations. */
   readonly monotonic: () => number;
   readonly random: () => number;
   /** Rejects as soon as the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/**
- * Makes calls. Each attempt waits for the limiter. The wait before a retry holds no place (docs/errors.md, "Failed
- * calls").
- */
+/** Makes calls. Each attempt waits for the limiter. The wait before a retry holds no place. */
 export class Client {
   readonly #dispatcher: Dispatcher;
   readonly #options: ClientOptions;
@@ -301,9 +295,8 @@ function allowsRetry({ reason, circumstances }: CallFailure, { retries }: Respon
 }
 
 /**
- * Returns the HTTPS origin to call instead, when New Relic redirects a plain HTTP call with 301 to the same host ("301
- * response for REST API calls"). Ignores the scheme in `Location`, because the published example has `http`. Returns
- * undefined for any other redirect: no other host may get the key.
+ * Returns the HTTPS origin for a plain HTTP call that New Relic redirects with 301 ("301 response for REST API calls");
+ * undefined for another host, which may not get the key. Ignores the scheme: the published example has `http`.
  */
 export function findHttpsUpgrade(address: Address, status: number, location: string | undefined): string | undefined {
   if (status !== 301 || !address.origin.startsWith('http:')) return undefined;

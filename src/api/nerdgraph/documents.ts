@@ -33,29 +33,10 @@ export const APPLICATIONS = writeEntitySearch(`tags { key values }
 export const KEY_TRANSACTIONS = writeEntitySearch(`tags { key values }
           ... on KeyTransactionEntityOutline { alertSeverity }`);
 
-/** Looks up whether entities exist, at most 25. */
-export const ENTITY_LOOKUP: Document = {
-  text: `query ($guids: [EntityGuid]!) {
-  actor {
-    entities(guids: $guids) { guid }
-  }
-}`,
-  root: ['actor'],
-  list: ['entities'],
-};
+export const ENTITY_LOOKUP = writeLookUp('guid');
 
-export const KEY_TRANSACTION_DETAILS: Document = {
-  text: `query ($guids: [EntityGuid]!) {
-  actor {
-    entities(guids: $guids) {
-      guid
-      ... on KeyTransactionEntity { apdexTarget metricName application { guid } }
-    }
-  }
-}`,
-  root: ['actor'],
-  list: ['entities'],
-};
+export const KEY_TRANSACTION_DETAILS = writeLookUp(`guid
+      ... on KeyTransactionEntity { apdexTarget metricName application { guid } }`);
 
 /** Runs one NRQL query. Several queries in a document would fail and time out together. */
 export const NRQL: Document = {
@@ -94,6 +75,18 @@ export const ENTITY_TYPES: Document = {
   root: ['actor', 'entitySearch'],
   list: ['types'],
 };
+
+/** Writes a look-up of at most 25 entities. */
+function writeLookUp(fields: string): Document {
+  const text = `query ($guids: [EntityGuid]!) {
+  actor {
+    entities(guids: $guids) {
+      ${fields}
+    }
+  }
+}`;
+  return { text, root: ['actor'], list: ['entities'] };
+}
 
 /** Writes a paged entity search. `fields` are further fields; `declared` adds a variable that `passed` passes on. */
 function writeEntitySearch(fields: string, { declared, passed } = { declared: '', passed: '' }): Document {

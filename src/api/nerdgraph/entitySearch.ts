@@ -66,13 +66,8 @@ const MAX_PAGE_SIZE = 2_000;
 const MAX_PAGES = 200;
 
 /**
- * Reads all valid entities of a search in the account, by guid. Keeps the earlier record of an entity that cannot be
- * read. Also keeps a record that the pages lack but a look-up finds. Rejects with an UpstreamError if the search is
- * incomplete.
- *
- * @returns `failure`: the last failure of a field of an entity
- *
- * @param search.type `DOMAIN-TYPE`
+ * Reads all valid entities of a type, `DOMAIN-TYPE`, by guid, and the last failure of a field. Keeps the earlier record
+ * of an entity that cannot be read, or that only a look-up finds. Rejects if the search is incomplete.
  */
 export async function searchEntities<T extends Json & { readonly reporting: boolean; readonly applicationId?: number }>(
   account: NerdGraphAccount,
@@ -85,14 +80,10 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
     readonly maxEntities?: number;
   },
   call: CallOptions,
-): Promise<{
-  readonly found: ReadonlyMap<string, T>;
-  readonly failure: UpstreamError | undefined;
-}> {
+): Promise<{ readonly found: ReadonlyMap<string, T>; readonly failure: UpstreamError | undefined }> {
   const { transport } = account;
   const { document, type, schema, maxEntities } = search;
   const list = account.memory.entityListOf(group, type);
-  // An entity with a failed field keeps the field's earlier value.
   const earlier = list.entities;
   // A page may shrink to one entity.
   const maxPages = maxEntities === undefined ? MAX_PAGES : maxEntities + 1;
@@ -101,9 +92,8 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
   const query = `domain = '${domain}' AND type = '${rest.join('-')}' AND accountId = ${accountId}`;
   const guids = new Set<string>();
   const found = new Map<string, T>();
-  /** Members without a guid: each may be any entity. */
+  /** Number of members without a guid. Each may be any entity. */
   let unknown = 0;
-  /** Guids of entities whose record cannot be read. */
   const unreadable = new Set<string>();
   let failure: UpstreamError | undefined;
   // The count may change between two pages. The list must have at least the smallest count.
@@ -116,9 +106,8 @@ export async function searchEntities<T extends Json & { readonly reporting: bool
       const read = (limit: Json, options?: Parameters<Transport['read']>[4]) =>
         transport.read(group, document, { ...variables, ...limit }, call, options);
       const isFailing = (): boolean => transport.http.isFailing(call);
-      const { found: parent, failed } = await (maxEntities === undefined
-        ? read({})
-        : readFitting(list, read, isFailing));
+      const reading = maxEntities === undefined ? read({}) : readFitting(list, read, isFailing);
+      const { found: parent, failed } = await reading;
       const makeFailure = (words: string): CallFailure => new CallFailure('invalid_response', `page ${page}: ${words}`);
       const results = parent['results'];
       const entities = isObject(results) ? results['entities'] : undefined;

@@ -13,7 +13,7 @@ import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import type { RollingSummary, RollingValues } from '../types.ts';
 import { UpstreamError } from '../upstreamError.ts';
 
-/** Windows of rolling values in seconds: for key transactions, and for applications and hosts. */
+/** Windows of rolling values. */
 const KEY_TRANSACTION_SECONDS = 600;
 const SECONDS = 240;
 
@@ -51,14 +51,8 @@ export function createRollingRead(account: NerdGraphAccount): BatchRead<RollingS
     async read(subjects, range, call) {
       // A list may arrive during the call.
       const parts = subjects.map((subject) => makeParts(account, subject)[0]);
-      const found = await readQueries(
-        account,
-        makeQueriesWithOwners(
-          parts.flatMap((part) => part ?? []),
-          range,
-        ),
-        call,
-      );
+      const known = parts.flatMap((part) => part ?? []);
+      const found = await readQueries(account, makeQueriesWithOwners(known, range), call);
       return subjects.map((subject, index) => makeOutcome(account, found, subject, parts[index]));
     },
   };
@@ -140,10 +134,7 @@ function apdexName({ transactionName = '' }: KeyTransactionDetails): string | un
   return `Apdex/${isWeb ? transactionName.slice(WEB_TRANSACTION.length) : transactionName}`;
 }
 
-/**
- * Calculates the rolling values of an application or host from its rows. A value is undefined without rows, or if its
- * denominator is 0. The Apdex target of an application comes with the list.
- */
+/** Calculates rolling values from the rows of an application or host; undefined without rows, or over a count of 0. */
 export function calculateRolling(rows: ReadonlyMap<string, Columns>, seconds: number): RollingValues {
   const reports = rows.size > 0;
   const count = (name: string): number | undefined => rows.get(name)?.count ?? (reports ? 0 : undefined);
@@ -181,7 +172,7 @@ export function calculateKeyTransaction(
   seconds: number,
 ): RollingValues {
   const count = row?.count ?? (reports ? 0 : undefined);
-  const summary: RollingSummary = {
+  const summary = {
     responseTime: ratio(row?.sum ?? 0, count),
     requestRate: ratio(count, seconds),
     errorRate: ratio(row?.exclusive, row?.count),
@@ -190,7 +181,6 @@ export function calculateKeyTransaction(
   return { summary };
 }
 
-/** Divides; undefined without data, for a whole that is not positive, and for a result that is not finite. */
 function ratio(part = NaN, whole = NaN): number | undefined {
   return whole > 0 ? finiteOrUndefined(part / whole) : undefined;
 }

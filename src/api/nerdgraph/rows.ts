@@ -14,7 +14,7 @@ import { isNeverNegative } from './metricSelector.ts';
 import { BOUNDS } from '../http/response.ts';
 import type { SubjectId } from './failureMemory.ts';
 import { isObject, type Json, type Discarded } from '../http/validation.ts';
-import { sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
+import { outcomeOf, sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
 import { isAbout, type Timeslice } from '../types.ts';
 import { UpstreamError, CallFailure } from '../upstreamError.ts';
 import { isDatastore, type Columns } from '../../formulas/metricInputs.ts';
@@ -27,9 +27,9 @@ export const ITSELF = '';
 
 /** Holds the rows of one application, key transaction or entity. */
 export class SubjectRows {
-  /** Rows by host, or `ITSELF`, and metric. */
+  /** By host, or `ITSELF`, and metric. */
   readonly rows = new Map<string, Map<string, Columns>>();
-  /** Buckets by host, or `ITSELF`, and metric, in any order. */
+  /** Like `rows`, in any order. */
   readonly buckets = new Map<string, Map<string, Timeslice[]>>();
   /** Golden metrics of an entity as in the response, by the text of their column. */
   readonly columns = new Map<string, unknown>();
@@ -48,13 +48,12 @@ export class SubjectRows {
       this.failures.delete(column);
     }
     for (const [host, metrics] of other.rows) {
-      const before = this.rows.get(host);
-      if (before === undefined) this.rows.set(host, metrics);
-      else for (const [name, row] of metrics) before.set(name, row);
+      const before = getOrAdd(this.rows, host, () => metrics);
+      if (before !== metrics) for (const [name, row] of metrics) before.set(name, row);
     }
     for (const [host, metrics] of other.buckets) {
-      const bucketsByName = getOrAdd(this.buckets, host, () => new Map<string, Timeslice[]>());
-      for (const [name, rows] of metrics) getOrAdd(bucketsByName, name, () => []).push(...rows);
+      const before = getOrAdd(this.buckets, host, () => new Map<string, Timeslice[]>());
+      for (const [name, rows] of metrics) getOrAdd(before, name, () => []).push(...rows);
     }
   }
 
@@ -66,20 +65,16 @@ export class SubjectRows {
     return isBucketed || (before.from === window.from && before.to === window.to);
   }
 
-  /** Returns the failure of the whole subject or of the host; without a host, the first failure of any host. */
+  /** Without a host, returns the first failure of any host. */
   failureOf(host: string | undefined): UpstreamError | undefined {
     return this.failure ?? (host === undefined ? this.failures.values().next().value : this.failures.get(host));
   }
 
-  /** Counts datastore metrics of the host with the most, or of `ITSELF`; undefined if nothing was read. */
+  /** Returns the highest number of any host; undefined if nothing was read. */
   countDatastores(): number | undefined {
     const hosts = [...this.rows.values(), ...this.buckets.values()];
     if (this.failure !== undefined || hosts.length === 0) return undefined;
-    return hosts.reduce((highest, metrics) => {
-      let datastores = 0;
-      for (const name of metrics.keys()) if (isDatastore(name)) datastores += 1;
-      return Math.max(highest, datastores);
-    }, 0);
+    return Math.max(...hosts.map((metrics) => [...metrics.keys()].filter(isDatastore).length));
   }
 }
 
@@ -121,7 +116,6 @@ const FACETS: Readonly<Record<'application' | 'host' | 'key_transaction', readon
   key_transaction: ['entity.guid'],
 };
 
-/** The words of messages before the name or id of a subject. */
 const SUBJECTS = { application: 'application ', host: 'application ', key_transaction: 'key transaction ', entity: '' };
 
 export function describeSubject({ displayName, id }: QueryPart, groupBy: QueryKind['groupBy']): string {
@@ -194,15 +188,10 @@ async function runBatchQuery(
   const end = await transport.runNrql(query, read.call);
   if (end === 'too_big') return new Incomplete('New Relic says that the query or its result is too big', true);
   if (typeof end === 'string' || end instanceof UpstreamError) return end;
-  try {
-    const incomplete = await transport.parseReporting(query.group, (discarded) =>
-      takeRows(read, attributes, batch, end, discarded),
-    );
-    return incomplete ?? end;
-  } catch (error) {
-    if (error instanceof UpstreamError) return error;
-    throw error;
-  }
+  const outcome = await outcomeOf(
+    transport.parseReporting(query.group, (discarded) => takeRows(read, attributes, batch, end, discarded)),
+  );
+  return 'error' in outcome ? outcome.error : (outcome.value ?? end);
 }
 
 interface RowsTarget {
@@ -251,7 +240,7 @@ function takeRows(
     fail(`${words} (${describeSubject(part, groupBy)})`);
   const targets = new Map<string, RowsTarget | undefined>();
   const allTargets = batch.map((part): RowsTarget => {
-    const hosts = part.hosts === undefined ? undefined : new Set(part.hosts);
+    const hosts = part.hosts && new Set(part.hosts);
     const target = { part, hosts, rows: new SubjectRows(), bad: new Set<string>() };
     const id = golden === undefined ? String(part.id) : recordId(String(part.id), golden.eventObjectId);
     if (id === undefined) target.rows.failure = fail(`the guid of ${part.displayName ?? part.id} has no id`);
@@ -302,7 +291,7 @@ function takeRow(response: RowsResponse, row: unknown): void {
     return;
   }
   const host = groupBy === 'host' ? (keys[1] ?? '') : ITSELF;
-  const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(keys[keys.length - 1] ?? '');
+  const name = groupBy === 'key_transaction' ? ITSELF : target.part.selector.find(keys.at(-1) ?? '');
   if (name === undefined || target.hosts?.has(host) === false) return;
   if (query.bucketMinutes !== undefined) {
     takeBucket(response, row, target, host, name);
@@ -362,14 +351,12 @@ function readColumns(row: Json, name: string, discarded: Discarded): Columns | u
   };
 }
 
-/** @param discarded counts an unreadable value as left out */
 function readAmount(value: unknown, mayBeNegative: boolean, discarded?: Discarded): number | undefined {
   if (typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative)) return value;
   if (value !== undefined) discarded?.add('value', 'results');
   return undefined;
 }
 
-/** Returns the value of a key. Makes and stores a missing value. */
 function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   let value = map.get(key);
   if (value === undefined) map.set(key, (value = make()));

@@ -56,20 +56,17 @@ export function toColumns(metric: string, timeslice: RestTimeslice, wanted?: rea
   };
 }
 
-/** @param wanted by metric, names of the values that custom metrics read */
+/** Converts timeslices by metric. `wanted`: by metric, names of the values that custom metrics read. */
 export function convertTimeslices(
   data: ReadonlyMap<string, readonly RestTimeslice[]>,
   wanted?: ReadonlyMap<string, readonly string[]>,
 ): MetricTimeslices {
-  const metrics = new Map<string, readonly Timeslice[]>();
-  for (const [name, timeslices] of data) {
-    const values = wanted?.get(name);
-    metrics.set(
+  return new Map(
+    Array.from(data, ([name, timeslices]) => [
       name,
-      timeslices.map((each) => ({ from: each.from, to: each.to, columns: toColumns(name, each, values) })),
-    );
-  }
-  return metrics;
+      timeslices.map((each) => ({ from: each.from, to: each.to, columns: toColumns(name, each, wanted?.get(name)) })),
+    ]),
+  );
 }
 
 /** Names of counts and durations. Only custom metrics may have negative values under these names. */
@@ -144,9 +141,7 @@ function parseTimeslices(
     if (!isTimed || !(isObject(values) || values === null)) discarded.add('value', 'metrics.timeslices');
     if (!isTimed) return undefined;
     if (!isObject(values)) return { from, to, values: NO_VALUES };
-    // Use the parsed object itself if all its values are possible: this saves a copy.
-    const isWhole = areAllPossible(values, mayBeNegative);
-    return { from, to, values: isWhole ? values : dropImpossible(values, mayBeNegative, discarded) };
+    return { from, to, values: dropImpossible(values, mayBeNegative, discarded) };
   });
   // A timeslice without a time may belong anywhere, so the whole metric is unknown.
   if (!read.every((each) => each !== undefined)) return [];
@@ -166,22 +161,14 @@ function parseCachedTime(text: unknown, times = new Map<string, number | undefin
   return times.get(text);
 }
 
+/** Removes impossible values from the parsed object itself: copies of all objects would take time. */
 function dropImpossible(values: Json, mayBeNegative: boolean, discarded: Discarded): RestTimeslice['values'] {
-  const possible: [string, number][] = [];
-  for (const [name, value] of Object.entries(values)) {
-    if (isPossible(name, value, mayBeNegative)) possible.push([name, value]);
-    else if (value !== null) discarded.add('value', 'metrics.timeslices.values');
+  for (const name in values) {
+    const value = values[name];
+    const isNumber = typeof value === 'number' && Number.isFinite(value);
+    if (isNumber && (value >= 0 || mayBeNegative || !NEVER_NEGATIVE.has(name))) continue;
+    if (value !== null) discarded.add('value', 'metrics.timeslices.values');
+    Reflect.deleteProperty(values, name);
   }
-  return Object.fromEntries(possible);
-}
-
-function areAllPossible(values: Json, mayBeNegative: boolean): values is Readonly<Record<string, number>> {
-  for (const name in values) if (!isPossible(name, values[name], mayBeNegative)) return false;
-  return true;
-}
-
-function isPossible(name: string, value: unknown, mayBeNegative: boolean): value is number {
-  return (
-    typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative || !NEVER_NEGATIVE.has(name))
-  );
+  return values as RestTimeslice['values'];
 }
