@@ -82,7 +82,6 @@ export interface NextBatch<S> {
   readonly calls: number;
 }
 
-/** Reads one kind of data in batches. */
 export interface BatchRead<S, V, R extends TimeRange = TimeRange> {
   /** Takes the first subject, and further subjects that fit into its call. Known sizes and failures decide. */
   take<T extends S>(subjects: Iterable<T>, range: R): NextBatch<T>;
@@ -203,7 +202,6 @@ export interface SeriesRead extends BatchRead<MetricDataSubject, MetricSeries, S
   summarize(timeslices: ReadonlyMap<string, readonly Timeslice[]>, range: TimeRange, granule: number): MetricDataResult;
 }
 
-/** The minutes of one application, for counters. */
 export interface MinuteSeries {
   /** The intersection of requested and returned range. A minute in it without a timeslice had no data. */
   readonly window: TimeRange;
@@ -211,7 +209,6 @@ export interface MinuteSeries {
   readonly metrics: ReadonlyMap<string, readonly Timeslice[]>;
 }
 
-/** An application, or one of its hosts, or a key transaction. */
 export interface RollingSubject {
   readonly applicationId?: number | undefined;
   readonly hostKey?: string | undefined;
@@ -238,7 +235,6 @@ export interface QuerySubject {
   readonly rules: RowRules;
 }
 
-/** All rows of a query, and the series that they give. */
 export interface QueryResult {
   /** The window of the response, which may end a few minutes before the requested window. */
   readonly window: TimeRange;
@@ -360,7 +356,6 @@ export interface UpstreamReader {
   readApplication?(id: number, call: CallOptions): Promise<Application>;
   listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
   readKeyTransaction?(id: number, call: CallOptions): Promise<KeyTransaction>;
-  /** Returns the number of calls for a list with `count` entities. */
   listCalls(count: number): number;
   /** Hosts of applications that reported within about an hour. */
   readonly hosts: BatchRead<ApplicationSubject, readonly Host[]>;

@@ -3,14 +3,14 @@ import { domainToASCII } from 'node:url';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A remark about a variable. The message follows the variable's name, and never quotes a secret. */
+/** The message follows the variable's name, and never quotes a secret. */
 export interface ProxyRemark {
   readonly variable: string;
   readonly message: string;
 }
 
-/** An HTTP proxy. The address has no user and password; the header has both. */
 export interface Proxy {
+  /** Without user and password. */
   readonly url: URL;
   /** Value of `Proxy-Authorization`; undefined: the address names no user. */
   readonly authorization: string | undefined;
@@ -89,23 +89,22 @@ function parseProxy(text: string): Proxy | { readonly problem: string } {
   if (/@/.test(`${url.pathname}${url.search}${url.hash}`)) {
     return { problem: 'has a "/", "?" or "#" in its user name or password: write %2F, %3F or %23 instead' };
   }
-  const credentials = readCredentials(url);
-  if ('problem' in credentials) return credentials;
-  return { url: new URL(url.origin), authorization: credentials.authorization };
+  return takeCredentials(url);
 }
 
-function readCredentials({ username, password }: URL): Pick<Proxy, 'authorization'> | { readonly problem: string } {
-  if (username === '' && password === '') return { authorization: undefined };
+function takeCredentials({ username, password, origin }: URL): Proxy | { readonly problem: string } {
+  const url = new URL(origin);
+  if (username === '' && password === '') return { url, authorization: undefined };
   try {
     const [user, secret] = [decodeURIComponent(username), decodeURIComponent(password)];
     if (user.includes(':')) return { problem: 'has a ":" in its user name, which no proxy can be sent' };
-    return { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` };
+    return { url, authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` };
   } catch {
     return { problem: 'has a "%" in its user name or password that begins no code such as %40: write %25 for a "%"' };
   }
 }
 
-/** Reads the entries of `NO_PROXY`, separated by white space or commas. `unknown` lists invalid entries. */
+/** Reads entries with white space or commas between. */
 function parseNoProxy(text: string): { isExcluded: ProxySettings['isExcluded']; unknown: readonly string[] } {
   const rules: Rule[] = [];
   const unknown: string[] = [];
@@ -127,9 +126,7 @@ type Rule = (host: string, port: string) => boolean;
 
 const BRACKETS = /^\[([^\]]*)\](?::([0-9]{1,5}))?$/;
 const WITH_PORT = /^([^:]*):([0-9]{1,5})$/;
-/**
- * A host name, perhaps after a dot or `*.`. Its last label is not a number, because that is a part of an IP address.
- */
+/** A host name, perhaps after a dot or `*.`. A last label that is a number would be a part of an IP address. */
 const DOMAIN = /^(\*?\.)?((?:[a-z0-9_-]+\.)*(?![0-9]+$)[a-z0-9_-]+)$/;
 
 function parseEntry(entry: string): Rule | undefined {

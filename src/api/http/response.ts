@@ -30,10 +30,7 @@ export const BOUNDS = {
 
 const unzip = promisify(gunzip);
 
-/**
- * Decompresses and decodes a body, up to `maxBytes`. Empties the response, because several responses may wait. Rejects
- * with a CallFailure: `too_large`, or `invalid_response`.
- */
+/** Decodes a body, and empties the response, because several responses may wait. Rejects with a CallFailure. */
 export async function decodeText(response: RawResponse, maxBytes: number): Promise<string> {
   const { status, headers, body } = response;
   response.body = Buffer.alloc(0);
@@ -55,10 +52,8 @@ export async function decodeText(response: RawResponse, maxBytes: number): Promi
 const PAYMENT_REQUIRED = 402;
 
 /**
- * Returns the overload that a response reports: 429, 503 with `Retry-After`, or 402 (docs/errors.md, "Pauses"). The
- * longest time in the headers counts. The length of a 402 is unknown, because it may last for a day or a month.
- *
- * @param now Unix milliseconds of the wall clock
+ * Returns the overload that a response reports: 429, 503 with `Retry-After`, or 402 (docs/errors.md, "Pauses"), which
+ * may last for a day or a month. `now` is Unix milliseconds, also below.
  */
 export function findOverload(status: number, headers: ResponseHeaders, now: number): Overload | undefined {
   if (status === PAYMENT_REQUIRED) return { waitMs: undefined };
@@ -66,7 +61,7 @@ export function findOverload(status: number, headers: ResponseHeaders, now: numb
   return readAnnouncedOverload(headers, now);
 }
 
-/** Reads the length of an overload from the headers, ignoring times in the past. `now` is Unix milliseconds. */
+/** The longest announced time counts. */
 function readAnnouncedOverload(headers: ResponseHeaders, now: number): Overload {
   const times = [
     parseRetryAfter(firstHeader(headers, 'retry-after'), now),
@@ -126,7 +121,7 @@ function explainStatus(
   return new CallFailure(reason, words, { status, retriable, overload, isAnswer, isLasting: isUsedUp });
 }
 
-/** Returns the failure that a body reports, which is possible even with status 200. */
+/** Returns the failure that a body with a good status reports. */
 function findBodyFailure(body: Json, status: number): CallFailure | undefined {
   const { error, errors } = body;
   const isInList = isList(errors) ? errors.length > 0 : isObject(errors);
@@ -193,10 +188,7 @@ export async function readRefusal(
   return inspectRefusal?.(body, status) ?? explainStatus(response, readTitle(body), overload);
 }
 
-/**
- * Parses the text of a response with a good status. Throws a CallFailure: `too_large` for too many elements,
- * `invalid_response` for anything but a JSON object, or the failure that the body reports.
- */
+/** Parses the text of a response with a good status. Throws a CallFailure for anything but a good JSON object. */
 export function parseResponse(
   { address, status, headers, receivedAt }: ReceivedResponse,
   text: string,

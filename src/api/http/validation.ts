@@ -101,7 +101,7 @@ function findName(record: unknown, field: readonly string[]): string {
   return '';
 }
 
-/** Limit for the records of a page. Full pages have 200 records, or 1,000 metric names. */
+/** Full pages have 200 records, or 1,000 metric names. */
 const MAX_RECORDS = 5_000;
 
 /**
@@ -140,11 +140,7 @@ export function parseRecord<T>(
   return rest.data;
 }
 
-/**
- * Reads the records of a list. Rejects with a CallFailure for a missing list, or a list without a readable record.
- *
- * @param leaveOut takes each unreadable record; with it, a list without a readable record is no failure
- */
+/** Reads a list. Rejects with a CallFailure for a missing list, and without `leaveOut` if no record is readable. */
 export async function parseList<T>(
   schema: z.ZodType<T>,
   body: unknown,
@@ -185,12 +181,10 @@ export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: stri
 const MAX_STALE_PAGES = 3;
 
 /**
- * Reads a list page by page. Rejects if a page fails, a cursor repeats, or the list does not end, because half a list
- * is useless. Returns false if further pages exist after `stopAfter` pages.
+ * Reads a list page by page. Rejects if a page fails, a cursor repeats, or the list does not end within `maxPages`,
+ * because half a list is useless. Returns false if further pages exist after `stopAfter` pages.
  *
- * @param first the address or cursor of the first page
- * @param limits.maxPages a longer list is too large
- * @param readPage returns the number of new records, and the next address or cursor, or undefined after the last page
+ * @param readPage returns the number of new records, and the next address or cursor; undefined after the last page
  */
 export async function readPages(
   first: string,

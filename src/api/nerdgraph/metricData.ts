@@ -61,9 +61,8 @@ export function createMetricDataRead(account: NerdGraphAccount): BatchRead<Metri
 const NO_CALLS: Columns = { count: 0, sum: 0, exclusive: 0 };
 
 /**
- * Builds the metric data of an application or host over one window from its rows: the columns for families, and the
- * values of custom metrics. New Relic returns no row for a metric without calls, so three metrics become 0 if any row
- * exists.
+ * Builds the columns for families and the values of custom metrics from the rows of an application or host. New Relic
+ * returns no row for a metric without calls, so three metrics become 0 if any row exists.
  */
 export function buildMetricData(
   { names, values }: MetricSelection,

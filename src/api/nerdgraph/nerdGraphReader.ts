@@ -27,10 +27,9 @@ import { readMessages } from '../../nrql/incompleteResult.ts';
 import { readRows, UnreadableRows, explainIncomplete } from '../../nrql/queryRows.ts';
 
 /**
- * Creates the reader of NerdGraph, New Relic's GraphQL interface with its query language NRQL (docs/nerdgraph.md).
+ * Creates the reader of NerdGraph (docs/nerdgraph.md). `before` is the memory of the reader that a reload replaces.
  *
- * @param before the memory of the previous reader, which a reload replaces
- * @throws Error if the base address or the address of the proxy is not a valid URL
+ * @throws Error for an invalid base address or proxy address
  */
 export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: object): UpstreamReader {
   const memory = before instanceof AccountMemory ? before : new AccountMemory(options.monotonic);

@@ -7,10 +7,7 @@ import type { FoundRows, SubjectRows, TimesliceQuery } from './rows.ts';
 import { countQueries, readTimeslices } from './timeslices.ts';
 import type { ApplicationSubject, BatchRead, CallOptions, NextBatch, Outcome, TimeRange } from '../upstreamReader.ts';
 
-/**
- * Collects subjects for the next call, as long as one query of each kind has room for them. Further hosts of an
- * application need no room, because the query reads all hosts.
- */
+/** Collects subjects while one query of each kind has room. It reads all hosts of an application, so these need none. */
 export class NextCall<S> {
   readonly subjects: S[] = [];
   readonly parts: NeededPart[] = [];

@@ -12,26 +12,18 @@ export const TIMESLICE = 'newrelic.timeslice.value';
 /** Attributes for conditions and facets. `newrelic.timeslice.value` is never a facet. */
 export type Attribute = 'appId' | 'host' | 'entity.guid' | 'metricTimesliceName' | 'scope' | typeof TIMESLICE;
 
-/**
- * Writes an NRQL query, in the few forms that the exporter uses. Every FACET has a LIMIT, because the default is 10.
- *
- * @param parts.where a condition from the functions below, which escape all values
- * @param parts.range Unix seconds in whole minutes; `to` is exclusive
- * @param parts.bucketMinutes minutes per bucket; undefined: one row over the whole range
- */
-export function writeNrql({
-  select,
-  where,
-  facet = [],
-  range,
-  bucketMinutes,
-}: {
+interface NrqlParts {
   readonly select: string;
+  /** A condition from the functions below, which escape all values. */
   readonly where: string;
   readonly facet?: readonly Attribute[];
   readonly range: TimeRange;
+  /** Undefined: one row over the whole range. */
   readonly bucketMinutes?: number | undefined;
-}): string {
+}
+
+/** Writes an NRQL query in the few forms that the exporter uses. Every FACET has a LIMIT, because the default is 10. */
+export function writeNrql({ select, where, facet = [], range, bucketMinutes }: NrqlParts): string {
   const parts = [
     `SELECT ${select} FROM Metric WHERE ${where}`,
     ...(facet.length === 0 ? [] : [`FACET ${facet.join(', ')}`]),
@@ -100,10 +92,7 @@ export class Incomplete {
 
 export const FULL = new Incomplete(`the result reaches New Relic's limit of ${MAX_FACETS} rows`, true);
 
-/**
- * Reads the rows of a response. Returns an Incomplete if the rows reach New Relic's limit, `otherResult` has data, or a
- * message says that the result is not whole.
- */
+/** Reads the rows of a response. Incomplete: they reach New Relic's limit, or `otherResult` or a message says so. */
 export function readCompleteRows(
   result: Json,
   facets: readonly string[],
@@ -161,7 +150,7 @@ export function checkWindow(window: TimeRange | undefined, { from, to }: TimeRan
   return window;
 }
 
-/** Counts different facets in rows of buckets. Returns the number of rows if even that is below the limit of facets. */
+/** Counts different facets in rows of buckets. Few rows need no counting. */
 function countFacets(rows: readonly unknown[], facets: readonly string[]): number {
   if (rows.length < MAX_FACETS) return rows.length;
   const different = new Set<string>();

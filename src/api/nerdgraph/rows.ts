@@ -123,8 +123,7 @@ export function describeSubject({ displayName, id }: QueryPart, groupBy: QueryKi
 }
 
 /**
- * Runs the query of a batch, and stores its rows. Returns an Incomplete if rows are missing. Rejects only with the
- * reason of the signal.
+ * Runs the query of a batch, and stores its rows. Rejects only with the reason of the signal.
  *
  * @param isAlone true for a subject that is apart: its failure does not show how New Relic accepts ids
  */
@@ -218,7 +217,7 @@ interface RowsResponse {
 const NO_COLUMNS: Columns = Object.freeze({});
 const NO_SUBJECT = 'a row names no subject';
 
-/** Stores the rows of a response; an Incomplete if rows are missing. Throws a CallFailure for unreadable rows. */
+/** Stores the rows of a response. Throws a CallFailure for unreadable rows. */
 function takeRows(
   { account, query, found }: RowsRead,
   attributes: readonly string[],
@@ -231,9 +230,7 @@ function takeRows(
   const response = readCompleteRows(result, attributes, isBucketed);
   if (response instanceof Incomplete) return response;
   const window = isBucketed || isNames ? response.window : checkWindow(response.window, query.range);
-  if (window === undefined && !isNames) {
-    throw new CallFailure('invalid_response', 'the response has no time window');
-  }
+  if (window === undefined && !isNames) throw new CallFailure('invalid_response', 'the response has no time window');
   const { golden, groupBy } = query;
   const fail = (words: string): UpstreamError => account.transport.failure(READS[query.read].group, words);
   const failPart = (part: QueryPart, words: string): UpstreamError =>

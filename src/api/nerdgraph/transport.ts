@@ -6,7 +6,7 @@ import type { Client, ClientOptions } from '../http/client.ts';
 import { isObject, type Json, type Discarded } from '../http/validation.ts';
 import { readMessages } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
-import type { CallOptions } from '../upstreamReader.ts';
+import { outcomeOf, type CallOptions } from '../upstreamReader.ts';
 import { CallFailure, UpstreamError, type FailureReason } from '../upstreamError.ts';
 
 type CallGroup = Group | 'accounts';
@@ -57,17 +57,14 @@ export class Transport {
   /** Runs one NRQL query. Returns a failure as an UpstreamError. Rejects only if the signal aborts, with its reason. */
   async runNrql(read: NrqlRead, call: CallOptions): Promise<NrqlEnd> {
     const { group, account, query, bounds = BOUNDS.query } = read;
-    try {
-      const variables = { account, nrql: query, timeout: this.#timeout };
-      const { found: result, meaning } = await this.read(group, NRQL, variables, call, { ...read, bounds });
-      if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
-      const messages = readMessages(result).join('; ');
-      if (messages !== '') this.http.serviceMessage(endpointOf(group), messages);
-      return result;
-    } catch (error) {
-      if (error instanceof UpstreamError) return error;
-      throw error;
-    }
+    const variables = { account, nrql: query, timeout: this.#timeout };
+    const outcome = await outcomeOf(this.read(group, NRQL, variables, call, { ...read, bounds }));
+    if ('error' in outcome) return outcome.error;
+    const { found: result, meaning } = outcome.value;
+    if (meaning === 'too_big' || meaning === 'unmatched') return meaning;
+    const messages = readMessages(result).join('; ');
+    if (messages !== '') this.http.serviceMessage(endpointOf(group), messages);
+    return result;
   }
 
   /**

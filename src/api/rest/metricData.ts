@@ -22,14 +22,10 @@ import type { Columns } from '../../formulas/metricInputs.ts';
 const LONGEST_NAME_SHOWN = 120;
 const RAW = '&raw=true';
 
-/** Caches encoded lists of names, because encoding is the expensive part of an address. */
+/** Encoding is the expensive part of an address. */
 const encodedNames = new WeakMap<readonly string[], string>();
 
-/**
- * Creates the reads of metric data of applications and hosts.
- *
- * @param raw true: New Relic does not round values to three digits
- */
+/** Creates the reads of metric data of applications and hosts. */
 export function createMetricDataReads(
   rest: RestClient,
   memory: RestMemory,
@@ -63,9 +59,7 @@ export function createMetricDataReads(
   };
 }
 
-/**
- * Returns the columns of a summarized response. The first known timeslice gives the window; other lengths are unknown.
- */
+/** Returns the columns of a summary. The first known timeslice gives the window; those of other lengths are unknown. */
 function toMetricDataResult(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;

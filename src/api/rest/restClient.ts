@@ -4,7 +4,7 @@ import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
-import { parseList, parseSingle, readPages, type Discarded } from '../http/validation.ts';
+import { isList, parseList, parseSingle, readPages, type Discarded } from '../http/validation.ts';
 
 export interface Target {
   /** Path template such as `/applications/{id}/hosts.json`: a label with few values. */
@@ -96,15 +96,11 @@ export class RestClient {
       const request = { origin, path: first.pathname + search };
       const policy = { bounds: BOUNDS.list, retries: 'but_timeouts' } as const;
       const response = await http.call(endpoint, request, policy, call);
-      let isEmpty = true;
-      const leave: typeof leaveOut = (record, discarded) => {
-        isEmpty = false;
-        leaveOut?.(record, discarded);
-      };
       const records = await http.parseReporting(endpoint, (discarded) =>
-        parseList(schema, response.body, member, discarded, leaveOut === undefined ? undefined : leave),
+        parseList(schema, response.body, member, discarded, leaveOut),
       );
-      isEmpty &&= records.length === 0;
+      const { [member]: members } = response.body;
+      const isEmpty = isList(members) && members.length === 0;
       const fresh = take(records, page);
       const refusePage = (words: string): Error => refuse(`page ${page}: ${words}`);
       // A redirect to HTTPS may have changed the origin.

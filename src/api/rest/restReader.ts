@@ -47,9 +47,8 @@ export interface RestReaderOptions extends ClientOptions {
 }
 
 /**
- * Creates the reader of the REST interface, version 2.
+ * Creates the reader of the REST interface. `before` is the memory of the reader that a reload replaces.
  *
- * @param before the memory of the previous reader, at a reload
  * @throws Error for an invalid base address or proxy address
  */
 export function createRestReader(options: RestReaderOptions, before?: object): UpstreamReader {
