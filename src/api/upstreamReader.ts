@@ -19,7 +19,6 @@ export const SPLIT_REASONS = ['truncated', 'timeout', 'error'] as const;
 
 export type SplitReason = (typeof SPLIT_REASONS)[number];
 
-/** Observer of an account's calls: the exporter's own metrics and the log. */
 export interface CallObserver {
   started(endpoint: string): void;
   /** `code` is the HTTP status, or `error` without a response. */
@@ -72,7 +71,6 @@ export function resolveWindow(
   return { from: to - (window ?? range.to - range.from), to };
 }
 
-/** The value or error of one subject. Each subject of a batch fails on its own. */
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
 export interface NextBatch<S> {
@@ -225,7 +223,6 @@ export interface CustomNames {
   readonly cut?: Cut | undefined;
 }
 
-/** An NRQL query without time and limit. */
 export interface QuerySubject {
   /** The length of its window in seconds, whole minutes; undefined: as long as the range of the refresh. */
   readonly window: number | undefined;

@@ -163,7 +163,6 @@ const TRANSIENT: Readonly<Record<string, string>> = {
   HPE_INVALID_EOF_STATE: CUT,
 };
 
-/** Error codes of a failed certificate verification. */
 const UNTRUSTED =
   /^(CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_)/;
 

@@ -94,7 +94,6 @@ function reasonOf(status: number): FailureReason {
   return BY_STATUS[status] ?? (status >= 300 && status < 400 ? 'redirect' : 'other');
 }
 
-/** The statuses by which New Relic refuses one query, name or entity. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 422]);
 
 const USED_UP =

@@ -3,7 +3,6 @@ import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import { inSlices } from '../../eventLoop/turns.ts';
 import { counted, withCommas } from '../../text/wording.ts';
 
-/** An object or list of a response. */
 export type Json = Readonly<Record<string, unknown>>;
 
 /** True if a parsed JSON value is an object or a list, so that reading members is safe. */
@@ -27,7 +26,6 @@ export function parseTime(text: string): number | undefined {
 /** An id. Rejects a number in quotes, and a number beyond 2^53, which would lose precision. */
 export const id = z.int().positive();
 
-/** Limit for names, in characters, far above any genuine name or label. */
 export const LONGEST_TEXT = 10_000;
 
 export const text = z.string().min(1).max(LONGEST_TEXT);
@@ -82,7 +80,6 @@ export class Discarded {
       .join('; ');
   }
 
-  /** Returns the failure of a response without a usable part. */
   toFailure(words: string): CallFailure {
     const [first, ...others] = this.summaries();
     if (first?.reason !== 'too_large' || others.length > 0) return new CallFailure('invalid_response', words);
@@ -167,14 +164,6 @@ export async function parseList<T>(
 
 export function describeUnreadable(records: number, member: string): string {
   return `none of the ${records} records in "${member}" can be read`;
-}
-
-/** Reads the only record of a response. Throws a CallFailure for a missing or invalid record. */
-export function parseSingle<T>(schema: z.ZodType<T>, body: unknown, member: string, discarded: Discarded): T {
-  const value = isObject(body) ? body[member] : undefined;
-  const record = parseRecord(schema, value, discarded, member);
-  if (record === undefined) throw discarded.toFailure(`the response has no usable "${member}"`);
-  return record;
 }
 
 /** Limit for successive pages without a new record. A list that repeats itself under new cursors would never end. */

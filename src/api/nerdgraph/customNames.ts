@@ -29,7 +29,6 @@ const MANY = 1_000;
 /** The key of the column in a response that ignores `AS names`. */
 const UNNAMED = 'uniques.metricTimesliceName';
 
-/** Metric names that begin with `prefix`, but with none of `except`. */
 interface Branch {
   readonly prefix: string;
   readonly except: readonly string[];

@@ -59,7 +59,6 @@ export function createGoldenMetricsRead(account: NerdGraphAccount): BatchRead<Go
   };
 }
 
-/** Returns the golden metrics of an entity; no row means no values. Fails only if every golden metric failed. */
 function makeOutcome(
   found: ReadonlyMap<GoldenSource | undefined, FoundRows>,
   { guid, columns, unread }: GoldenSubject,

@@ -137,7 +137,6 @@ export async function listKeyTransactions(
   return [...found.values()].filter(({ id }) => ids === undefined || wanted.has(id));
 }
 
-/** Reads the details that are due, and returns failures by guid. Keeps old details if a read fails. */
 async function refreshDetails(
   account: NerdGraphAccount,
   guids: ReadonlySet<string>,

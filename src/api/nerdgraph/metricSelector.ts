@@ -8,7 +8,6 @@ export const ZERO_WITHOUT_ROW: readonly string[] = [METRIC.web, METRIC.nonWeb, M
 /** Metrics that agents report for all transactions together, and never for a single transaction. */
 const ROLLUPS: ReadonlySet<string> = new Set([...Object.values(METRIC), SIGN_OF_LIFE]);
 
-/** Pattern for the metrics of all datastore types, such as `Datastore/MySQL/allWeb`. */
 const DATASTORES_LIKE = 'Datastore/%/allWeb';
 
 function isRollup(name: string): boolean {

@@ -60,7 +60,6 @@ export function createMetricSeriesRead(account: NerdGraphAccount): SeriesRead {
   };
 }
 
-/** Makes the queries of a chunk. Divides the chunk into ranges whose rows fit into a query. */
 function makeRangeQueries(
   { memory }: NerdGraphAccount,
   parts: readonly NeededPart[],

@@ -8,7 +8,7 @@ import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { id, isList, parseList, type Discarded, type Json } from '../http/validation.ts';
 import type { AccountListing, CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
 
-/** Reads the id of the user who owns the key. Rejects with an UpstreamError, or with the reason of the signal. */
+/** Reads the id of the user who owns the key. */
 export async function readUser(transport: Transport, call: CallOptions): Promise<number> {
   const { found } = await transport.read('applications', USER, {}, call);
   const user = id.safeParse(found['id']).data;
@@ -119,7 +119,6 @@ export class NerdGraphAccount {
 
 const MAX_SHOWN = 20;
 
-/** Writes ids with names for a message. Cuts the names, and removes control characters. */
 function formatAccounts(accounts: readonly ListedAccount[]): string {
   const shown = accounts.slice(0, MAX_SHOWN).map(({ id: number, name }) => {
     const plain = name.slice(0, 60).replace(/\p{C}/gu, ' ').trim();

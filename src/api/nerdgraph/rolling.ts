@@ -81,7 +81,6 @@ function makeQueriesWithOwners(parts: readonly NeededPart[], range: TimeRange): 
   return [...queries, makeQuery(ROLLING.owners, makeOwnerParts(parts), range)];
 }
 
-/** Makes parts for the applications of key transactions: the Apdex, and metrics that show that it reports. */
 function makeOwnerParts(parts: readonly QueryPart[]): QueryPart[] {
   const names = new Map<number, Set<string>>();
   for (const { keyTransaction } of parts) {

@@ -31,7 +31,6 @@ export class SubjectRows {
   readonly rows = new Map<string, Map<string, Columns>>();
   /** Like `rows`, in any order. */
   readonly buckets = new Map<string, Map<string, Timeslice[]>>();
-  /** Golden metrics of an entity as in the response, by the text of their column. */
   readonly columns = new Map<string, unknown>();
   /** Failures by host, or by the text of a column of golden metrics. */
   readonly failures = new Map<string, UpstreamError>();
@@ -201,7 +200,6 @@ interface RowsTarget {
   readonly bad: Set<string>;
 }
 
-/** A response, with the subjects that its rows go to. */
 interface RowsResponse {
   readonly query: TimesliceQuery;
   /** Subjects by the id in a row's first facet, without padding of guids; undefined for an id of several entities. */

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { encodeQuery, createTarget, type Target, type RestClient } from './restClient.ts';
 import { application, host, instance, keyTransaction } from './schemas.ts';
 import { describeUnreadable, Discarded, id as recordId, isObject } from '../http/validation.ts';
-import type { Application, Host, Instance, KeyTransaction, RollingValues } from '../types.ts';
+import type { RollingValues } from '../types.ts';
 import { CallFailure } from '../upstreamError.ts';
 import type { CallOptions } from '../upstreamReader.ts';
 
@@ -11,39 +11,28 @@ export const PAGE_SIZE = 200;
 const MAX_PAGES = 200;
 const MAX_LISTED = PAGE_SIZE * MAX_PAGES;
 
-interface List<T> {
+type Listed = RollingValues & ({ readonly id: number } | { readonly key: string });
+
+interface List<T extends Listed> {
   readonly endpoint: string;
   readonly member: string;
   readonly schema: z.ZodType<T>;
-  readonly idOf: (record: T) => number;
 }
 
-export const APPLICATIONS: List<Application> = {
-  endpoint: '/applications.json',
-  member: 'applications',
-  schema: application,
-  idOf: ({ id }) => id,
-};
+export const APPLICATIONS = { endpoint: '/applications.json', member: 'applications', schema: application };
 
-export const KEY_TRANSACTIONS: List<KeyTransaction> = {
+export const KEY_TRANSACTIONS = {
   endpoint: '/key_transactions.json',
   member: 'key_transactions',
   schema: keyTransaction,
-  idOf: ({ id }) => id,
 };
 
-export const HOSTS: List<Host> = {
-  endpoint: '/applications/{id}/hosts.json',
-  member: 'application_hosts',
-  schema: host,
-  idOf: ({ key }) => Number(key),
-};
+export const HOSTS = { endpoint: '/applications/{id}/hosts.json', member: 'application_hosts', schema: host };
 
-export const INSTANCES: List<Instance> = {
+export const INSTANCES = {
   endpoint: '/applications/{id}/instances.json',
   member: 'application_instances',
   schema: instance,
-  idOf: ({ id }) => id,
 };
 
 /** The records of a list, after one or more reads. */
@@ -61,7 +50,7 @@ export interface ListRead<T> {
  * Reads a list of the account, whole or for some ids, or a list of an application. Rejects if any page fails, or if the
  * list has members, but no readable member.
  */
-export async function readList<T>(
+export async function readList<T extends Listed>(
   rest: RestClient,
   list: List<T>,
   call: CallOptions,
@@ -76,7 +65,7 @@ export async function readList<T>(
 }
 
 /** Adds the records with these ids to `read`. Without ids it makes no call: an empty filter would select everything. */
-export async function addByIds<T>(
+export async function addByIds<T extends Listed>(
   rest: RestClient,
   list: List<T>,
   ids: readonly number[],
@@ -90,9 +79,9 @@ export async function addByIds<T>(
 }
 
 /** Adds all pages of a list to `read`, and keeps the last record of each id. Leaves out unreadable members. */
-async function addPages<T>(
+async function addPages<T extends Listed>(
   rest: RestClient,
-  { member, schema, idOf }: List<T>,
+  { member, schema }: List<T>,
   target: Target,
   read: ListRead<T>,
   call: CallOptions,
@@ -101,7 +90,7 @@ async function addPages<T>(
   let known = found.size + unreadable.size;
   const take = (records: readonly T[]): number => {
     const before = known;
-    for (const record of records) found.set(idOf(record), record);
+    for (const record of records) found.set('id' in record ? record.id : Number(record.key), record);
     known = found.size + unreadable.size;
     if (known > MAX_LISTED) {
       const failure = new CallFailure('too_large', `"${member}" has more than ${MAX_LISTED} records`);
@@ -146,7 +135,7 @@ export class KnownRecords<T extends RollingValues> {
 }
 
 /** Reads a list of an application, and completes it from the application's earlier lists. */
-export async function readKnown<T extends RollingValues>(
+export async function readKnown<T extends Listed>(
   rest: RestClient,
   list: List<T>,
   known: Map<number, KnownRecords<T>>,

@@ -4,7 +4,7 @@ import { resolve, type Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds } from '../http/response.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import type { Client } from '../http/client.ts';
-import { isList, parseList, parseSingle, readPages, type Discarded } from '../http/validation.ts';
+import { isList, isObject, parseList, parseRecord, readPages, type Discarded } from '../http/validation.ts';
 
 export interface Target {
   /** Path template such as `/applications/{id}/hosts.json`: a label with few values. */
@@ -74,7 +74,11 @@ export class RestClient {
 
   /** Reads the only record of a response. */
   readSingle<T>(target: Target, member: string, schema: z.ZodType<T>, call: CallOptions): Promise<T> {
-    return this.readOne(target, call, BOUNDS.list, (body, discarded) => parseSingle(schema, body, member, discarded));
+    return this.readOne(target, call, BOUNDS.list, (body, discarded) => {
+      const record = parseRecord(schema, isObject(body) ? body[member] : undefined, discarded, member);
+      if (record === undefined) throw discarded.toFailure(`the response has no usable "${member}"`);
+      return record;
+    });
   }
 
   /** `leaveOut` takes each unreadable record, before `take`; without it, a page without a readable record fails. */
