@@ -89,7 +89,8 @@ export function exchange(
       if (status === undefined) fail(new CallFailure('invalid_response', 'the response ended without a status'));
       if (status === undefined || hasEnded) return;
       end();
-      resolve({ status, headers: responseHeaders, body: Buffer.concat(chunks) });
+      const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+      resolve({ status, headers: responseHeaders, body });
     };
     /** Completes an error response without the rest of its body. The status alone is enough. */
     const cutErrorBody = (): void => {
