@@ -15,7 +15,7 @@ describe.each([
   ['https', 'SIGINT'],
 ] as const)('with clients that never disconnect, over %s', (scheme, signal) => {
   test(`${signal} answers waiting scrapes and ends the exporter with status 0, whatever clients and New Relic do`, async () => {
-    const simulator = await simulatorForTest({ applications: 150 });
+    const simulator = await simulatorForTest({ applications: 40 });
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
     const { cert, key } = await certificate('localhost', LOCALHOST);
     const exporter = await exporterForTest({
