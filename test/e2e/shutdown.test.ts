@@ -33,8 +33,10 @@ describe.each([
     deaf.forEach(({ socket }) => socket.write(requestText('/api/status').repeat(30)));
     const waiting = await hostileClients(10, port, { tls });
     waiting.forEach(({ socket }) =>
-      socket.write(requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 120'])),
+      socket.write(requestText('/-/healthy') + requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 120'])),
     );
+    // Both requests arrive together: without an answer to the first, the signal may overtake the scrape.
+    await until('the requests to arrive', () => waiting.every(({ received }) => received() !== ''));
     await until('a call to hang', () => simulator.requests.count('metric_data') > 0);
     exporter.signal(signal);
     expect(await exporter.ended).toEqual({ status: 0, signal: null });
