@@ -86,7 +86,7 @@ certificate files that cannot be used; and texts that are published or sent (nam
 
 No fault repeats a value of the file, which could be a key, nor a key that is not plainly a name (\`<hidden>\`).
 
-A warning is likely a mistake: a key that is no user key, \`query_files\` that match no file or have a \`\${...}\`,
+A warning is likely a mistake: a key that is not a user key, \`query_files\` that match no file or have a \`\${...}\`,
 a \`ca_file\` whose authorities have all expired, an entry of \`NO_PROXY\` that is not understood,
 \`requests_per_minute\` above what New Relic allows an account (not with \`base_url\`), and with NerdGraph a \`request_timeout\` under 7s or
 \`api_key_header: X-Api-Key\`.`;

@@ -60,8 +60,8 @@ const COUNTERS = `What they count:
   minutes shows a peak then. Minutes before that are lost, and \`newrelic_exporter_lost_seconds_total\` counts them.
 - **A clock that is set and corrected** counts no minute twice: the exporter remembers for a day which minutes it has
   counted. After a step back of more than an hour the next reading adds nothing, and nothing is lost by it.
-- **A minute that cannot be read**, or in which a value is above 10^12, is never 0: the refresh fails. After 10 minutes the minute is
-  given up as lost.
+- **A minute that cannot be read**, or in which a value is above 10^12, is never 0: the refresh fails. After 10 minutes the minute
+  counts as lost.
 
 Whether \`collection.delay\` is long enough, and so gauges are complete:
 
