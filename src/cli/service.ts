@@ -26,11 +26,7 @@ interface Service {
  * ends it at once. SIGHUP reloads or stops it, by `onHangup`; a reload during the start waits for the start. It
  * ignores SIGUSR1 and SIGUSR2. An uncaught error stops it with status 1. Rejects when `start` does.
  */
-export async function runService(
-  logger: Logger,
-  start: () => Promise<Service>,
-  onHangup: 'reload' | 'stop',
-): Promise<void> {
+export async function runService(logger: Logger, start: () => Promise<Service>, onHangup: 'reload' | 'stop') {
   // A failed start has already cleaned up and printed its error.
   const service = (): Promise<Service | undefined> => started.catch(() => undefined);
   const stop = async (): Promise<void> => (await service())?.stop();

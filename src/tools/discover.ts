@@ -1,6 +1,6 @@
 import type { Application, KeyTransaction } from '../api/types.ts';
 import { findApplications, findKeyTransactions, isId, readAll, selectFound } from './upstream/readForCommand.ts';
-import { type LiveAccount, reasonOf, withAccounts, withExpansion } from './upstream/session.ts';
+import { type LiveAccount, reasonOf, readAccountLists, runReadingCommand, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
 import { windowAt } from '../collect/inventory/window.ts';
 import type { FailureReason } from '../api/upstreamError.ts';
@@ -12,7 +12,7 @@ import { errorText } from '../log/logger.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, UsageError } from '../cli/process.ts';
 import type { CommonOptions } from '../cli/flags.ts';
-import { describeListed, type Expansion } from '../collect/accounts/expandAccounts.ts';
+import { describeListed, type ExpandedEntry } from '../collect/accounts/expandAccounts.ts';
 
 interface DiscoverOptions extends CommonOptions {
   readonly format: 'table' | 'yaml' | 'json';
@@ -212,24 +212,23 @@ function stateOf({ reporting }: Application): string {
 
 /** Runs `discover --accounts`: lists the accounts of entries with `account_ids`, exported or not. */
 async function discoverAccounts(options: DiscoverOptions): Promise<void> {
-  await withExpansion(options, ({ entries }, { print }) => {
-    const found = [...entries].filter(([entry]) => options.account === undefined || options.account === entry);
+  await runReadingCommand(options, async (context) => {
+    const { account, format } = options;
+    const { entries } = await readAccountLists(context);
+    const found = [...entries].filter(([entry]) => account === undefined || account === entry);
     if (found.length === 0) {
-      if (options.account !== undefined)
-        throw new UsageError(`there is no entry "${options.account}" with account_ids`);
-      throw new UsageError(
-        'no entry of the configuration has account_ids: write "account_ids: all" in place of account_id',
-      );
+      const missing = 'no entry of the configuration has account_ids: write "account_ids: all" in place of account_id';
+      throw new UsageError(account === undefined ? missing : `there is no entry "${account}" with account_ids`);
     }
-    const entriesAsJson = found.map(([entry, { verdicts, warnings }]) => {
+    const asJson = found.map(([entry, { verdicts, warnings }]) => {
       return { entry, warnings, accounts: verdicts.map(describeListed) };
     });
-    if (options.format === 'json') print(renderJson({ entries: entriesAsJson }));
-    else print(found.map(options.format === 'yaml' ? renderEntryYaml : renderEntryTable).join('\n'));
+    if (format === 'json') context.print(renderJson({ entries: asJson }));
+    else context.print(found.map(format === 'yaml' ? renderEntryYaml : renderEntryTable).join('\n'));
   });
 }
 
-type FoundEntry = Expansion['entries'] extends ReadonlyMap<infer Name, infer Entry> ? readonly [Name, Entry] : never;
+type FoundEntry = readonly [entry: string, ExpandedEntry];
 
 function renderEntryTable([entry, { verdicts, warnings }]: FoundEntry): string {
   const rows = verdicts.map(({ id, name, exportedAs, why }) => [id, name, exportedAs ?? `not exported: ${why}`]);

@@ -134,11 +134,7 @@ const ENTITIES_PER_QUERY = 150;
 const SHOWN_TYPES = 5;
 
 /** Renders the file: the settings, and further settings as comments, with their cost. */
-export function renderConfiguration(
-  account: Written,
-  statuses: readonly Seen[],
-  types: readonly EntityTypeCount[],
-): string {
+export function renderConfiguration(account: Written, statuses: readonly Seen[], types: readonly EntityTypeCount[]) {
   const formatCalls = (...groups: readonly Group[]): string => {
     const calls = sumBy(statuses, ({ plan }) => sumCalls(plan, (group) => groups.includes(group)));
     return `${calls.toFixed(1)} calls a minute`;

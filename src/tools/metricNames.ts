@@ -1,7 +1,7 @@
-import type { Application, Host, MetricName } from '../api/types.ts';
+import type { Application, MetricName } from '../api/types.ts';
+import type { TimeRange } from '../api/upstreamReader.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { windowAt } from '../collect/inventory/window.ts';
-import type { Config } from '../config/config.ts';
 import { suggest } from '../text/wording.ts';
 import type { CommonOptions } from '../cli/flags.ts';
 import { UsageError } from '../cli/process.ts';
@@ -27,14 +27,14 @@ export async function runMetricNames(
     const [found] = await findApplications(accounts, [app]);
     if (found === undefined) throw new Error('no application was found, and no error says why');
     const { account, value: application } = found;
-    const host =
-      hostIdOrName === undefined ? undefined : await findHost(account, application, hostIdOrName, collection);
+    const range = windowAt(Date.now(), collection);
+    const host = hostIdOrName === undefined ? undefined : await findHost(account, application, hostIdOrName, range);
     const query = {
       applicationId: application.id,
       ...(host && { hostKey: host.key }),
       ...(substring === undefined ? {} : { name: substring }),
       // Later minutes may be incomplete.
-      to: windowAt(Date.now(), collection).to,
+      to: range.to,
       maxPages: Infinity,
     };
     const { names, complete } = await account.reader.listMetricNames(query, account.call);
@@ -61,13 +61,8 @@ function renderNames(names: readonly MetricName[]): string {
     .join('\n');
 }
 
-async function findHost(
-  { reader, call }: LiveAccount,
-  { id, name }: Application,
-  idOrName: string,
-  collection: Config['collection'],
-): Promise<Host> {
-  const hosts = await readOne(reader.hosts, { applicationId: id }, windowAt(Date.now(), collection), call);
+async function findHost({ reader, call }: LiveAccount, { id, name }: Application, idOrName: string, range: TimeRange) {
+  const hosts = await readOne(reader.hosts, { applicationId: id }, range, call);
   const byKey = hosts.filter(({ key }) => key === idOrName);
   const [only, ...others] = byKey.length > 0 ? byKey : hosts.filter(({ host }) => host === idOrName);
   const about = `of application ${id} (${name})`;
@@ -75,9 +70,7 @@ async function findHost(
     const suggestion = suggest(idOrName, [...new Set(hosts.map((each) => each.host))]);
     throw new Error(`no host ${about} has the id or name "${idOrName}": discover --app=${id} lists them${suggestion}`);
   }
-  if (others.length > 0) {
-    const ids = [only, ...others].map(({ key }) => key).join(', ');
-    throw new Error(`${others.length + 1} hosts ${about} have the name "${idOrName}": give one of their ids (${ids})`);
-  }
-  return only;
+  if (others.length === 0) return only;
+  const ids = [only, ...others].map(({ key }) => key).join(', ');
+  throw new Error(`${others.length + 1} hosts ${about} have the name "${idOrName}": give one of their ids (${ids})`);
 }

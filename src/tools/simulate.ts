@@ -6,10 +6,7 @@ import { ExitStatus, printError } from '../cli/process.ts';
 import { runService } from '../cli/service.ts';
 import { openLog } from '../cli/configuration.ts';
 
-export async function startOrExit(
-  flags: SimulatorFlags,
-  more: Pick<SimulatorOptions, 'hourlyIncident' | 'chanceIncidents' | 'loggedRequests'> = {},
-): Promise<Simulator> {
+export async function startOrExit(flags: SimulatorFlags, more: SimulatorOptions = {}): Promise<Simulator> {
   const { host, port } = flags.listenAddress;
   return startSimulator({ ...simulatorOptions(flags), ...more }).catch((error: unknown) => {
     const isInUse = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';

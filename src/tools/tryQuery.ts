@@ -222,10 +222,7 @@ function readPublished(account: AccountConfig, definition: QueryDefinition, resu
   return { query, reading: readRows({ rows, facets, otherResult: null }, query.rules) };
 }
 
-async function renderExposition(
-  account: AccountConfig,
-  { query, reading }: ReturnType<typeof readPublished>,
-): Promise<string> {
+async function renderExposition(account: AccountConfig, { query, reading }: ReturnType<typeof readPublished>) {
   const labels = writeLabels({ account: account.name, ...account.labels });
   const samples = packSamples('queries', querySamples(query, reading));
   const block = { ...labels, group: 'queries', samples } as const;

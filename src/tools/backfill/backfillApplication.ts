@@ -208,11 +208,7 @@ async function writeSeries(
   return samples;
 }
 
-async function* loadChunks(
-  subject: BackfillSubject,
-  key: string,
-  { chunks, checkpoint, call }: ApplicationContext,
-): AsyncGenerator<ReadChunk, void, undefined> {
+async function* loadChunks(subject: BackfillSubject, key: string, { chunks, checkpoint, call }: ApplicationContext) {
   for (const index of chunks.keys()) {
     call.signal.throwIfAborted();
     yield await checkpoint.read<ReadChunk>(chunkFile(subject, key, index));

@@ -58,10 +58,7 @@ export function parseMoment(text: string, now: number): number {
  * Returns the range of the samples in whole minutes, without `from`. It ends no later than the newest window of a
  * scrape: later minutes are incomplete. `now` and `delay` are in milliseconds. Throws a UsageError.
  */
-export function resolveRange(
-  flags: Pick<BackfillOptions, 'from' | 'to'>,
-  { now, delay }: { readonly now: number; readonly delay: number },
-): TimeRange {
+export function resolveRange(flags: Pick<BackfillOptions, 'from' | 'to'>, now: number, delay: number): TimeRange {
   const seconds = now / 1000;
   const newest = windowAt(now, { window: 0, delay }).to;
   const parseMinute = (text: string): number => Math.floor(parseMoment(text, seconds) / MINUTE_S) * MINUTE_S;

@@ -53,10 +53,7 @@ export class Checkpoint {
 }
 
 /** Chooses the checkpoint and the output of a run. Throws a UsageError if it cannot write, replace or resume it. */
-export function chooseTarget(
-  { output, force, resume }: Pick<BackfillOptions, 'output' | 'force' | 'resume'>,
-  stdout: NodeJS.WritableStream,
-) {
+export function chooseTarget({ output, force, resume }: BackfillOptions, stdout: NodeJS.WritableStream) {
   if (output === undefined && resume) {
     throw new UsageError('--resume needs the --output of the run that was interrupted');
   }
@@ -70,9 +67,8 @@ export function chooseTarget(
   }
   if (output !== undefined) checkOutput(output, force);
   if (exists && !resume && !force) {
-    throw new UsageError(
-      `an interrupted run is in ${checkpoint.path}: continue with --resume, or start anew with --force`,
-    );
+    const advice = 'continue with --resume, or start anew with --force';
+    throw new UsageError(`an interrupted run is in ${checkpoint.path}: ${advice}`);
   }
   return {
     checkpoint,

@@ -75,11 +75,7 @@ export const STATE_FILE = 'state.json';
 export type State = Awaited<ReturnType<typeof planBackfill>>;
 
 /** Loads the decisions of an interrupted run, if any. Rejects with a UsageError for another request or version. */
-export async function loadState(
-  checkpoint: Checkpoint,
-  session: LiveSession,
-  request: BackfillOptions,
-): Promise<State | undefined> {
+export async function loadState(checkpoint: Checkpoint, session: LiveSession, request: BackfillOptions) {
   if (!checkpoint.has(STATE_FILE)) return undefined;
   const state = await checkpoint.read<State>(STATE_FILE);
   if (state.version !== VERSION) {
@@ -103,7 +99,7 @@ export async function planBackfill(
   { now, note }: { readonly now: number; readonly note: (sentence: string) => void },
 ) {
   const { accounts, config } = session;
-  const range = resolveRange(request, { now, delay: config.collection.delay });
+  const range = resolveRange(request, now, config.collection.delay);
   const window = chooseWindow(config.collection.window, request);
   const chunks = accounts.map(({ reader }) => planChunks(range, window, now / 1000, reader.metricSeries.limits));
   if (chunks.some(({ length }) => length === 0)) {

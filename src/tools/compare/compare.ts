@@ -146,6 +146,7 @@ function chooseIds(
   // Only NerdGraph lists the tags of applications.
   const all = [...overRest, ...overNerdGraph];
   const choosing = apps.length === 0 && isTagged ? overNerdGraph : all;
+  const isMeant = ({ id, name }: Application, app: string): boolean => app === name || app === String(id);
   const reporting = new Set(all.filter((each) => each.reporting !== false).map(({ id }) => id));
   const chosen = choosing
     .filter(({ id }) => reporting.has(id))
@@ -157,10 +158,6 @@ function chooseIds(
     throw new UsageError(`--app matches no reporting application: ${what}; the command discover lists them`);
   }
   return new Set(chosen.map(({ id }) => id));
-}
-
-function isMeant({ id, name }: Application, app: string): boolean {
-  return app === name || app === String(id);
 }
 
 function describeNothingInCommon(onRest: readonly Application[], onNerdGraph: readonly Application[]): string {
@@ -177,12 +174,10 @@ function describeNothingInCommon(onRest: readonly Application[], onNerdGraph: re
 
 const matchIds = (ids: ReadonlySet<number>) => Array.from(ids, (id) => ({ id }));
 
+type Named = Pick<Application, 'id' | 'name'>;
+
 /** Returns a note for each chosen id with two names. Its series have the same id, but other labels. */
-function noteOtherNames(
-  what: string,
-  overRest: readonly Pick<Application, 'id' | 'name'>[],
-  overNerdGraph: typeof overRest,
-): string[] {
+function noteOtherNames(what: string, overRest: readonly Named[], overNerdGraph: readonly Named[]): string[] {
   const names = new Map(overNerdGraph.map(({ id, name }) => [id, name]));
   return overRest.flatMap(({ id, name }) => {
     const other = names.get(id) ?? name;
@@ -191,12 +186,11 @@ function noteOtherNames(
   });
 }
 
-const FAMILY_COLUMNS = ['FAMILY', 'COMPARED', 'DIFFER', 'WORST'];
-
 /** Renders the result as text: differences and verdict, with `all` every family, too. Ends in a line feed. */
 export function renderComparison(comparison: Comparison, all: boolean, maxWidth = readLineLength()): string {
   const { account, window, tolerance, families, differences, unexpected, notes } = comparison;
   const heading = `Account ${account}, window from ${formatMinute(window.from)} to ${formatMinute(window.to)}, tolerance ${percent(tolerance)}`;
+  const heads = ['FAMILY', 'COMPARED', 'DIFFER', 'WORST'];
   const rows = families.map((each) => [
     removePrefix(each.family),
     each.compared,
@@ -208,7 +202,7 @@ export function renderComparison(comparison: Comparison, all: boolean, maxWidth 
     [heading, ...notes.map((note) => `Note: ${note}.`)].map((line) => wrapText(line, maxWidth)).join('\n'),
     `Differences that nothing explains: ${unexpected === 0 ? 'none' : unexpected}\n${renderUnexplained(differences)}`,
     `Differences that are expected: ${differences.length - unexpected || 'none'}\n${renderExplained(differences, all, maxWidth)}`,
-    ...(all ? [`Families, without newrelic_ before them:\n${renderTable([FAMILY_COLUMNS, ...rows], maxWidth)}`] : []),
+    ...(all ? [`Families, without newrelic_ before them:\n${renderTable([heads, ...rows], maxWidth)}`] : []),
     describeVerdict(comparison, all)
       .map((sentence) => wrapText(sentence, maxWidth))
       .join('\n')

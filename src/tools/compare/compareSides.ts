@@ -26,6 +26,9 @@ interface Pair {
   readonly nerdgraph: number | undefined;
 }
 
+/** Returns the series of the same entity in another family. */
+type Others = (family: string) => readonly Pair[];
+
 /** Families over the window. REST may keep zeros for them, or have no data of them for hosts. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
   [...WINDOW_FAMILIES.application, ...WINDOW_FAMILIES.host].map(({ name }) => name),
@@ -58,8 +61,8 @@ export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
   const listed = [groupBy(rest.entities, String), groupBy(nerdgraph.entities, String)];
   const differs = (difference: number | null): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
-    const others = (name: string): readonly Pair[] =>
-      (pairsByEntity.get(pair.entity) ?? []).filter(({ family }) => family.name === name);
+    const series = pairsByEntity.get(pair.entity) ?? [];
+    const others: Others = (name) => series.filter(({ family }) => family.name === name);
     const counts = listed.map((entities) => entities.get(pair.entity)?.length ?? 0);
     const difference = calculateDifference(pair, others);
     const values = { rest: pair.rest ?? null, nerdgraph: pair.nerdgraph ?? null };
@@ -108,14 +111,9 @@ export function pickIdentity(labels: Labels): [name: string, value: string][] {
 
 /**
  * Judges whether a difference is expected (docs/migrating.md, "From REST to NerdGraph"). `counts` says how often REST
- * and NerdGraph list the entity. `others` returns the series of the entity in another family.
+ * and NerdGraph list the entity.
  */
-function judgePair(
-  pair: Pair,
-  differs: boolean,
-  counts: readonly number[],
-  others: (family: string) => readonly Pair[],
-): Pick<Difference, 'expected' | 'reason'> {
+function judgePair(pair: Pair, differs: boolean, counts: readonly number[], others: Others) {
   const { family, labels } = pair;
   if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
   if (counts.includes(0))
@@ -132,10 +130,7 @@ function judgePair(
 }
 
 /** Returns why two window values differ although both interfaces work. Undefined: no known reason. */
-function findWindowReason(
-  { family: { name }, rest, nerdgraph }: Pair,
-  others: (family: string) => readonly Pair[],
-): string | undefined {
+function findWindowReason({ family: { name }, rest, nerdgraph }: Pair, others: Others): string | undefined {
   if (nerdgraph === undefined) {
     // An Apdex threshold without requests over REST.
     const requests = APDEX_THRESHOLD.test(name) ? others(name.replace(APDEX_THRESHOLD, '_apdex_requests')) : [];
@@ -160,10 +155,7 @@ function describeEntity({ host, key_transaction_id }: Labels): string {
   return host === undefined ? 'application' : 'host';
 }
 
-function calculateDifference(
-  { family, rest, nerdgraph }: Pair,
-  others: (family: string) => readonly Pair[],
-): number | null {
+function calculateDifference({ family, rest, nerdgraph }: Pair, others: Others): number | null {
   if (rest === undefined || nerdgraph === undefined) return null;
   if (rest === nerdgraph) return 0;
   const scope = TOTAL_TIME.exec(family.name)?.[1];

@@ -3,7 +3,7 @@ import { DAY_S, HOUR_S, MINUTE_MS, MINUTE_S } from '../../formulas/units.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
 import { groupBy, sumBy } from '../grouping.ts';
 import type { AskedAccount } from './askedAccount.ts';
-import * as documents from './documentFacts.ts';
+import { checkEntityPages, checkGoldenValues, checkKeyTransactions, checkUserId } from './documentFacts.ts';
 import { AGES, decide, leaveUndecided, observeWord, type Judged } from './evidence.ts';
 import * as judge from './judges.ts';
 import { PACK_FACTS } from './packFacts.ts';
@@ -186,30 +186,26 @@ const TABLE: Readonly<Record<string, Row>> = {
     relies: 'percentile(x, 75) is an object with the key "75" or "75.0" (both were seen in public code)',
     wrong: ['newrelic_transaction_duration_seconds', 'newrelic_browser_*', 'queries'],
   }),
-  nerdgraph_entity_page: probe('two pages of all entities of the account', documents.checkEntityPages, {
+  nerdgraph_entity_page: probe('two pages of all entities of the account', checkEntityPages, {
     relies: "a page of entitySearch has 200 entities, and nextCursor leads to others (New Relic's command line)",
     wrong: ['newrelic_up', 'newrelic_application_*'],
   }),
-  nerdgraph_key_transaction_id: probe('the first page of key transactions', documents.checkKeyTransactions('tags'), {
+  nerdgraph_key_transaction_id: probe('the first page of key transactions', checkKeyTransactions('tags'), {
     relies: "the tag keyTransactionId holds the number of a key transaction (New Relic's Terraform provider)",
     wrong: ['newrelic_key_transaction_*'],
   }),
-  nerdgraph_application_guid: probe('the details of 25 key transactions', documents.checkKeyTransactions('owners'), {
+  nerdgraph_application_guid: probe('the details of 25 key transactions', checkKeyTransactions('owners'), {
     relies: 'the guid of the owning application holds its id (inferred from published guids)',
     wrong: ['newrelic_key_transaction_*'],
   }),
-  nerdgraph_user: probe('that document', documents.checkUserId, {
+  nerdgraph_user: probe('that document', checkUserId, {
     relies: "actor { user { id } } says whose key it is (New Relic's schema)",
     wrong: ['limits.max_concurrent_requests'],
   }),
-  nerdgraph_golden_query: probe(
-    'one query for each of up to five types, those of APM first',
-    documents.checkGoldenValues,
-    {
-      relies: 'golden metrics of a type have all members, share a query, and have values (inferred from definitions)',
-      wrong: ENTITIES,
-    },
-  ),
+  nerdgraph_golden_query: probe('one query for each of up to five types, those of APM first', checkGoldenValues, {
+    relies: 'golden metrics of a type have all members, share a query, and have values (inferred from definitions)',
+    wrong: ENTITIES,
+  }),
   late_minutes: probe('with --wait: the calls of a minute 2, 3, 5 and 10 minutes after its end', watchLateMinute, {
     relies: "a minute is complete after collection.delay (New Relic's alerting waits for 2 minutes)",
     wrong: ['collection.delay', ...WINDOW],

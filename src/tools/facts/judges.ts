@@ -42,11 +42,7 @@ export function otherResult({ rows, result }: Answer): Judged {
 }
 
 /** Checks that a limit keeps the facets with the most records (column `n`) or with the greatest sums (column `s`). */
-export function judgeLimit(
-  assumed: 'by records' | 'by sum',
-  { rows: keptRows }: Answer,
-  { rows: allRows }: Answer,
-): Judged {
+export function judgeLimit(assumed: 'by records' | 'by sum', { rows: keptRows }: Answer, { rows: allRows }: Answer) {
   if (keptRows.length === 0 || allRows.length <= keptRows.length) return tooFew(allRows);
   const names = new Set(keptRows.map((row) => facetsOf(row).join()));
   const inside = allRows.filter((row) => names.has(facetsOf(row).join()));

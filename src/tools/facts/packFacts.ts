@@ -12,10 +12,7 @@ interface Pack extends Pick<About, 'wrong' | 'over' | 'delay'> {
 }
 
 /** Checks that some event has each field of a pack. `n` counts events; `f0`, `f1`, ... count events with a field. */
-function checkFields(
-  events: string,
-  { source, fields, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack,
-): Row {
+function checkFields(events: string, { source, fields, counted = '*', minEvents = 10, over = HOUR_S, ...pack }: Pack) {
   const [types = ''] = events.split(' WHERE ');
   const names = fields.map((field) => `\`${field}\``).join(', ');
   const columns = fields.map((field, index) => `count(${field}) AS f${index}`).join(', ');

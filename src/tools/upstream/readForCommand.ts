@@ -21,11 +21,7 @@ export async function readAll<S, A, R extends TimeRange>(
       ended(found.length);
     }),
   );
-  return subjects.map((subject) => {
-    const outcome = outcomes.get(subject);
-    if (outcome === undefined) throw new Error('the reader returned no outcome for its subject');
-    return outcome;
-  });
+  return subjects.map((subject) => outcomes.get(subject) as Outcome<A>);
 }
 
 export async function readOne<S, A, R extends TimeRange>(
@@ -49,10 +45,7 @@ export interface FoundRecord<T> {
 }
 
 /** Returns the records of one account. A record that was named twice appears once. */
-export function selectFound<T extends { readonly id: number }>(
-  account: LiveAccount,
-  found: readonly FoundRecord<T>[],
-): T[] {
+export function selectFound<T extends { readonly id: number }>(account: LiveAccount, found: readonly FoundRecord<T>[]) {
   const inAccount = found.filter((each) => each.account === account);
   return [...new Map(inAccount.map(({ value }) => [value.id, value])).values()];
 }
@@ -61,10 +54,7 @@ export function selectFound<T extends { readonly id: number }>(
  * Finds applications by id or exact name. Reads the lists at most once. Rejects with an Error for an unknown
  * application, an ambiguous name, or an account that it cannot read.
  */
-export async function findApplications(
-  accounts: readonly LiveAccount[],
-  apps: readonly string[],
-): Promise<readonly FoundRecord<Application>[]> {
+export async function findApplications(accounts: readonly LiveAccount[], apps: readonly string[]) {
   const found: FoundRecord<Application>[] = [];
   let lists: ReturnType<typeof listAll> | undefined;
   for (const app of new Set(apps)) {
@@ -79,10 +69,7 @@ export async function findApplications(
 }
 
 /** Finds key transactions by id. Rejects as findApplications does. */
-export async function findKeyTransactions(
-  accounts: readonly LiveAccount[],
-  ids: readonly number[],
-): Promise<readonly FoundRecord<KeyTransaction>[]> {
+export async function findKeyTransactions(accounts: readonly LiveAccount[], ids: readonly number[]) {
   const found: FoundRecord<KeyTransaction>[] = [];
   for (const id of new Set(ids)) {
     const what = `key transaction ${id}`;
@@ -149,10 +136,7 @@ function namesOf(found: readonly FoundRecord<unknown>[]): string {
   return [...new Set(found.map(({ account }) => account.config.name))].join(', ');
 }
 
-export function listApplications(
-  account: LiveAccount,
-  filter: Parameters<UpstreamReader['listApplications']>[0],
-): Promise<readonly Application[]> {
+export function listApplications(account: LiveAccount, filter: Parameters<UpstreamReader['listApplications']>[0]) {
   return account.reader.listApplications(filter, account.call).catch((error: unknown) => {
     throw createReadError(account, 'the application list', error);
   });

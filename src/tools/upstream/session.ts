@@ -15,7 +15,7 @@ import { ExitStatus, OutputError, printError, stopOnSignals, UsageError, colourL
 import { showProgress } from '../terminal.ts';
 import { clientOptions, observeCalls, openReader } from '../../cli/createReader.ts';
 import type { RestReaderOptions } from '../../api/rest/restReader.ts';
-import type { CallOptions, ListedAccount, UpstreamReader } from '../../api/upstreamReader.ts';
+import type { CallOptions, UpstreamReader } from '../../api/upstreamReader.ts';
 import { UpstreamError, type FailureReason, REMEDIES } from '../../api/upstreamError.ts';
 import { systemClock } from '../../eventLoop/clock.ts';
 import { AccountLimiter, UserPlaces } from '../../collect/schedule/limiter.ts';
@@ -45,10 +45,7 @@ export interface ReadingOptions extends CommonOptions {
 }
 
 /** Runs a command that reads from New Relic. Prints a failure. Status 2 for wrong usage, 1 for other failures. */
-async function runReadingCommand(
-  options: ReadingOptions,
-  run: (context: CommandContext) => Promise<void>,
-): Promise<void> {
+export async function runReadingCommand(options: ReadingOptions, run: (context: CommandContext) => Promise<void>) {
   const loaded = options.loaded ?? (await loadOrExit({ configFile: options['config.file'], once: true }));
   const { logger, secrets } = openLog(options);
   // Masks the keys of all accounts, because a response may echo any key.
@@ -111,12 +108,9 @@ export interface LiveAccount {
   readonly reader: UpstreamReader;
   readonly limiter: AccountLimiter;
   readonly call: CallOptions;
-  readonly close: () => Promise<void>;
 }
 
-export interface LiveSession extends Pick<CommandContext, 'config' | 'signal'> {
-  readonly accounts: readonly LiveAccount[];
-}
+export type LiveSession = Pick<CommandContext, 'config' | 'signal'> & { readonly accounts: readonly LiveAccount[] };
 
 /** Returns the only account. Throws a UsageError if there are several. */
 export function requireSingleAccount({ accounts }: Config): AccountConfig {
@@ -124,13 +118,6 @@ export function requireSingleAccount({ accounts }: Config): AccountConfig {
   if (account !== undefined && others.length === 0) return account;
   if (account === undefined) throw new UsageError('there is no account');
   throw new UsageError(`there are several accounts (${namesOf(accounts)}): choose one with --account`);
-}
-
-export function withExpansion(
-  options: CommonOptions,
-  run: (expansion: Expansion, context: CommandContext) => void,
-): Promise<void> {
-  return runReadingCommand(options, async (context) => run(await readAccountLists(context), context));
 }
 
 /**
@@ -148,7 +135,7 @@ export function withAccounts(
     try {
       await run({ ...context, config, accounts });
     } finally {
-      await Promise.allSettled(accounts.map((account) => account.close()));
+      await Promise.allSettled(accounts.map(({ reader }) => reader.close()));
     }
   });
 }
@@ -192,21 +179,21 @@ export function openAccounts({ config, signal, openReader }: Opening): readonly 
     const limiter = new AccountLimiter(account.limits, systemClock);
     const { reader } = openReader(account, config, limiter);
     if (reader.api === 'nerdgraph') limiter.share(shared);
-    return { config: account, reader, limiter, call: { signal, patient: true }, close: () => reader.close() };
+    return { config: account, reader, limiter, call: { signal, patient: true } };
   });
 }
 
 /** Reads the lists of all entries. Rejects with an Error that names the entry. */
-async function readAccountLists(context: Opening & Pick<CommandContext, 'mask'>): Promise<Expansion> {
+export async function readAccountLists(context: Opening & Pick<CommandContext, 'mask'>): Promise<Expansion> {
   const { accounts: file } = context.config;
   const entries = file.filter(({ account_ids }) => account_ids !== undefined);
   const opened = openAccounts({ ...context, config: { ...context.config, accounts: entries } });
   try {
-    const read = opened.map(async ({ config, reader, call }): Promise<[string, readonly ListedAccount[]]> => {
+    const read = opened.map(async ({ config, reader, call }) => {
       try {
         const { accounts = [], problem } = (await reader.listAccounts?.(call)) ?? {};
         if (problem !== undefined) process.stderr.write(context.mask(`warning: entry ${config.name}: ${problem}\n`));
-        return [config.name, accounts];
+        return [config.name, accounts] as const;
       } catch (cause) {
         context.signal.throwIfAborted();
         throw new Error(`entry ${config.name}: the list of accounts cannot be read`, { cause });
@@ -215,7 +202,7 @@ async function readAccountLists(context: Opening & Pick<CommandContext, 'mask'>)
     await Promise.allSettled(read);
     return expandAccounts(file, new Map(await Promise.all(read)), []);
   } finally {
-    await Promise.allSettled(opened.map((each) => each.close()));
+    await Promise.allSettled(opened.map(({ reader }) => reader.close()));
   }
 }
 
@@ -244,14 +231,13 @@ export function withLists(
       progress.update(lists.filter(({ seconds }) => seconds !== undefined).length, lists.length);
     }, PROGRESS_EVERY_MS);
     try {
-      await collector.refresh({ groups: LISTS, listsOnly: true }, Infinity, signal, true);
+      await collector.refresh({ groups: LISTS, listsOnly: true }, Infinity, signal, true).finally(() => {
+        clearInterval(progressTimer);
+        progress.stop();
+      });
       signal.throwIfAborted();
-      clearInterval(progressTimer);
-      progress.stop();
       await run({ ...context, collector });
     } finally {
-      clearInterval(progressTimer);
-      progress.stop();
       await collector.stop();
     }
   });
@@ -259,18 +245,12 @@ export function withLists(
 
 /** Returns the status of each account with its collector. */
 export function pairAccounts(collector: Collector): readonly (readonly [AccountStatus, AccountCollector])[] {
-  const collectors = new Map(collector.collectors().map((each) => [each.context.account.name, each]));
-  return collector.status().flatMap((status) => {
-    const found = collectors.get(status.name);
-    return found === undefined ? [] : [[status, found]];
-  });
+  const statuses = collector.status();
+  return collector.collectors().map((each, index) => [statuses[index] as AccountStatus, each]);
 }
 
 /** Reports the accounts whose application list cannot be read. Returns their names. */
-export function reportUnread(
-  statuses: readonly AccountStatus[],
-  reportError: CommandContext['reportError'],
-): ReadonlySet<string> {
+export function reportUnread(statuses: readonly AccountStatus[], reportError: CommandContext['reportError']) {
   const unread = new Set<string>();
   for (const { name, applications, groups, tasks } of statuses) {
     if (applications !== undefined || !groups.some(({ group }) => group === 'applications')) continue;

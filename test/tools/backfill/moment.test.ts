@@ -21,7 +21,7 @@ describe('parseMoment', () => {
 });
 
 describe('resolveRange', () => {
-  const range = (from: string, to?: string) => resolveRange({ from, to }, { now, delay: 120_000 });
+  const range = (from: string, to?: string) => resolveRange({ from, to }, now, 120_000);
 
   it.each([
     ['ends with the newest window without --to', '1h', undefined, '2026-10-14T11:00Z', '2026-10-14T11:58Z'],

@@ -86,10 +86,9 @@ export function openSession(
       reader,
       limiter: new AccountLimiter(account.limits, systemClock),
       call: { signal, patient: true },
-      close: () => reader.close(),
     };
   });
-  for (const account of accounts) after(() => account.close());
+  for (const { reader } of accounts) after(() => reader.close());
   return { config: chosen, accounts, signal };
 }
 

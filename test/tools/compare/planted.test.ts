@@ -41,7 +41,7 @@ async function compared(options: Partial<typeof EVERYTHING> = {}, keys = ''): Pr
   try {
     return await compare({ config, accounts, signal, openReader }, { ...EVERYTHING, ...options }, Date.now());
   } finally {
-    await Promise.all(accounts.map((account) => account.close()));
+    await Promise.all(accounts.map(({ reader }) => reader.close()));
   }
 }
 

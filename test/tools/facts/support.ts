@@ -90,7 +90,7 @@ export async function checkSimulator(
     const queries = operations.filter(({ kind }) => kind === 'graphql_nrql').map(({ text: query }) => query);
     return { ...found, queries, requests: simulator.requests.count() };
   } finally {
-    await Promise.all([...accounts, account].map((each) => each.close()));
+    await Promise.all([...accounts.map(({ reader }) => reader), account].map((each) => each.close()));
   }
 }
 

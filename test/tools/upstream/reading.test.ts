@@ -21,7 +21,7 @@ function broken(name: string, turns: number): LiveAccount {
   });
   const config = accountConfig({ name });
   const limiter = new AccountLimiter(config.limits, new VirtualClock());
-  return { config, reader, limiter, call: FREE_CALL, close: () => Promise.resolve() };
+  return { config, reader, limiter, call: FREE_CALL };
 }
 
 describe('an application that may be in several unreadable accounts', () => {
