@@ -12,11 +12,7 @@ import { loadWebConfig } from '../web/webConfig/webConfig.ts';
 import { ExitStatus } from './process.ts';
 
 /** Opens the log. It masks each secret in `secrets`, including secrets added later. */
-export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions): {
-  readonly logger: Logger;
-  readonly secrets: Secrets;
-  readonly droppedLines: () => number;
-} {
+export function openLog({ 'log.level': level, 'log.format': format }: CommonOptions) {
   const secrets = new Secrets();
   const destination = openStandardError((lines) =>
     logger.warn({ lines }, 'Lost log lines: the disk was full, or the reader of the log too slow'),
@@ -43,12 +39,7 @@ export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promis
   return loaded;
 }
 
-/** Checks only the web configuration, if any. Prints diagnostics, then throws ExitStatus 2. */
-export function checkWebConfigOrExit(webConfigFile: string | undefined): void {
-  exitOnDiagnostics(readWebConfig(webConfigFile));
-}
-
-function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly Diagnostic[] }[]): void {
+export function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly Diagnostic[] }[]): void {
   const diagnostics = findings.flatMap((found) => found.diagnostics);
   for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`);
   if (diagnostics.length > 0) throw new ExitStatus(2);
@@ -74,7 +65,7 @@ export async function readFiles(files: {
   };
 }
 
-function readWebConfig(webConfigFile: string | undefined) {
+export function readWebConfig(webConfigFile: string | undefined) {
   if (webConfigFile === undefined) return [];
   return [{ name: webConfigFile, diagnostics: [], warnings: [], ...loadWebConfig(webConfigFile) }];
 }

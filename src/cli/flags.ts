@@ -87,7 +87,7 @@ export function addWebFlags(command: Command): Command {
       `address to listen on: host:port, :port or [::1]:port; repeatable (default: ${DEFAULT_ADDRESS})`,
       collectWith(parseListenAddress),
     )
-    .option('--web.telemetry-path <path>', 'path of the metrics', parseWith(parseTelemetryPath), '/metrics')
+    .option('--web.telemetry-path <path>', 'path of the metrics', parseTelemetryPath, '/metrics')
     .option('--web.config.file <path>', 'TLS and basic auth, in the exporter-toolkit format')
     .option('--web.enable-lifecycle', 'allow reloading by POST or PUT to /-/reload', false)
     .option(
@@ -96,12 +96,8 @@ export function addWebFlags(command: Command): Command {
       parseWholeNumber(0),
       40,
     )
-    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', parseWith(parseUrl))
-    .option(
-      '--web.route-prefix <path>',
-      'prefix of all paths (default: the path of --web.external-url)',
-      parseWith(parsePath),
-    )
+    .option('--web.external-url <url>', 'where users find the exporter, behind a reverse proxy', parseUrl)
+    .option('--web.route-prefix <path>', 'prefix of all paths (default: the path of --web.external-url)', parsePath)
     .option('--web.disable-exporter-metrics', 'leave out the metrics process_* and nodejs_*', false)
     .option('--web.systemd-socket', 'listen on the sockets that systemd hands over', false);
 }
@@ -130,27 +126,27 @@ export function readServeFlags(options: Readonly<Record<string, unknown>>) {
   };
 }
 
-function parsePath(text: string): string {
+const parsePath = parseWith((text) => {
   if (!/^\/[A-Za-z0-9._~!$&'()*+,;=:@/-]*$/.test(text) || text.includes('//')) {
     throw new Error('It must be a path that begins with a slash, such as /metrics.');
   }
   return text;
-}
+});
 
-function parseTelemetryPath(text: string): string {
+const parseTelemetryPath = parseWith((text) => {
   if (Object.values<string>(PATHS).includes(text)) {
     throw new Error('It is the path of another endpoint: choose one such as /metrics.');
   }
   return parsePath(text);
-}
+});
 
-function parseUrl(text: string): URL {
+const parseUrl = parseWith((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
     throw new Error('It must be an address such as https://example.org/exporter.');
   }
   return url;
-}
+});
 
 /** Renders the help of a command. `flags` has the flags of each example. */
 export function renderExamples(command: string, ...flags: readonly string[]): string {

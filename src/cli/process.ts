@@ -56,10 +56,6 @@ export function onOutputLost(lost: (error: OutputError) => void): void {
   process.stdout.once('error', (error: NodeJS.ErrnoException) => lost(new OutputError(error)));
 }
 
-export async function flushOutput(): Promise<void> {
-  await new Promise<void>((done) => process.stdout.write('', () => done()));
-}
-
 /** Returns a signal that ctrl-C, SIGTERM and a lost standard output abort. A second ctrl-C or SIGTERM ends at once. */
 export function stopOnSignals(): AbortSignal {
   const controller = new AbortController();

@@ -7,7 +7,7 @@ import { suggest } from '../text/wording.ts';
 import { errorText } from '../log/logger.ts';
 import { Secrets } from '../log/secrets.ts';
 import { releaseSignals } from './signals.ts';
-import { ExitStatus, flushOutput, onOutputLost, OutputError, printError, UsageError, colourLines } from './process.ts';
+import { ExitStatus, onOutputLost, OutputError, printError, UsageError, colourLines } from './process.ts';
 
 const DEFAULT = 'serve';
 
@@ -149,7 +149,8 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
   process.stdout.on('error', () => undefined);
   process.stderr.on('error', () => undefined);
   const status = await runCommand(program, normalizeArguments(args, program.commands));
-  await flushOutput();
+  // Waits until the system has the whole output.
+  await new Promise<void>((done) => process.stdout.write('', () => done()));
   return lost?.status ?? status;
 }
 

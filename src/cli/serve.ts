@@ -10,7 +10,6 @@ import { Collector } from '../collect/collector.ts';
 import { SeriesMask } from '../exposition/seriesMask.ts';
 import type { Environment } from '../config/yaml/placeholders.ts';
 import { redactConfig } from '../config/schema/file.ts';
-import type { Secrets } from '../log/secrets.ts';
 import { Telemetry } from '../telemetry/telemetry.ts';
 import { createApp } from '../web/app.ts';
 import { compareInWorker } from '../web/authentication/passwords.ts';
@@ -27,7 +26,8 @@ import { runService } from './service.ts';
 /** Runs the command `serve` until a signal stops it. Rejects with an ExitStatus when it cannot start. */
 export async function serve(options: Readonly<Record<string, unknown>> & CommonOptions): Promise<void> {
   const flags = readServeFlags(options);
-  const { logger, secrets, droppedLines } = openLog(options);
+  const log = openLog(options);
+  const { logger } = log;
   await runService(
     logger,
     async () => {
@@ -41,8 +41,7 @@ export async function serve(options: Readonly<Record<string, unknown>> & CommonO
         logger.warn(ends, 'The interface of an account ends');
       }
       const readConfig = (): Promise<ConfigResult> => readFrom(path, process.env, false);
-      const log = { logger, secrets, droppedLines };
-      return startDaemon({ config, readConfig, flags, ...log, environment: process.env });
+      return startDaemon({ config, readConfig, flags, log, environment: process.env });
     },
     'reload',
   );
@@ -59,12 +58,11 @@ export async function startDaemon(options: {
   readonly config: Config;
   readonly readConfig: () => Promise<ConfigResult>;
   readonly flags: ServeFlags;
-  readonly logger: Logger;
-  readonly secrets: Secrets;
-  readonly droppedLines: () => number;
+  readonly log: ReturnType<typeof openLog>;
   readonly environment: Environment;
 }) {
-  const { flags, logger, secrets, droppedLines, environment } = options;
+  const { flags, environment } = options;
+  const { logger, secrets, droppedLines } = options.log;
   const { processMetrics } = flags;
   const telemetry = new Telemetry({ version: VERSION, revision: REVISION, processMetrics, droppedLines });
   let { config } = options;

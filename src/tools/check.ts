@@ -8,12 +8,12 @@ import type { AccountStatus, TaskStatus, EntryStatus } from '../collect/serve/ac
 import type { AccountCollector } from '../collect/accounts/accountCollector.ts';
 import { findUnmatchedExclusions } from '../collect/serve/accountWarnings.ts';
 import { groupFailures, type FailureGroup } from '../collect/serve/failureGroups.ts';
-import { describeEnd, type AccountConfig, type CollectionConfig } from '../config/config.ts';
+import { describeEnd, type AccountConfig } from '../config/config.ts';
 import { escapeUnsafe } from '../text/escaping.ts';
 import { ExitStatus, UsageError, colourLines } from '../cli/process.ts';
 import { describeScanned, calculateScannedMinutes } from './scannedMinutes.ts';
 import { paint } from './terminal.ts';
-import { pairAccounts, type ReadingOptions, withLists } from './upstream/session.ts';
+import { pairAccounts, type CommandContext, type ReadingOptions, withLists } from './upstream/session.ts';
 import type { FactsOptions } from './facts/runFacts.ts';
 
 /** Runs the command `check`: checks the files, and with `--live` the accounts. */
@@ -45,7 +45,8 @@ function checkMisuse({ live, facts, ...options }: Parameters<typeof runCheck>[0]
 
 /** Status 1 if an account cannot be read; warnings keep status 0. */
 async function checkLive(options: ReadingOptions): Promise<void> {
-  await withLists(options, async ({ config, collector, signal, print }) => {
+  await withLists(options, async (session) => {
+    const { config, collector, signal, print } = session;
     if (config.accounts.some(({ queries, entities }) => queries.length + entities.length > 0)) {
       await collector.refresh({ groups: new Set(['golden_metrics', 'queries']) }, Infinity, signal, true);
       signal.throwIfAborted();
@@ -58,7 +59,7 @@ async function checkLive(options: ReadingOptions): Promise<void> {
     }
     signal.throwIfAborted();
     const entries = collector.entries().map((entry) => reportEntry(entry, collectors));
-    const accounts = pairAccounts(collector).map((each) => report(...each, config.collection, signal));
+    const accounts = pairAccounts(collector).map((each) => report(...each, session));
     const all = [...entries, ...(await Promise.all(accounts))];
     print(all.map(({ text }) => `${text}\n`).join('\n'));
     if (all.some(({ failed }) => failed)) throw new ExitStatus(1);
@@ -98,12 +99,7 @@ function renderWarnings(warnings: readonly string[], missingMetrics: readonly st
   return warnings.map((text) => `${missingMetrics.includes(text) ? 'problem' : 'warning'}: ${text}`);
 }
 
-async function report(
-  status: AccountStatus,
-  collector: AccountCollector,
-  collection: CollectionConfig,
-  signal: AbortSignal,
-) {
+async function report(status: AccountStatus, collector: AccountCollector, { config, signal }: CommandContext) {
   const { context, schedule } = collector;
   const { account } = context;
   const { name, region, base_url } = account;
@@ -118,7 +114,7 @@ async function report(
     ...renderEntities(status),
     ...renderQueries(status),
     `plan: ${plan.callsPerMinute.toFixed(1)} of ${plan.budget} calls per minute, ${fits}`,
-    ...describeScanned(calculateScannedMinutes(account, collection, plan)),
+    ...describeScanned(calculateScannedMinutes(account, config.collection, plan)),
     ...warnEmptyQueries(status),
     ...warnings,
   ];

@@ -34,11 +34,7 @@ export function toolCommands(): readonly Command[] {
     )
       .option('--web.config.file <path>', 'check this web configuration, too')
       .option('--live', "also read each account's lists: show what its key sees, and whether the plan fits", false)
-      .option(
-        '--facts',
-        'with --live: check undocumented behaviour of New Relic on each account (docs/facts.md)',
-        false,
-      )
+      .option('--facts', 'with --live: check undocumented behaviour of New Relic on each account: docs/facts.md', false)
       .option('--account <name>', 'with --facts: only this account')
       .option('--wait <duration>', 'with --facts: watch late data arrive, at most 30m', parseWait)
       .option('--output <file>', 'with --facts: also write a file to share, without names')
@@ -58,20 +54,10 @@ export function toolCommands(): readonly Command[] {
     )
       .addOption(createAccountFlag('all of them'))
       .option('--app <id or name>', 'only this application; repeatable', collectWith(String))
-      .option('--key-transaction <id>', 'only this key transaction; repeatable', collectWith(parseWholeNumber(1)))
+      .option('--key-transaction <id>', 'only this key transaction; repeatable', collectWith(parseId))
+      .addOption(new Option('--entities [type]', ABOUT_ENTITIES).conflicts(['app', 'keyTransaction']))
       .addOption(
-        new Option(
-          '--entities [type]',
-          'types of entities, or the entities of one type with their golden metrics',
-        ).conflicts(['app', 'keyTransaction']),
-      )
-      .addOption(
-        new Option(
-          '--accounts',
-          'the accounts that the keys of entries with account_ids list; yaml is ready for include_accounts',
-        )
-          .default(false)
-          .conflicts(['app', 'keyTransaction', 'entities']),
+        new Option('--accounts', ABOUT_ACCOUNTS).default(false).conflicts(['app', 'keyTransaction', 'entities']),
       )
       .addOption(createFormatFlag(['table', 'yaml', 'json'])),
     defineTool(
@@ -109,11 +95,7 @@ export function toolCommands(): readonly Command[] {
       COMPARE_EXAMPLES,
     )
       .addOption(createAccountFlag('the only one'))
-      .option(
-        '--account-id <number>',
-        'its number at New Relic, for NerdGraph (default: as configured)',
-        parseWholeNumber(1),
-      )
+      .option('--account-id <number>', 'its number at New Relic, for NerdGraph (default: as configured)', parseId)
       .addOption(createAppFlag())
       .option('--hosts', 'the hosts of the applications too: over REST a call for each', false)
       .option('--all', 'print every family, even without differences', false)
@@ -135,9 +117,7 @@ export function toolCommands(): readonly Command[] {
       ['', '--region=eu --api-key-file=/run/secrets/new_relic_api_key --output=eu.yaml'],
     )
       .option('--api-key-file <file>', 'file that holds the key, instead of NEW_RELIC_API_KEY')
-      .addOption(
-        new Option('--region <region>', 'region of New Relic (default: NEW_RELIC_REGION, or us)').choices(REGIONS),
-      )
+      .addOption(new Option('--region <region>', 'region (default: NEW_RELIC_REGION, or us)').choices(REGIONS))
       .addOption(new Option('--api <api>', 'interface (default: NEW_RELIC_API, or nerdgraph)').choices(APIS))
       .option('--base-url <url>', 'address of the interface instead of a region, as base_url of the configuration')
       .option('--output <file>', 'where to write', 'config.yaml')
@@ -150,6 +130,10 @@ export function toolCommands(): readonly Command[] {
     ).addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash', 'zsh', 'fish'])),
   ];
 }
+
+const ABOUT_ENTITIES = 'types of entities, or the entities of one type with their golden metrics';
+const ABOUT_ACCOUNTS =
+  'the accounts that the keys of entries with account_ids list; yaml is ready for include_accounts';
 
 const createReadingCommand = (name: string): Command => addCommonFlags(new Command(name));
 
@@ -225,6 +209,7 @@ const checkTime = parseWith((text) => {
   return text;
 });
 
+const parseId = parseWholeNumber(1);
 const parseWait = parseValidDuration('such as 10m, at most 30m', (wait) => wait > 0 && wait <= 1_800_000);
 const areMinutes = (most: number) => (ms: number) => ms > 0 && ms <= most && ms % MINUTE_MS === 0;
 const parseWindow = parseValidDuration('of whole minutes, such as 1m or 30m, at most 366d', areMinutes(366 * DAY_MS));

@@ -7,7 +7,7 @@ import { firstIncompleteMinute } from '../../simulator/world/worldEntities.ts';
 import { startDaemon } from '../cli/serve.ts';
 import type { Servers } from '../web/server/servers.ts';
 import { runService } from '../cli/service.ts';
-import { checkWebConfigOrExit, loadOrExit, openLog } from '../cli/configuration.ts';
+import { exitOnDiagnostics, loadOrExit, openLog, readWebConfig } from '../cli/configuration.ts';
 import { readServeFlags, type ServeFlags, type CommonOptions } from '../cli/flags.ts';
 import type { SimulatorFlags } from './simulatorFlags.ts';
 import { startOrExit } from './simulate.ts';
@@ -21,11 +21,11 @@ const LOGGED_REQUESTS = 2_000;
 export async function demo(options: SimulatorFlags & CommonOptions): Promise<void> {
   const flags = readServeFlags({ ...options });
   const { LISTEN_FDS, LISTEN_PID } = process.env;
-  const { logger, secrets, droppedLines } = openLog(options);
+  const log = openLog(options);
   await runService(
-    logger,
+    log.logger,
     async () => {
-      checkWebConfigOrExit(flags.webConfigFile);
+      exitOnDiagnostics(readWebConfig(flags.webConfigFile));
       const fromMinute = firstIncompleteMinute(Date.now()) - INCIDENT_AGE;
       const simulator = await startOrExit(options, {
         hourlyIncident: { application: 1 % options.applications, fromMinute },
@@ -36,10 +36,9 @@ export async function demo(options: SimulatorFlags & CommonOptions): Promise<voi
       try {
         const config = await loadDemoConfig(simulator, options, flags);
         const readConfig = (): Promise<ConfigResult> => Promise.resolve({ config, warnings: [] });
-        const log = { logger, secrets, droppedLines };
         // The demo ignores the environment, except for the sockets of systemd.
         const environment = { LISTEN_FDS, LISTEN_PID };
-        const daemon = await startDaemon({ config, readConfig, flags, ...log, environment });
+        const daemon = await startDaemon({ config, readConfig, flags, log, environment });
         introduce(daemon.servers, simulator, flags);
         const stop = async (): Promise<void> => {
           await daemon.stop();

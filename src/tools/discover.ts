@@ -1,4 +1,4 @@
-import type { Application, KeyTransaction } from '../api/types.ts';
+import type { Application } from '../api/types.ts';
 import { findApplications, findKeyTransactions, isId, readAll, selectFound } from './upstream/readForCommand.ts';
 import { type LiveAccount, reasonOf, readAccountLists, runReadingCommand, withAccounts } from './upstream/session.ts';
 import type { ApplicationSubject, BatchRead, Outcome } from '../api/upstreamReader.ts';
@@ -76,17 +76,13 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
   for (const { id, name, unread } of keyTransactions ?? []) {
     if (unread !== undefined) note(`the application of key transaction ${id} (${name})`, unread);
   }
+  // False for lists of named records alone: the account may have more.
   return { everything: true, applications, keyTransactions };
 }
 
 async function addHostsAndInstances(
   { config, reader, call }: LiveAccount,
-  lists: {
-    /** False if the lists have only named records: the account may have more. */
-    readonly everything: boolean;
-    readonly applications: readonly Application[];
-    readonly keyTransactions: readonly KeyTransaction[] | undefined;
-  },
+  lists: NonNullable<Awaited<ReturnType<typeof readLists>>>,
   collection: Config['collection'],
   note: Note,
 ) {

@@ -38,21 +38,14 @@ export async function runPlan(options: CommonOptions & { readonly format: 'table
       reportError(`entry ${entry}: the list of accounts cannot be used: ${problem}`, reason);
     }
     const total = sumPlans(plans);
-    if (plans.length > 0)
-      print(
-        options.format === 'table'
-          ? [...plans.map(renderPlan), ...(plans.length > 1 ? [describeTotal(total)] : [])].join('\n')
-          : renderJson({ accounts: plans, total }),
-      );
+    const table = [...plans.map(renderPlan), ...(plans.length > 1 ? [describeTotal(total)] : [])].join('\n');
+    if (plans.length > 0) print(options.format === 'table' ? table : renderJson({ accounts: plans, total }));
     if (unread.size + lists.length + unlisted.length > 0) throw new ExitStatus(1);
   });
 }
 
-function buildPlan(
-  { name, plan, tasks, warnings }: AccountStatus,
-  collector: AccountCollector,
-  collection: CollectionConfig,
-) {
+function buildPlan(status: AccountStatus, collector: AccountCollector, collection: CollectionConfig) {
+  const { name, plan, tasks, warnings } = status;
   const { account } = collector.context;
   const countOf = (group: Group): number => tasks.filter((task) => task.group === group).length;
   return {

@@ -51,6 +51,7 @@ export function calculateScannedMinutes(
 export function describeScanned(scanned: readonly ScannedMinutes[]): readonly string[] {
   const [mostExpensive] = scanned.toSorted((a, b) => b.minutes - a.minutes);
   if (mostExpensive === undefined) return [];
+  const sumMinutes = (rows: readonly ScannedMinutes[]): number => sumBy(rows, ({ minutes }) => minutes);
   const byGroup = groupBy(scanned, ({ group }) => describeGroup(group));
   const groups = Array.from(byGroup, ([group, rows]) => `${group} ${formatAmount(sumMinutes(rows))}`).join(', ');
   const subject = [describeGroup(mostExpensive.group), mostExpensive.name ?? []].flat().join(' ');
@@ -58,10 +59,6 @@ export function describeScanned(scanned: readonly ScannedMinutes[]): readonly st
     `Data read: ${formatAmount(sumMinutes(scanned))} minutes of data per minute (${groups}). Price plans by compute charge for them.`,
     `Most expensive: ${subject}, ${formatAmount(mostExpensive.minutes)} (${percent(mostExpensive.minutes / sumMinutes(scanned))}).`,
   ];
-}
-
-function sumMinutes(scanned: readonly ScannedMinutes[]): number {
-  return sumBy(scanned, ({ minutes }) => minutes);
 }
 
 function formatAmount(minutes: number): string {

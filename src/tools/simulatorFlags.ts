@@ -32,6 +32,7 @@ export type SimulatorFlags = Omit<SimulatorOptions, 'accounts'> &
 const parseLatency = parseValidDuration('such as 200ms or 2s, at most 1d', (latency) => latency <= DAY_MS);
 
 const parseRate = parseWholeNumber(0, 1_000_000);
+const parseAccountId = parseWholeNumber(1, 2_147_483_647);
 
 function parseAddress(text: string): SimulatorFlags['listenAddress'] {
   const { host = '0.0.0.0', port } = parseListenAddress(text);
@@ -62,36 +63,21 @@ export function addSimulatorFlags(command: Command, { host, port, text } = DEFAU
     .option('--no-rounding', 'do not round figures to three significant digits')
     .option('--inclusive-to', 'timeslices end with their last second, as in 2014', false)
     .option('--no-metrics-found', 'metric data without the list of found names, as in 2014')
-    .option(
-      '--calls-per-minute <number>',
-      '429 beyond this many calls per minute and key; 0 for no limit',
-      parseRate,
-      0,
-    )
-    .option(
-      '--account-id <number>',
-      'the account that NerdGraph answers for',
-      parseWholeNumber(1, 2_147_483_647),
-      1_234_567,
-    )
+    .option('--calls-per-minute <number>', '429 beyond this many calls per minute and key; 0: no limit', parseRate, 0)
+    .option('--account-id <number>', 'the account that NerdGraph answers for', parseAccountId, 1_234_567)
     .option(
       '--accounts <number>',
       'number of accounts that the key sees over NerdGraph, each with its own applications; ids count up',
       parseWholeNumber(1, 1_000),
       1,
     )
-    .option('--nrql-per-minute <number>', 'error beyond this many queries per minute; 0 for no limit', parseRate, 3000)
+    .option('--nrql-per-minute <number>', 'error beyond this many queries per minute; 0: no limit', parseRate, 3000)
     .option(
       '--nrql-snapping',
       'NRQL over metrics cuts ranges to steps: 5 minutes from an hour on, 10 minutes from a day on',
       false,
     )
-    .option(
-      '--late-data <share>',
-      'this share of the data, from 0 to 1, arrives one to eight minutes late',
-      parseRatio,
-      0,
-    )
+    .option('--late-data <share>', 'this share of the data (0 to 1) arrives one to eight minutes late', parseRatio, 0)
     .option('--odd-names', 'names with every character that New Relic allows', false)
     .option('--fault <rule>', 'a fault from the start, as described below; repeatable', collectWith(parseFault))
     .option('--no-control', 'do not serve /control/... on the loopback interface')

@@ -94,9 +94,10 @@ export interface ApplicationContext {
 export async function backfillApplication(subject: BackfillSubject, context: ApplicationContext): Promise<Written> {
   const { checkpoint, call, chunks, sleep } = context;
   call.signal.throwIfAborted();
-  if (checkpoint.has(finishedFile(subject))) {
+  const finished = `${folderOf(subject)}/finished.json`;
+  if (checkpoint.has(finished)) {
     context.count(chunks.length);
-    return checkpoint.read<Written>(finishedFile(subject));
+    return checkpoint.read<Written>(finished);
   }
   const entities = await retryTransient(() => readEntities(subject, context), sleep);
   for (const [index, chunk] of chunks.entries()) {
@@ -112,7 +113,7 @@ export async function backfillApplication(subject: BackfillSubject, context: App
     for (const entity of entities) samples += await writeSeries(subject, entity, database, taken, context);
     return { series: taken.size, samples };
   });
-  await checkpoint.write(finishedFile(subject), written);
+  await checkpoint.write(finished, written);
   await checkpoint.remove(`${folderOf(subject)}/read`);
   return written;
 }
@@ -125,10 +126,6 @@ interface Written {
 /** Names the file with the samples of a family, for an application and its hosts. */
 export function familyFile(subject: BackfillSubject, family: string): string {
   return `${folderOf(subject)}/families/${family}.om`;
-}
-
-function finishedFile(subject: BackfillSubject): string {
-  return `${folderOf(subject)}/finished.json`;
 }
 
 function chunkFile(subject: BackfillSubject, key: string, index: number): string {

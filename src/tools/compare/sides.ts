@@ -18,13 +18,7 @@ export interface SideSeries {
 /** The data of one interface for the chosen applications over one window. */
 export type Side = ReturnType<typeof buildSide>;
 
-const GROUPS: ReadonlySet<Group> = new Set([
-  'applications',
-  'key_transactions',
-  'application_metrics',
-  'hosts',
-  'host_metrics',
-] as const);
+const GROUPS = new Set<Group>(['applications', 'key_transactions', 'application_metrics', 'hosts', 'host_metrics']);
 
 /** Reads the series that the daemon would serve for each account. The window ends at `to` (Unix seconds). */
 export async function readSides(
