@@ -20,7 +20,7 @@ const APP = { app: 'Shop', app_id: '1' };
 const HOST = { ...APP, host: 'web-1' };
 
 const series = (name: string, value: number, labels: SideSeries['labels'] = APP): readonly SideSeries[] =>
-  FAMILIES.filter((family) => family.name === name).map((family) => ({ family, labels, value }));
+  FAMILIES.filter((family) => family.name === name).map(() => ({ family: name, labels, value }));
 
 describe('the reasons of compare', () => {
   const explained = itemsOf('### compare').flatMap((item) => /^\*\*(.+)\*\*: /.exec(item)?.[1] ?? []);

@@ -1,5 +1,5 @@
 import { FAMILIES } from '../../metrics/catalogue.ts';
-import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
+import type { Labels } from '../../metrics/family.ts';
 import { WINDOW_FAMILIES } from '../../metrics/windowFamilies.ts';
 import { groupBy } from '../grouping.ts';
 import { entityKey, type Side } from './sides.ts';
@@ -17,17 +17,15 @@ export interface Difference {
   readonly reason: string | null;
 }
 
-/** The values of a series in both interfaces. Undefined: the interface lacks the series. */
-interface Pair {
-  readonly family: CatalogueFamily;
-  readonly entity: string;
-  readonly labels: Labels;
-  readonly rest: number | undefined;
-  readonly nerdgraph: number | undefined;
-}
+/** The values of a series in both interfaces. Null: the interface lacks the series. */
+type Pair = Pick<Difference, 'family' | 'labels' | 'rest' | 'nerdgraph'> & { readonly entity: string };
 
 /** Returns the series of the same entity in another family. */
 type Others = (family: string) => readonly Pair[];
+
+const REST_ONLY: ReadonlySet<string> = new Set(
+  FAMILIES.filter(({ interfaces }) => !interfaces.includes('nerdgraph')).map(({ name }) => name),
+);
 
 /** Families over the window. REST may keep zeros for them, or have no data of them for hosts. */
 const WINDOW_NAMES: ReadonlySet<string> = new Set(
@@ -61,13 +59,12 @@ export function compareSides(rest: Side, nerdgraph: Side, tolerance: number) {
   const listed = [groupBy(rest.entities, String), groupBy(nerdgraph.entities, String)];
   const differs = (difference: number | null): boolean => difference === null || difference > tolerance;
   const judged = pairs.map((pair): Difference => {
-    const series = pairsByEntity.get(pair.entity) ?? [];
-    const others: Others = (name) => series.filter(({ family }) => family.name === name);
-    const counts = listed.map((entities) => entities.get(pair.entity)?.length ?? 0);
+    const { entity, ...values } = pair;
+    const series = pairsByEntity.get(entity) ?? [];
+    const others: Others = (name) => series.filter(({ family }) => family === name);
+    const counts = listed.map((entities) => entities.get(entity)?.length ?? 0);
     const difference = calculateDifference(pair, others);
-    const values = { rest: pair.rest ?? null, nerdgraph: pair.nerdgraph ?? null };
-    const verdict = judgePair(pair, differs(difference), counts, others);
-    return { family: pair.family.name, labels: pair.labels, ...values, difference, ...verdict };
+    return { ...values, difference, ...judgePair(pair, differs(difference), counts, others) };
   });
   const differences = judged.filter(({ difference }) => differs(difference)).sort((a, b) => rank(b) - rank(a));
   return {
@@ -96,9 +93,9 @@ function pairUp(sides: Readonly<Record<'rest' | 'nerdgraph', Side>>): Pair[] {
   const pairs = new Map<string, Pair>();
   for (const api of ['rest', 'nerdgraph'] as const) {
     for (const { family, labels, value } of sides[api].series) {
-      const key = JSON.stringify([family.name, pickIdentity(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
-      const known = pairs.get(key) ?? { rest: undefined, nerdgraph: undefined };
-      pairs.set(key, { ...known, family, labels, entity: entityKey(labels), [api]: value });
+      const key = JSON.stringify([family, pickIdentity(labels).sort(([a], [b]) => (a < b ? -1 : 1))]);
+      const known = pairs.get(key) ?? { family, labels, rest: null, nerdgraph: null };
+      pairs.set(key, { ...known, labels, entity: entityKey(labels), [api]: value });
     }
   }
   return [...pairs.values()];
@@ -115,35 +112,35 @@ export function pickIdentity(labels: Labels): [name: string, value: string][] {
  */
 function judgePair(pair: Pair, differs: boolean, counts: readonly number[], others: Others) {
   const { family, labels } = pair;
-  if (!family.interfaces.includes('nerdgraph')) return expect('NerdGraph does not have this family');
+  if (REST_ONLY.has(family)) return expect('NerdGraph does not have this family');
   if (counts.includes(0))
     return unexpected(`${counts[0] === 0 ? 'REST' : 'NerdGraph'} does not list this ${describeEntity(labels)}`);
-  if (OTHER_TIME_BASE.test(family.name)) return expect('rolling values and host counts have other time bases');
+  if (OTHER_TIME_BASE.test(family)) return expect('rolling values and host counts have other time bases');
   if (counts.some((count) => count > 1)) return expect('several hosts share this name, NerdGraph reads them as one');
   if (!differs) return unexpected(null);
   if (labels['key_transaction_id'] !== undefined && labels['app_id'] !== undefined)
     return unexpected('the interfaces list different applications for it');
-  if (REPORTING.test(family.name) && pair.rest === undefined && pair.nerdgraph === 1)
+  if (REPORTING.test(family) && pair.rest === null && pair.nerdgraph === 1)
     return expect('an entry without a reporting state is read as reporting');
-  const reason = WINDOW_NAMES.has(family.name) ? findWindowReason(pair, others) : undefined;
+  const reason = WINDOW_NAMES.has(family) ? findWindowReason(pair, others) : undefined;
   return reason === undefined ? unexpected(null) : expect(reason);
 }
 
 /** Returns why two window values differ although both interfaces work. Undefined: no known reason. */
-function findWindowReason({ family: { name }, rest, nerdgraph }: Pair, others: Others): string | undefined {
-  if (nerdgraph === undefined) {
+function findWindowReason({ family, rest, nerdgraph }: Pair, others: Others): string | undefined {
+  if (nerdgraph === null) {
     // An Apdex threshold without requests over REST.
-    const requests = APDEX_THRESHOLD.test(name) ? others(name.replace(APDEX_THRESHOLD, '_apdex_requests')) : [];
+    const requests = APDEX_THRESHOLD.test(family) ? others(family.replace(APDEX_THRESHOLD, '_apdex_requests')) : [];
     const isOfNothing = requests.length > 0 && requests.every((pair) => pair.rest === 0);
     return rest === 0 || isOfNothing ? KEPT_ZEROS : undefined;
   }
-  if (rest === undefined) {
-    if (nerdgraph === 0 && ZERO_RULE.test(name))
+  if (rest === null) {
+    if (nerdgraph === 0 && ZERO_RULE.test(family))
       return 'NerdGraph has no row for no requests: read as 0 for an entity that reports';
-    return OF_HOST.test(name) ? NO_HOST_DATA : undefined;
+    return OF_HOST.test(family) ? NO_HOST_DATA : undefined;
   }
-  const part = PARTS[name];
-  const lacksParts = part !== undefined && others(part).some((pair) => pair.rest === undefined);
+  const part = PARTS[family];
+  const lacksParts = part !== undefined && others(part).some((pair) => pair.rest === null);
   return lacksParts ? NO_HOST_DATA : undefined;
 }
 
@@ -156,9 +153,9 @@ function describeEntity({ host, key_transaction_id }: Labels): string {
 }
 
 function calculateDifference({ family, rest, nerdgraph }: Pair, others: Others): number | null {
-  if (rest === undefined || nerdgraph === undefined) return null;
+  if (rest === null || nerdgraph === null) return null;
   if (rest === nerdgraph) return 0;
-  const scope = TOTAL_TIME.exec(family.name)?.[1];
+  const scope = TOTAL_TIME.exec(family)?.[1];
   const [whole] = others(`${scope}_web_transaction_time_seconds`);
   const sizes = whole === undefined ? [Math.abs(rest), Math.abs(nerdgraph)] : [whole.rest ?? 0, whole.nerdgraph ?? 0];
   const size = Math.max(...sizes);

@@ -2,14 +2,13 @@ import { pino } from 'pino';
 import { UpstreamError } from '../../api/upstreamError.ts';
 import { Collector } from '../../collect/collector.ts';
 import { systemClock } from '../../eventLoop/clock.ts';
-import { FAMILIES } from '../../metrics/catalogue.ts';
-import type { CatalogueFamily, Labels } from '../../metrics/family.ts';
+import type { Labels } from '../../metrics/family.ts';
 import type { Block } from '../../metrics/writeSamples.ts';
 import type { Group } from '../../reads/reads.ts';
 import type { CommandContext, LiveSession } from '../upstream/session.ts';
 
 export interface SideSeries {
-  readonly family: CatalogueFamily;
+  readonly family: string;
   /** The labels that both interfaces share, such as the name of a host. */
   readonly labels: Labels;
   readonly value: number;
@@ -47,18 +46,13 @@ export async function readSides(
   }
 }
 
-const FAMILY_OF: ReadonlyMap<string, CatalogueFamily> = new Map(FAMILIES.map((family) => [family.name, family]));
-
 function buildSide(blocks: readonly Block[]) {
   const series: readonly SideSeries[] = blocks.flatMap(({ labels: entityLabels, samples: { columns, values } }) =>
-    columns.flatMap(({ family: { name }, labels }, index) => {
-      const family = FAMILY_OF.get(name);
-      return family === undefined
-        ? []
-        : [{ family, labels: pickSharedLabels(name, { ...entityLabels, ...labels }), value: values[index] ?? NaN }];
+    columns.map(({ family: { name: family }, labels }, index) => {
+      return { family, labels: pickSharedLabels(family, { ...entityLabels, ...labels }), value: values[index] ?? NaN };
     }),
   );
-  const listed = series.filter(({ family: { name } }) => name.endsWith('_info'));
+  const listed = series.filter(({ family }) => family.endsWith('_info'));
   /** The keys of the listed entities. Two hosts with one name have the same key twice. */
   const entities: readonly string[] = listed.map(({ labels }) => entityKey(labels));
   return { series, entities };
