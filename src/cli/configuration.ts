@@ -39,6 +39,7 @@ export async function loadOrExit(files: Parameters<typeof readFiles>[0]): Promis
   return loaded;
 }
 
+/** Prints diagnostics, and throws ExitStatus 2 if there are any. */
 export function exitOnDiagnostics(findings: readonly { readonly diagnostics: readonly Diagnostic[] }[]): void {
   const diagnostics = findings.flatMap((found) => found.diagnostics);
   for (const diagnostic of diagnostics) process.stderr.write(`${formatDiagnostic(diagnostic)}\n`);

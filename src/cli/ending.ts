@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 
-/** Time for the event loop to empty after a command, in milliseconds. */
-const END_LIMIT = 200;
-
 /** Ends faster than another Node.js would start. Some images have no shell. */
 const SHELL = '/bin/sh';
 
 /** Ends the process with this status once the event loop is empty, at the latest after 200 ms. */
 export function endSoon(status: number): void {
   process.exitCode = status;
-  setTimeout(() => endProcess(status), END_LIMIT).unref();
+  setTimeout(() => endProcess(status), 200).unref();
 }
 
 /** Ends the process with this status at once, even while the system resolves a host name. */

@@ -86,13 +86,11 @@ function introduce(servers: Servers, simulator: Simulator, flags: ServeFlags): v
   // Nobody can call the address of all network interfaces.
   const reachable = address.replace(/^(\[::\]|0\.0\.0\.0):/, 'localhost:');
   const base = `${servers.scheme}://${reachable}${prefix}`;
-  const lines = [
-    '',
-    `Simulated New Relic    ${simulator.url}`,
-    `Metrics                ${base}${flags.telemetryPath}`,
-    `Status page            ${base}/`,
-    'Stop with ctrl-C.',
-    '',
-  ];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  process.stdout.write(`
+Simulated New Relic    ${simulator.url}
+Metrics                ${base}${flags.telemetryPath}
+Status page            ${base}/
+Stop with ctrl-C.
+
+`);
 }

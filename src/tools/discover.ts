@@ -76,7 +76,7 @@ async function readLists({ reader, call }: LiveAccount, note: Note) {
   for (const { id, name, unread } of keyTransactions ?? []) {
     if (unread !== undefined) note(`the application of key transaction ${id} (${name})`, unread);
   }
-  // False for lists of named records alone: the account may have more.
+  // False where the user named records: the account may have more.
   return { everything: true, applications, keyTransactions };
 }
 

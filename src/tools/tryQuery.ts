@@ -75,8 +75,7 @@ export async function tryQuery(nrql: string | undefined, options: QueryOptions):
 function selectQuery(config: Config, nrql: string | undefined, { name, window, delay }: QueryOptions): Config {
   if ((nrql === undefined) === (name === undefined)) throw new UsageError('give either a query or --name');
   const withQuery = config.accounts.flatMap((account) => {
-    const queries = name === undefined ? [{ ...COMMAND_LINE_QUERY, nrql: nrql ?? '' }] : account.queries;
-    const query = queries.find((each) => each.name === (name ?? COMMAND_LINE_QUERY.name));
+    const query = nrql === undefined ? account.queries.find((each) => each.name === name) : { ...TYPED_QUERY, nrql };
     if (query === undefined) return [];
     return { ...account, queries: [{ ...query, window: window ?? query.window, delay: delay ?? query.delay }] };
   });
@@ -98,21 +97,16 @@ function selectQuery(config: Config, nrql: string | undefined, { name, window, d
 
 /** The query may be in a pack that no account uses. */
 function describeUnknownQuery(name: string, { accounts }: Config): string {
-  const known = accounts.flatMap(({ queries }) => queries.map((each) => each.name));
   const { further } = readQueries({ accounts: [{ query_packs: PACKS }] }, '', new Secrets());
-  const packQueries = further.flatMap((queries) => queries.map((each) => each.name));
-  const pack = packQueries.includes(name) ? name.replace(/\/.*/, '') : undefined;
-  const meant = suggest(name, [...new Set([...known, ...packQueries])]);
-  return `no account has the query "${name}"${pack === undefined ? meant : `: switch its pack on with query_packs: [${pack}]`}`;
+  const packQueries = further.flat().map((each) => each.name);
+  const known = accounts.flatMap(({ queries }) => queries.map((each) => each.name));
+  const advice = packQueries.includes(name)
+    ? `: switch its pack on with query_packs: [${name.replace(/\/.*/, '')}]`
+    : suggest(name, [...new Set([...known, ...packQueries])]);
+  return `no account has the query "${name}"${advice}`;
 }
 
-const COMMAND_LINE_QUERY: QueryDefinition = {
-  name: 'query',
-  nrql: '',
-  metrics: [],
-  interval: 60_000,
-  max_series: 5_000,
-};
+const TYPED_QUERY: QueryDefinition = { name: 'query', nrql: '', metrics: [], interval: 60_000, max_series: 5_000 };
 
 function prepareQuery(definition: QueryDefinition): ReturnType<typeof prepareQueries>[number] {
   const [query] = prepareQueries([definition]);
@@ -176,7 +170,7 @@ export function renderQueryYaml(
     interval: formatDuration(interval),
     limit,
     fail_at,
-    max_series: max_series === COMMAND_LINE_QUERY.max_series ? undefined : max_series,
+    max_series: max_series === TYPED_QUERY.max_series ? undefined : max_series,
   };
   return stringify({ queries: [entry] }, { lineWidth: 0 });
 }

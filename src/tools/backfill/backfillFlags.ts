@@ -29,9 +29,8 @@ const TARGET_LABELS = new Set(['job', 'instance']);
 
 /** Adds the `name=value` of a `--label` to the labels `before`. Throws an Error with a sentence. */
 export function addLabel(text: string, before: Labels): Labels {
-  const index = text.indexOf('=');
-  const name = text.slice(0, Math.max(0, index));
-  const value = text.slice(index + 1);
+  const [name = '', ...parts] = text.split('=');
+  const value = parts.join('=');
   if (!LABEL_NAME.test(name) || name.startsWith('__') || value === '') {
     throw new Error('It must be name=value with a label name of Prometheus, such as job=newrelic-apm-exporter.');
   }
