@@ -6,48 +6,42 @@ import { FAILURE_REASONS, type FailureReason } from '../api/upstreamError.ts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { AccountSummary, GroupStatus, QueryStatus, EntryStatus } from '../collect/serve/accountStatus.ts';
 import type { OwnFamily } from '../exposition/exposition.ts';
-import { EXPORTER, EXPORTER_FAMILIES, type ExporterFamily } from '../metrics/catalogueExporter.ts';
+import { EXPORTER, EXPORTER_FAMILIES } from '../metrics/catalogueExporter.ts';
 import type { Labels } from '../metrics/family.ts';
 import type { DroppedSeries } from '../metrics/writeSamples.ts';
 import { ROW_DROP_REASONS } from '../nrql/queryRows.ts';
+
+interface Build {
+  readonly version: string;
+  readonly revision: string;
+  /** True adds the families `process_*` and `nodejs_*`. */
+  readonly processMetrics: boolean;
+  readonly droppedLines: () => number;
+}
 
 export class Telemetry {
   readonly #registry = new Registry();
   readonly #process: Registry | undefined;
   readonly #accounts = new Map<string, AccountCalls>();
   /** Counts a scrape before its response is written: `partial` if a due task is not fresh, else `complete`. */
-  readonly scrapes = new Counter({ ...EXPORTER.scrapes, registers: [this.#registry] });
-  readonly refusedLogins = new Counter({ ...EXPORTER.refusedLogins, registers: [this.#registry] });
-  readonly #dropped = new Counter({ ...EXPORTER.seriesDropped, registers: [this.#registry] });
+  readonly scrapes = new Counter({ ...EXPORTER.newrelic_exporter_scrapes_total, registers: [this.#registry] });
+  readonly refusedLogins = new Counter({
+    ...EXPORTER.newrelic_exporter_web_refused_logins_total,
+    registers: [this.#registry],
+  });
+  readonly #dropped = new Counter({ ...EXPORTER.newrelic_exporter_series_dropped_total, registers: [this.#registry] });
   /** The readings whose dropped series are counted already, by family. */
   readonly #counted = new Map<string, WeakSet<object>>();
-  readonly #reload = new Gauge({ ...EXPORTER.reloadSuccessful, registers: [this.#registry] });
-  readonly #reloadTime = new Gauge({ ...EXPORTER.reloadSuccessTime, registers: [this.#registry] });
+  readonly #build: Build;
+  #isReloaded: boolean | undefined;
+  /** Unix seconds of the last successful reload. */
+  #reloadedAt: number | undefined;
 
-  /** @param build `processMetrics` adds the families `process_*` and `nodejs_*` */
-  constructor(build: {
-    readonly version: string;
-    readonly revision: string;
-    readonly processMetrics: boolean;
-    readonly droppedLines: () => number;
-  }) {
-    const { version, revision, processMetrics, droppedLines } = build;
-    this.#process = processMetrics ? createProcessRegistry() : undefined;
-    const info = { version, revision, node_version: process.version };
-    new Gauge({ ...EXPORTER.buildInfo, registers: [this.#registry] }).set(info, 1);
-    new Counter({
-      ...EXPORTER.logLinesDropped,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(droppedLines());
-      },
-    });
+  constructor(build: Build) {
+    this.#build = build;
+    this.#process = build.processMetrics ? createProcessRegistry() : undefined;
     this.scrapes.inc({ result: 'complete' }, 0);
     this.scrapes.inc({ result: 'partial' }, 0);
-    // Otherwise the library exposes a 0 before the first reload.
-    this.#reload.remove();
-    this.#reloadTime.remove();
   }
 
   /** Returns the call counters of an account. A reload keeps them, so that no counter is reset. */
@@ -64,8 +58,8 @@ export class Telemetry {
 
   /** Records whether the configuration was loaded, at the start or by a reload. `now`: Unix milliseconds. */
   reloaded(ok: boolean, now: number): void {
-    this.#reload.set(Number(ok));
-    if (ok) this.#reloadTime.set(now / 1000);
+    this.#isReloaded = ok;
+    if (ok) this.#reloadedAt = now / 1000;
   }
 
   /** Counts the series that a `max_series` drops. Counts each reading once, even if several scrapes serve it. */
@@ -89,8 +83,15 @@ export class Telemetry {
     // Looked up before the first `await`, because a reload may remove an account meanwhile.
     const accounts = statuses.map((status) => ({ status, calls: this.observer(status.name) }));
     const lists = entries.map((entry) => ({ entry, calls: this.observer(entry.entry) }));
-    const parts: Part[] = await readRegistry(this.#registry);
-    for (const [family, { series }] of collected) parts.push(...gauge(EXPORTER.series, { family }, series));
+    const { version, revision, droppedLines } = this.#build;
+    const parts: Part[] = [
+      ...(await readRegistry(this.#registry)),
+      ...gauge('newrelic_exporter_build_info', { version, revision, node_version: process.version }, 1),
+      ...gauge('newrelic_exporter_log_lines_dropped_total', {}, droppedLines()),
+      ...gauge('newrelic_exporter_config_last_reload_successful', {}, this.#isReloaded),
+      ...gauge('newrelic_exporter_config_last_reload_success_timestamp_seconds', {}, this.#reloadedAt),
+    ];
+    for (const [family, { series }] of collected) parts.push(...gauge('newrelic_exporter_series', { family }, series));
     for (const { status, calls } of accounts) {
       // NerdGraph reads in batches, so the counters of splits begin at 0.
       if (status.api === 'nerdgraph') for (const reason of SPLIT_REASONS) calls.splits.inc({ reason }, 0);
@@ -114,14 +115,14 @@ type Part = Pick<OwnFamily, 'name' | 'series'>;
 /** Returns the state of the account list of an entry, and its calls, with the entry's name as account. */
 async function listEntryFamilies(status: EntryStatus, calls: AccountCalls): Promise<readonly Part[]> {
   const { entry, labels, success, isEmpty, listed, exported, leftOut } = status;
-  const up = gauge(EXPORTER.up, {}, isEmpty ? 0 : undefined);
+  const up = gauge('newrelic_up', {}, isEmpty ? 0 : undefined);
   return [
     ...addAccountLabels([...up, ...(await readRegistry(calls.registry))], { name: entry, labels }),
-    ...gauge(EXPORTER.accountListSuccess, { entry }, success),
+    ...gauge('newrelic_exporter_account_list_success', { entry }, success),
     ...Object.entries({ listed, exported }).flatMap(([state, count]) =>
-      gauge(EXPORTER.accounts, { entry, state }, count),
+      gauge('newrelic_exporter_accounts', { entry, state }, count),
     ),
-    ...gauge(EXPORTER.accountsLeftOut, { entry }, leftOut),
+    ...gauge('newrelic_exporter_accounts_left_out', { entry }, leftOut),
   ];
 }
 
@@ -145,16 +146,16 @@ const DURATION_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30];
  */
 class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
   readonly registry = new Registry();
-  readonly #requests = new Counter({ ...EXPORTER.apiRequests, registers: [this.registry] });
+  readonly #requests = new Counter({ ...EXPORTER.newrelic_exporter_api_requests_total, registers: [this.registry] });
   readonly #durations = new Histogram({
-    ...EXPORTER.apiRequestDuration,
+    ...EXPORTER.newrelic_exporter_api_request_duration_seconds,
     registers: [this.registry],
     buckets: DURATION_BUCKETS,
   });
-  readonly #failures = new Counter({ ...EXPORTER.apiFailures, registers: [this.registry] });
-  readonly #retries = new Counter({ ...EXPORTER.apiRetries, registers: [this.registry] });
-  readonly #inFlight = new Gauge({ ...EXPORTER.apiInFlight, registers: [this.registry] });
-  readonly splits = new Counter({ ...EXPORTER.apiBatchesSplit, registers: [this.registry] });
+  readonly #failures = new Counter({ ...EXPORTER.newrelic_exporter_api_failures_total, registers: [this.registry] });
+  readonly #retries = new Counter({ ...EXPORTER.newrelic_exporter_api_retries_total, registers: [this.registry] });
+  readonly #inFlight = new Gauge({ ...EXPORTER.newrelic_exporter_api_requests_in_flight, registers: [this.registry] });
+  readonly splits = new Counter({ ...EXPORTER.newrelic_exporter_api_batches_split_total, registers: [this.registry] });
   readonly #endpoints = new Set<string>();
 
   constructor() {
@@ -197,20 +198,24 @@ class AccountCalls implements Omit<CallObserver, 'leftOut' | 'serviceMessage'> {
 function listAccountFamilies(status: AccountSummary): Part[] {
   const { api, region, budget, accountId } = status;
   return [
-    ...gauge(EXPORTER.up, {}, status.up),
-    ...gauge(EXPORTER.accountInfo, { api, region, account_id: String(accountId ?? '') }, 1),
-    ...gauge(EXPORTER.apiEndOfLife, {}, status.endOfLife),
+    ...gauge('newrelic_up', {}, status.up),
+    ...gauge('newrelic_exporter_account_info', { api, region, account_id: String(accountId ?? '') }, 1),
+    ...gauge('newrelic_exporter_api_end_of_life_timestamp_seconds', {}, status.endOfLife),
     ...(['listed', 'exported', 'reporting'] as const).flatMap((state) =>
-      gauge(EXPORTER.applications, { state }, status.isOptional ? undefined : status.applicationCounts?.[state]),
+      gauge(
+        'newrelic_exporter_applications',
+        { state },
+        status.isOptional ? undefined : status.applicationCounts?.[state],
+      ),
     ),
-    ...gauge(EXPORTER.windowEnd, {}, status.windowEnd),
-    ...gauge(EXPORTER.lostSeconds, {}, status.counters?.lostSeconds),
-    ...gauge(EXPORTER.lateTransactions, {}, status.counters?.lateTransactions),
-    ...gauge(EXPORTER.apiBudget, {}, budget.inForce),
-    ...gauge(EXPORTER.apiPausedUntil, {}, budget.pausedUntil),
+    ...gauge('newrelic_exporter_window_end_timestamp_seconds', {}, status.windowEnd),
+    ...gauge('newrelic_exporter_lost_seconds_total', {}, status.counters?.lostSeconds),
+    ...gauge('newrelic_exporter_late_transactions_total', {}, status.counters?.lateTransactions),
+    ...gauge('newrelic_exporter_api_budget_requests_per_minute', {}, budget.inForce),
+    ...gauge('newrelic_exporter_api_paused_until_timestamp_seconds', {}, budget.pausedUntil),
     ...status.groups.flatMap((group) => listGroupFamilies(group)),
     ...status.entities.flatMap(({ type, listed, leftOut }) =>
-      gauge(EXPORTER.entitiesLeftOut, { entity_type: type }, listed === undefined ? undefined : leftOut),
+      gauge('newrelic_exporter_entities_left_out', { entity_type: type }, listed === undefined ? undefined : leftOut),
     ),
     ...status.queries.flatMap((query) => listQueryFamilies(query)),
   ];
@@ -219,28 +224,30 @@ function listAccountFamilies(status: AccountSummary): Part[] {
 function listQueryFamilies({ name, success, seconds, series, dropped }: QueryStatus): Part[] {
   const labels = { query: name };
   return [
-    ...gauge(EXPORTER.querySuccess, labels, success),
-    ...gauge(EXPORTER.queryDuration, labels, seconds),
-    ...gauge(EXPORTER.querySeries, labels, series),
-    ...ROW_DROP_REASONS.flatMap((reason) => gauge(EXPORTER.queryRowsDropped, { ...labels, reason }, dropped[reason])),
+    ...gauge('newrelic_exporter_query_success', labels, success),
+    ...gauge('newrelic_exporter_query_duration_seconds', labels, seconds),
+    ...gauge('newrelic_exporter_query_series', labels, series),
+    ...ROW_DROP_REASONS.flatMap((reason) =>
+      gauge('newrelic_exporter_query_rows_dropped_total', { ...labels, reason }, dropped[reason]),
+    ),
   ];
 }
 
 function listGroupFamilies(status: GroupStatus): Part[] {
   const labels = { group: status.group };
   return [
-    ...gauge(EXPORTER.collectionSuccess, labels, status.success),
-    ...gauge(EXPORTER.collectionLastSuccess, labels, status.lastSuccess),
-    ...gauge(EXPORTER.collectionDuration, labels, status.durationSeconds),
+    ...gauge('newrelic_exporter_collection_success', labels, status.success),
+    ...gauge('newrelic_exporter_collection_last_success_timestamp_seconds', labels, status.lastSuccess),
+    ...gauge('newrelic_exporter_collection_duration_seconds', labels, status.durationSeconds),
     ...Object.entries(status.tasks).flatMap(([state, count]) =>
-      gauge(EXPORTER.collectionEntities, { ...labels, state }, count),
+      gauge('newrelic_exporter_collection_entities', { ...labels, state }, count),
     ),
-    ...gauge(EXPORTER.oldestWindowEnd, labels, status.oldestWindowEnd),
-    ...gauge(EXPORTER.effectiveInterval, labels, status.effectiveIntervalSeconds),
+    ...gauge('newrelic_exporter_oldest_window_end_timestamp_seconds', labels, status.oldestWindowEnd),
+    ...gauge('newrelic_exporter_effective_interval_seconds', labels, status.effectiveIntervalSeconds),
   ];
 }
 
-function gauge({ name }: ExporterFamily, labels: Labels, value: number | boolean | undefined): Part[] {
+function gauge(name: keyof typeof EXPORTER, labels: Labels, value: number | boolean | undefined): Part[] {
   return value === undefined ? [] : [{ name, series: [{ suffix: '', labels, value: Number(value) }] }];
 }
 

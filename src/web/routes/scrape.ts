@@ -129,8 +129,8 @@ function listAccounts(names: readonly string[]): string {
 function createProbeFamilies(success: boolean, seconds: number): OwnFamily[] {
   const series = (value: number) => [{ suffix: '', labels: {}, value }];
   return [
-    { ...PROBE.success, series: series(Number(success)) },
-    { ...PROBE.duration, series: series(seconds) },
+    { ...PROBE.probe_success, series: series(Number(success)) },
+    { ...PROBE.probe_duration_seconds, series: series(seconds) },
   ];
 }
 

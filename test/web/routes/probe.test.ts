@@ -26,7 +26,7 @@ describe('/probe', () => {
     expect(got.status).toBe(200);
     expect(got.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(got.text).toContain(
-      `# HELP probe_success ${FAMILIES.success.help}\n# TYPE probe_success gauge\nprobe_success 1\n`,
+      `# HELP probe_success ${FAMILIES.probe_success.help}\n# TYPE probe_success gauge\nprobe_success 1\n`,
     );
     expect(got.text).toMatch(/# TYPE probe_duration_seconds gauge\nprobe_duration_seconds 0\n/);
     expect(got.text).toContain('newrelic_application_response_time_seconds{account="production"');
