@@ -16,15 +16,18 @@ interface ListedInput {
   readonly tags: readonly string[];
 }
 
-type Spec = RowSpec<ListedInput>;
+type Spec = Omit<RowSpec<ListedInput>, 'suffix'>;
+type Specs = Readonly<Record<string, Spec>>;
 
 function createRows(
   group: 'applications' | 'hosts' | 'instances' | 'key_transactions',
   rolling: 'rolling' | 'rolling10',
-  specs: readonly Spec[],
+  specs: Specs,
 ): readonly FamilyRow<ListedInput>[] {
   const prefix = `newrelic_${group.slice(0, -1)}`;
-  return specs.map((spec) => createRow(prefix, group, spec.suffix.includes('rolling') ? rolling : 'state', spec));
+  return Object.entries(specs).map(([suffix, spec]) =>
+    createRow(prefix, group, suffix.includes('rolling') ? rolling : 'state', { suffix, ...spec }),
+  );
 }
 
 const KNOWN_STATUSES = ['green', 'orange', 'red', 'gray', 'unknown'];
@@ -35,7 +38,6 @@ export const ALERT_SEVERITY =
 /** Only REST has the health of hosts and instances. */
 function healthStatus(listed: string, inNerdgraph: boolean): Spec {
   return {
-    suffix: 'health_status',
     meaning: `Health of the ${listed}: 1 for the current status, 0 for the other known ones`,
     source: 'health_status',
     nerdgraph: inNerdgraph && ALERT_SEVERITY,
@@ -46,7 +48,6 @@ function healthStatus(listed: string, inNerdgraph: boolean): Spec {
 
 function languageInfo(listed: string, nerdgraph: string | false): Spec {
   return {
-    suffix: 'info',
     meaning: `1, with what is known about the ${listed}`,
     source: `language of the ${listed} list`,
     nerdgraph,
@@ -55,22 +56,20 @@ function languageInfo(listed: string, nerdgraph: string | false): Spec {
   };
 }
 
-function reporting(listed: string): Spec[] {
-  return [
-    {
-      suffix: 'reporting',
+function reporting(listed: string): Specs {
+  return {
+    reporting: {
       meaning: `1 while the ${listed} reports data, else 0`,
       source: 'reporting',
       calculate: ({ entry }) => entry.reporting,
     },
-    {
-      suffix: 'last_reported_timestamp_seconds',
+    last_reported_timestamp_seconds: {
       meaning: `Unix time at which the ${listed} last reported data`,
       source: 'last_reported_at',
       nerdgraph: false,
       calculate: ({ entry }) => entry.lastReportedAt,
     },
-  ];
+  };
 }
 
 /** Returns a series for each known status, and another for an unknown current status. */
@@ -99,17 +98,6 @@ const TRAFFIC: readonly RollingRow<Traffic>[] = [
   ['apdex_score', 'Apdex score, from 0 to 1', 'apdexScore', `apdex_score, ${IDLE}`],
 ];
 
-/** Specifies the values of `application_summary`, with their sources in NerdGraph; false if it does not have them. */
-function traffic(nerdgraph: Readonly<Record<Traffic, string>> | false): Spec[] {
-  return TRAFFIC.map(([suffix, meaning, value, source]) => ({
-    suffix: `rolling_${suffix}`,
-    meaning,
-    source: `application_summary.${source}`,
-    nerdgraph: nerdgraph && nerdgraph[value],
-    calculate: ({ rolling }) => rolling.summary?.[value],
-  }));
-}
-
 const END_USER: readonly RollingRow<Exclude<Traffic, 'errorRate'> | 'apdexTarget'>[] = [
   ['response_time_seconds', 'Page load time in the browser', 'responseTime', `response_time (seconds), ${IDLE}`],
   ['page_views_per_second', 'Page views per second', 'requestRate', 'throughput (per minute) / 60'],
@@ -117,23 +105,33 @@ const END_USER: readonly RollingRow<Exclude<Traffic, 'errorRate'> | 'apdexTarget
   ['apdex_score', 'Apdex score of page loads, from 0 to 1', 'apdexScore', `apdex_score, ${IDLE}`],
 ];
 
-/** Specifies the values of `end_user_summary`. NerdGraph has them only for applications. */
-function endUser(inNerdgraph: boolean): Spec[] {
-  return END_USER.map(([suffix, meaning, value, source]) => ({
-    suffix: `end_user_rolling_${suffix}`,
-    meaning,
-    source: `end_user_summary.${source}`,
-    nerdgraph: inNerdgraph && `${value.startsWith('apdex') ? 'EndUser/Apdex' : 'EndUser'} of the last 4 minutes`,
-    calculate: ({ rolling }) => rolling.endUserSummary?.[value],
-  }));
+/** Specifies the values of a summary, with their sources in NerdGraph; false if it does not have them. */
+function listSummary<Value extends keyof RollingSummary>(
+  member: 'summary' | 'endUserSummary',
+  rows: readonly RollingRow<Value>[],
+  nerdgraph: Readonly<Record<Value, string>> | false,
+): Specs {
+  const [prefix, summary] = member === 'summary' ? ['', 'application_summary'] : ['end_user_', 'end_user_summary'];
+  const specs = rows.map(([suffix, meaning, value, source]): [string, Spec] => {
+    const calculate: Spec['calculate'] = ({ rolling }) => rolling[member]?.[value];
+    const sources = { source: `${summary}.${source}`, nerdgraph: nerdgraph && nerdgraph[value] };
+    return [`${prefix}rolling_${suffix}`, { meaning, ...sources, calculate }];
+  });
+  return Object.fromEntries(specs);
 }
 
 const APDEX_TARGET: Spec = {
-  suffix: 'rolling_apdex_target_seconds',
   meaning: 'Apdex threshold T of web transactions',
   source: 'application_summary.apdex_target',
   nerdgraph: 'the Apdex target in the settings',
   calculate: ({ entry }) => entry.summary?.apdexTarget,
+};
+
+const END_USER_SOURCES = {
+  responseTime: 'EndUser of the last 4 minutes',
+  requestRate: 'EndUser of the last 4 minutes',
+  apdexTarget: 'EndUser/Apdex of the last 4 minutes',
+  apdexScore: 'EndUser/Apdex of the last 4 minutes',
 };
 
 const TIMESLICE_SOURCES = {
@@ -154,9 +152,8 @@ function removeEmptyAverages(summary: RollingSummary | undefined): RollingSummar
 }
 
 export const LISTED_FAMILIES = {
-  applications: createRows('applications', 'rolling', [
-    {
-      suffix: 'info',
+  applications: createRows('applications', 'rolling', {
+    info: {
       meaning: '1, with what is known about the application',
       source: 'language, links.alert_policy',
       nerdgraph: 'language; alert_policy_id is empty',
@@ -165,8 +162,7 @@ export const LISTED_FAMILIES = {
         { labels: { language, alert_policy_id: String(alertPolicyId ?? '') }, value: 1 },
       ],
     },
-    {
-      suffix: 'tags',
+    tags: {
       meaning:
         '1, with a label tag_<key> for each tag of applications.tags: its values, sorted and separated by commas',
       source: 'tags',
@@ -176,94 +172,83 @@ export const LISTED_FAMILIES = {
         keys.length === 0 || entry.tags === undefined ? [] : [{ labels: tagLabels(entry.tags, keys), value: 1 }],
     },
     ...reporting('application'),
-    healthStatus('application', true),
-    {
-      suffix: 'hosts',
+    health_status: healthStatus('application', true),
+    hosts: {
       meaning: 'Hosts of the application',
       source: 'length of links.application_hosts',
       nerdgraph: 'apmSummary.hostCount',
       calculate: ({ entry }) => entry.hosts,
     },
-    {
-      suffix: 'instances',
+    instances: {
       meaning: 'Instances of the application',
       source: 'length of links.application_instances',
       nerdgraph: 'apmSummary.instanceCount',
       calculate: ({ entry }) => entry.instances,
     },
-    {
-      suffix: 'settings_apdex_threshold_seconds',
+    settings_apdex_threshold_seconds: {
       meaning: 'Apdex threshold T of web transactions in the settings',
       source: 'settings.app_apdex_threshold',
       nerdgraph: 'settings.apdexTarget',
       calculate: ({ entry }) => entry.apdexThreshold,
     },
-    {
-      suffix: 'settings_end_user_apdex_threshold_seconds',
+    settings_end_user_apdex_threshold_seconds: {
       meaning: 'Apdex threshold T of page loads in the settings',
       source: 'settings.end_user_apdex_threshold',
       nerdgraph: false,
       calculate: ({ entry }) => entry.endUserApdexThreshold,
     },
-    {
-      suffix: 'real_user_monitoring_enabled',
+    real_user_monitoring_enabled: {
       meaning: '1 when browser monitoring is on in the settings, else 0',
       source: 'settings.enable_real_user_monitoring',
       nerdgraph: false,
       calculate: ({ entry }) => entry.realUserMonitoring,
     },
-    {
-      suffix: 'server_side_config_enabled',
+    server_side_config_enabled: {
       meaning: '1 when the agent is configured by New Relic, else 0',
       source: 'settings.use_server_side_config',
       nerdgraph: 'settings.serverSideConfig',
       calculate: ({ entry }) => entry.serverSideConfig,
     },
-    ...traffic(TIMESLICE_SOURCES),
-    APDEX_TARGET,
-    {
-      suffix: 'rolling_hosts',
+    ...listSummary('summary', TRAFFIC, TIMESLICE_SOURCES),
+    rolling_apdex_target_seconds: APDEX_TARGET,
+    rolling_hosts: {
       meaning: 'Hosts that report',
       source: 'application_summary.host_count',
       nerdgraph: 'apmSummary.hostCount',
       calculate: ({ entry }) => entry.summary?.hostCount,
     },
-    {
-      suffix: 'rolling_instances',
+    rolling_instances: {
       meaning: 'Instances that report',
       source: 'application_summary.instance_count',
       nerdgraph: 'apmSummary.instanceCount',
       calculate: ({ entry }) => entry.summary?.instanceCount,
     },
-    {
-      suffix: 'rolling_concurrent_instances',
+    rolling_concurrent_instances: {
       meaning: 'Instances that report at the same time',
       source: 'application_summary.concurrent_instance_count',
       nerdgraph: false,
       calculate: ({ entry }) => entry.summary?.concurrentInstanceCount,
     },
-    ...endUser(true),
-  ]),
-  hosts: createRows('hosts', 'rolling', [
-    languageInfo('host', 'the language of the application'),
-    healthStatus('host', false),
-    ...traffic(TIMESLICE_SOURCES),
-    {
-      suffix: 'rolling_instances',
+    ...listSummary('endUserSummary', END_USER, END_USER_SOURCES),
+  }),
+  hosts: createRows('hosts', 'rolling', {
+    info: languageInfo('host', 'the language of the application'),
+    health_status: healthStatus('host', false),
+    ...listSummary('summary', TRAFFIC, TIMESLICE_SOURCES),
+    rolling_instances: {
       meaning: 'Instances that report',
       source: 'application_summary.instance_count',
       nerdgraph: false,
       calculate: ({ entry }) => entry.summary?.instanceCount,
     },
-  ]),
-  instances: createRows('instances', 'rolling', [
-    languageInfo('instance', false),
-    healthStatus('instance', false),
-    ...traffic(false),
-  ]),
-  key_transactions: createRows('key_transactions', 'rolling10', [
-    {
-      suffix: 'info',
+  }),
+  instances: createRows('instances', 'rolling', {
+    info: languageInfo('instance', false),
+    health_status: healthStatus('instance', false),
+    ...listSummary('summary', TRAFFIC, false),
+  }),
+  key_transactions: createRows('key_transactions', 'rolling10', {
+    info: {
       meaning: '1, with what is known about the key transaction',
       source: 'transaction_name',
       nerdgraph: 'metricName',
@@ -271,16 +256,16 @@ export const LISTED_FAMILIES = {
       calculate: ({ entry: { transactionName = '' } }) => [{ labels: { transaction_name: transactionName }, value: 1 }],
     },
     ...reporting('key transaction'),
-    healthStatus('key transaction', true),
-    ...traffic({
+    health_status: healthStatus('key transaction', true),
+    ...listSummary('summary', TRAFFIC, {
       responseTime: 'apm.key.transaction.duration of the last 10 minutes',
       requestRate: 'apm.key.transaction.duration of the last 10 minutes',
       errorRate: 'apm.key.transaction.error.count / apm.key.transaction.duration of the last 10 minutes',
       apdexScore: "the application's metric Apdex/<transaction> of the last 10 minutes",
     }),
-    APDEX_TARGET,
-    ...endUser(false),
-  ]),
+    rolling_apdex_target_seconds: APDEX_TARGET,
+    ...listSummary('endUserSummary', END_USER, false),
+  }),
 };
 
 /**
