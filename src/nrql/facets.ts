@@ -29,33 +29,27 @@ export class Facets {
 
   /** Returns the facets as label values. null becomes empty. Lone surrogates become U+FFFD, as in the exposition. */
   readLabels(row: Row): readonly string[] | undefined {
-    const texts: string[] = [];
-    for (let index = 0; index < this.#positions.length; index += 1) {
-      const value = this.#readValue(row, index);
-      if (value === undefined) return undefined;
-      const text = value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-      texts[index] = text.toWellFormed();
-    }
-    return texts;
+    const values = this.#readValues(row);
+    if (values.includes(undefined)) return undefined;
+    const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+    return values.map((value) => (value === null ? '' : toText(value).toWellFormed()));
   }
 
   /** Returns the facets as keys of subjects. Undefined if a facet is missing, empty, or neither text nor number. */
   readKeys(row: Row): readonly string[] | undefined {
-    const texts: string[] = [];
-    for (let index = 0; index < this.#positions.length; index += 1) {
-      const value = this.#readValue(row, index);
-      // With several facets, New Relic may return a number as a text (not documented). Both become texts.
-      if (typeof value === 'number') texts[index] = String(value);
-      else if (typeof value === 'string' && value !== '') texts[index] = value;
-      else return undefined;
-    }
-    return texts;
+    const values = this.#readValues(row);
+    // With several facets, New Relic may return a number as a text (not documented). Both become texts.
+    const isKey = (value: unknown) => typeof value === 'number' || (typeof value === 'string' && value !== '');
+    return values.every(isKey) ? values.map(String) : undefined;
   }
 
-  #readValue(row: Row, index: number): unknown {
+  #readValues(row: Row): readonly unknown[] {
+    return this.#positions.map((position, index) => this.#readValue(row, index, position));
+  }
+
+  #readValue(row: Row, index: number, position: number): unknown {
     const { facet } = row;
     const count = this.#positions.length;
-    const position = this.#positions[index] ?? index;
     const names = [this.#requested[index], this.#responseNames[position]];
     const name = names.find((each) => each !== undefined && Object.hasOwn(row, each));
     const member = name === undefined ? undefined : (row[name] ?? null);

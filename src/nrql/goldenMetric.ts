@@ -66,9 +66,7 @@ export function sourceKey({ from, where, attribute, eventObjectId, isOfTimeslice
 /** Returns the value that identifies an entity in records, unless the guid is not base64 of `account|domain|type|id`. */
 export function recordId(guid: string, eventObjectId: GoldenDefinition['eventObjectId']): string | undefined {
   if (eventObjectId === 'ENTITY_GUIDS') return guid;
-  const decoded = Buffer.from(guid, 'base64').toString();
-  const last = decoded.lastIndexOf('|');
-  return last === -1 || last === decoded.length - 1 ? undefined : decoded.slice(last + 1);
+  return /\|([^|]+)$/.exec(Buffer.from(guid, 'base64').toString())?.[1];
 }
 
 /**

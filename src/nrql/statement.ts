@@ -60,24 +60,22 @@ interface Token {
 }
 
 /** The whole query, or the content of one pair of parentheses. */
-class Group {
+interface Group {
+  readonly kind: 'group';
   readonly outer: Group | undefined;
   /** The word before the parenthesis: the name of a function or an operator. */
   readonly word: Token | undefined;
   readonly offset: number;
-  readonly parts: TextPart[] = [];
+  readonly parts: TextPart[];
   /** First word of the clause of the outer group that contains this group; empty before the first clause. */
-  clause = '';
-  clauses: readonly Clause[] = [];
+  clause: string;
+  clauses: readonly Clause[];
   /** The innermost query that contains this group; the group itself when it is a query. */
-  query: Group | undefined;
-  hasLimit = false;
+  query?: Group;
+}
 
-  constructor(outer: Group | undefined, word: Token | undefined, offset: number) {
-    this.outer = outer;
-    this.word = word;
-    this.offset = offset;
-  }
+function createGroup(outer?: Group, word?: Token, offset = 0): Group {
+  return { kind: 'group', outer, word, offset, parts: [], clause: '', clauses: [] };
 }
 
 type TextPart = Token | Group;
@@ -114,7 +112,7 @@ export function readStatement(query: string): Statement {
   return {
     problems: problems.toSorted((a, b) => a.offset - b.offset),
     firstCall,
-    isOrdered: outermost.clauses.some(({ word }) => word === 'order'),
+    isOrdered: hasClause(outermost, 'order'),
     columns: entriesOf('select').map(readColumn),
     facets: entriesOf('facet').map((entry) => {
       const { parts, alias } = splitAlias(entry);
@@ -127,29 +125,28 @@ export function readStatement(query: string): Statement {
 const LONGEST_QUERY = 65_536;
 
 function readClauses(tokens: readonly Token[], problems: NrqlProblem[]): Group {
-  const outermost = new Group(undefined, undefined, 0);
+  const outermost = createGroup();
   const groups = readGroups(tokens, outermost, problems);
   for (const group of groups) {
     group.clauses = splitClauses(group.parts);
-    group.query = group.clauses.some(({ word }) => word === 'select') ? group : (group.outer?.query ?? outermost);
-    for (const { word, offset } of group.clauses) {
+    const query = hasClause(group, 'select') ? group : (group.outer?.query ?? outermost);
+    group.query = query;
+    for (const { word, offset, entries } of group.clauses) {
       const message = REFUSED[word];
-      const isOwnTime = (word === 'since' || word === 'until') && allowsTime(group.query);
+      const isOwnTime = (word === 'since' || word === 'until') && allowsTime(query);
       if (message !== undefined && !isOwnTime) problems.push({ offset, message });
-      if (word !== 'limit') continue;
-      group.query.hasLimit = true;
-      if (group.query === outermost) problems.push({ offset, message: OUTERMOST_LIMIT });
-    }
-  }
-  for (const { clauses, query } of groups) {
-    for (const { word, offset, entries } of clauses) {
+      if (word === 'limit' && query === outermost) problems.push({ offset, message: OUTERMOST_LIMIT });
       if (word !== 'facet') continue;
       const sixth = entries[MAX_FACET_ATTRIBUTES]?.[0]?.offset;
       if (sixth !== undefined) problems.push({ offset: sixth, message: SIXTH_FACET });
-      if (query !== outermost && query?.hasLimit === false) problems.push({ offset, message: INNER_FACET });
+      if (query !== outermost && !hasClause(query, 'limit')) problems.push({ offset, message: INNER_FACET });
     }
   }
   return outermost;
+}
+
+function hasClause({ clauses }: Group, wanted: string): boolean {
+  return clauses.some(({ word }) => word === wanted);
 }
 
 /**
@@ -208,8 +205,8 @@ function readColumnText(fragment: string, entry: readonly TextPart[]): ReturnTyp
 /** True for the name of an event type, a subquery, or a lookup table. */
 function isSource([first, second, ...others]: readonly TextPart[]): boolean {
   if (others.length > 0) return false;
-  if (first instanceof Group) return second === undefined && first.query === first;
-  return isName(first) && (second === undefined || second instanceof Group);
+  if (first?.kind === 'group') return second === undefined && first.query === first;
+  return isName(first) && (second === undefined || second.kind === 'group');
 }
 
 const CLOSING: Readonly<Partial<Record<string, string>>> = { '(': ')', '[': ']', '{': '}' };
@@ -231,8 +228,8 @@ function readGroups(tokens: readonly Token[], outermost: Group, problems: NrqlPr
   for (const token of tokens) {
     if (isSymbol(token, '(')) {
       const before = group.parts.at(-1);
-      const word = before instanceof Group || CLAUSES.has(wordOf(before) ?? 'select') ? undefined : before;
-      const inner = new Group(group, word, token.offset);
+      const word = before?.kind === 'group' || CLAUSES.has(wordOf(before) ?? 'select') ? undefined : before;
+      const inner = createGroup(group, word, token.offset);
       group.parts.push(inner);
       groups.push(inner);
       group = inner;
@@ -260,7 +257,7 @@ function splitClauses(parts: readonly TextPart[]): Clause[] {
     if (!endsPair && (CLAUSES.has(word) || beginsPair)) clauses.push({ word, offset: part.offset, entries: [[]] });
     else if (isSymbol(part, ',')) clauses.at(-1)?.entries.push([]);
     else {
-      if (part instanceof Group) part.clause = clauses.at(-1)?.word ?? '';
+      if (part.kind === 'group') part.clause = clauses.at(-1)?.word ?? '';
       clauses.at(-1)?.entries.at(-1)?.push(part);
     }
   }
@@ -280,7 +277,7 @@ function readColumn(entry: readonly TextPart[]): Statement['columns'][number] {
     hasAlias: alias !== undefined,
     percentiles: Math.max(0, ...percentiles),
     isFiltered: calls.some((each) => each.name === 'filter'),
-    call: call instanceof Group && others.length === 0 ? wordOf(name) : undefined,
+    call: call?.kind === 'group' && others.length === 0 ? wordOf(name) : undefined,
   };
 }
 
@@ -296,7 +293,7 @@ function findCalls(parts: readonly TextPart[]) {
   const calls: { readonly name: string; readonly offset: number; readonly group: Group }[] = [];
   const open = parts.toReversed();
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
-    if (!(part instanceof Group) || part.query === part) continue;
+    if (part.kind !== 'group' || part.query === part) continue;
     const { word } = part;
     if (word !== undefined) calls.push({ name: word.text.toLowerCase(), offset: word.offset, group: part });
     for (const inner of part.parts.toReversed()) open.push(inner);
@@ -307,9 +304,9 @@ function findCalls(parts: readonly TextPart[]) {
 /** Returns New Relic's key for a column without alias: `count`, `average.duration`, or the attribute itself. */
 function deriveKey(parts: readonly TextPart[]): string | undefined {
   const [name, call] = parts;
-  if (parts.length !== 2 || name === undefined || !(call instanceof Group)) return attributeOf(parts);
+  if (parts.length !== 2 || call?.kind !== 'group') return attributeOf(parts);
   const [argument = []] = call.clauses[0]?.entries ?? [];
-  if (name instanceof Group || name.kind !== 'word') return undefined;
+  if (name?.kind !== 'word') return undefined;
   const [only] = argument;
   const isAll = only === undefined || isSymbol(only, '*');
   if (isAll && argument.length < 2) return name.text.toLowerCase();
@@ -322,23 +319,22 @@ function attributeOf([only, ...others]: readonly TextPart[]): string | undefined
 }
 
 function isName(part: TextPart | undefined): part is Token {
-  return part !== undefined && 'kind' in part && (part.kind === 'word' || part.kind === 'name');
+  return part?.kind === 'word' || part?.kind === 'name';
 }
 
 function splitAlias(entry: readonly TextPart[]) {
   const as = entry.findLastIndex((part) => wordOf(part) === 'as');
   const alias = as === -1 ? undefined : entry[as + 1];
-  if (alias === undefined || alias instanceof Group || alias.kind === 'symbol')
-    return { parts: entry, alias: undefined };
+  if (alias?.kind !== 'text' && !isName(alias)) return { parts: entry, alias: undefined };
   return { parts: entry.slice(0, as), alias: alias.text };
 }
 
 function wordOf(part: TextPart | undefined): string | undefined {
-  return part !== undefined && 'kind' in part && part.kind === 'word' ? part.text.toLowerCase() : undefined;
+  return part?.kind === 'word' ? part.text.toLowerCase() : undefined;
 }
 
 function isSymbol(part: TextPart, text: string): boolean {
-  return 'kind' in part && part.kind === 'symbol' && part.text === text;
+  return part.kind === 'symbol' && part.text === text;
 }
 
 /** Numbers and attributes are words, too. Attributes may contain dots and colons. Backticks know no escapes. */
