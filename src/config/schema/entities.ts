@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { EntityMatch } from '../match.ts';
 import { describeMismatch } from '../schemaIssues.ts';
-import { duration, list, notes, ownDelay, text, whole } from './parts.ts';
+import { list, notes, ownTimes, text, whole } from './parts.ts';
 
 const GLOB = '`*` any run of characters, `?` one, the rest literal, case counts';
 
@@ -114,15 +114,7 @@ export const entitySelection = z.strictObject({
     description: 'Tags that become labels of `newrelic_entity_info`, by their keys, whose case does not count.',
     example: ['team'],
   }),
-  window: notes(duration({ min: '1m', wholeMinutes: true, max: '366d' }).optional(), {
-    description: 'Time range of the values, in whole minutes.',
-    otherwise: '`collection.window`',
-    example: '5m',
-  }),
-  delay: ownDelay,
-  interval: notes(duration({ min: '1m' }).prefault('1m'), {
-    description: 'Minimum time between two reads of the values.',
-  }),
+  ...ownTimes('values', '5m'),
   max_entities: notes(whole(1).default(1_000), {
     description:
       'Maximum number of entities, in the order of name and guid. The exporter leaves out the rest, counts them in ' +

@@ -87,8 +87,19 @@ export function list<T extends z.ZodType>(entry: T, min = 0): z.ZodType<readonly
   return min === 0 ? entries : entries.min(min);
 }
 
-export const ownDelay = notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
-  description: 'How far the end of the window lags behind now, for data that reaches New Relic late.',
-  otherwise: '`collection.delay`',
-  example: '10m',
-});
+/** Returns the keys for the times of a query, or of the golden metrics of a type of entities. */
+export function ownTimes(subject: 'query' | 'values', window: string) {
+  return {
+    window: notes(duration({ min: '1m', wholeMinutes: true, max: '366d' }).optional(), {
+      description: `Time range of the ${subject}, in whole minutes.`,
+      otherwise: '`collection.window`',
+      example: window,
+    }),
+    delay: notes(duration({ min: '1m', wholeMinutes: true, max: '24h' }).optional(), {
+      description: 'How far the end of the window lags behind now, for data that reaches New Relic late.',
+      otherwise: '`collection.delay`',
+      example: '10m',
+    }),
+    interval: notes(duration({ min: '1m' }).prefault('1m'), { description: 'Minimum time between two reads.' }),
+  };
+}

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_FACETS } from '../../nrql/facets.ts';
 import { expectMapping } from '../schemaIssues.ts';
 import { findNameProblem } from './customMetric.ts';
-import { duration, list, notes, ownDelay, scale, text, textWithout, whole } from './parts.ts';
+import { list, notes, ownTimes, scale, text, textWithout, whole } from './parts.ts';
 
 export const PACKS = [
   'alert_events',
@@ -63,15 +63,7 @@ export const query = z.strictObject({
     example: ['region', 'plan'],
   }),
   metrics: notes(list(queryMetric, 1), { description: 'The families that its columns become.' }),
-  window: notes(duration({ min: '1m', wholeMinutes: true, max: '366d' }).optional(), {
-    description: 'Time range of the query, in whole minutes.',
-    otherwise: '`collection.window`',
-    example: '30m',
-  }),
-  delay: ownDelay,
-  interval: notes(duration({ min: '1m' }).prefault('1m'), {
-    description: 'Minimum time between two runs.',
-  }),
+  ...ownTimes('query', '30m'),
   limit: notes(whole(1, MAX_FACETS).optional(), {
     description:
       'Publish only the top N facets; the rest is dropped deliberately. New Relic keeps the most frequent ones unless the first ' +
