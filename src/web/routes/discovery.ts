@@ -11,9 +11,6 @@ import { computeWaitMs } from './scrape.ts';
 
 const LISTS: ReadonlySet<Group> = new Set(['applications']);
 
-/** Limit of labels whose conflict of tags is logged, once for each label. */
-const MAX_LOGGED_CONFLICTS = 100;
-
 /**
  * Handles `/sd`, Prometheus HTTP service discovery: returns a target group per application, to be scraped at `/probe`.
  * `?account=`, repeatable, selects accounts: the unreadable list of another account then hides no targets.
@@ -21,7 +18,7 @@ const MAX_LOGGED_CONFLICTS = 100;
 export function discoveryHandler(deps: WebDependencies, sendPage: ReturnType<typeof createPageSender>): Handler {
   const logged = new Set<string>();
   const warnOfConflict = (label: string, first: string, key: string): void => {
-    if (logged.has(label) || logged.size >= MAX_LOGGED_CONFLICTS) return;
+    if (logged.has(label)) return;
     logged.add(label);
     const values = `the label ${label}, which has the values of ${first}`;
     deps.warn(`Service discovery: the tags ${first} and ${key} share ${values}.`);
