@@ -59,29 +59,32 @@ const links = z.object({
   application_instances: ids.optional(),
 });
 
+const listed = z.object({
+  id,
+  name: text,
+  health_status: text.optional(),
+  reporting: z.boolean().optional(),
+  last_reported_at: time.optional(),
+  application_summary: applicationSummary,
+  end_user_summary: endUserSummary,
+});
+
+const toListed = (fields: z.output<typeof listed>) => ({
+  id: fields.id,
+  name: fields.name,
+  healthStatus: fields.health_status,
+  reporting: fields.reporting,
+  lastReportedAt: fields.last_reported_at,
+  summary: fields.application_summary,
+  endUserSummary: fields.end_user_summary,
+});
+
 /** An application. Only id and name are always present: a silent application has no summaries. */
-export const application = z
-  .object({
-    id,
-    name: text,
-    language: z.string().optional(),
-    health_status: text.optional(),
-    reporting: z.boolean().optional(),
-    last_reported_at: time.optional(),
-    application_summary: applicationSummary,
-    end_user_summary: endUserSummary,
-    settings: settings.optional(),
-    links: links.optional(),
-  })
+export const application = listed
+  .extend({ language: z.string().optional(), settings: settings.optional(), links: links.optional() })
   .transform((fields): Application => ({
-    id: fields.id,
-    name: fields.name,
+    ...toListed(fields),
     language: fields.language,
-    healthStatus: fields.health_status,
-    reporting: fields.reporting,
-    lastReportedAt: fields.last_reported_at,
-    summary: fields.application_summary,
-    endUserSummary: fields.end_user_summary,
     apdexThreshold: fields.settings?.app_apdex_threshold,
     endUserApdexThreshold: fields.settings?.end_user_apdex_threshold,
     realUserMonitoring: fields.settings?.enable_real_user_monitoring,
@@ -89,6 +92,18 @@ export const application = z
     alertPolicyId: fields.links?.alert_policy,
     hosts: fields.links?.application_hosts?.length,
     instances: fields.links?.application_instances?.length,
+  }));
+
+/** A key transaction. Responses published in 2014 have no status. */
+export const keyTransaction = listed
+  .extend({
+    transaction_name: z.string().optional(),
+    links: z.object({ application: id.optional() }).optional(),
+  })
+  .transform((fields): KeyTransaction => ({
+    ...toListed(fields),
+    transactionName: fields.transaction_name,
+    applicationId: fields.links?.application,
   }));
 
 const machine = z.object({
@@ -99,13 +114,14 @@ const machine = z.object({
   application_summary: applicationSummary,
 });
 
-export const host = machine.transform((fields): Host => ({
-  key: String(fields.id),
+const toMachine = (fields: z.output<typeof machine>) => ({
   host: fields.host,
   language: fields.language,
   healthStatus: fields.health_status,
   summary: fields.application_summary,
-}));
+});
+
+export const host = machine.transform((fields): Host => ({ key: String(fields.id), ...toMachine(fields) }));
 
 export const instance = machine
   .extend({
@@ -114,37 +130,9 @@ export const instance = machine
   })
   .transform((fields): Instance => ({
     id: fields.id,
-    host: fields.host,
-    language: fields.language,
-    healthStatus: fields.health_status,
-    summary: fields.application_summary,
+    ...toMachine(fields),
     port: fields.port,
     hostId: fields.links?.application_host,
-  }));
-
-/** A key transaction. Responses published in 2014 have no status. */
-export const keyTransaction = z
-  .object({
-    id,
-    name: text,
-    transaction_name: z.string().optional(),
-    health_status: text.optional(),
-    reporting: z.boolean().optional(),
-    last_reported_at: time.optional(),
-    application_summary: applicationSummary,
-    end_user_summary: endUserSummary,
-    links: z.object({ application: id.optional() }).optional(),
-  })
-  .transform((fields): KeyTransaction => ({
-    id: fields.id,
-    name: fields.name,
-    transactionName: fields.transaction_name,
-    healthStatus: fields.health_status,
-    reporting: fields.reporting,
-    lastReportedAt: fields.last_reported_at,
-    summary: fields.application_summary,
-    endUserSummary: fields.end_user_summary,
-    applicationId: fields.links?.application,
   }));
 
 export const metricName = z

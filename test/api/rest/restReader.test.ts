@@ -191,7 +191,8 @@ describe('createRestReader', () => {
     expect(notes.failures).toEqual([
       {
         reason: 'invalid_response',
-        message: 'GET /applications.json: left out 1 bad record and 2 bad values, the first: applications.language',
+        message:
+          'GET /applications.json: left out 1 bad record and 2 bad values, the first: applications.application_summary.response_time',
       },
     ]);
   });
