@@ -83,7 +83,6 @@ const toListed = (fields: z.output<typeof listed>) => ({
 export const application = listed
   .extend({ language: z.string().optional(), settings: settings.optional(), links: links.optional() })
   .transform((fields): Application => ({
-    ...toListed(fields),
     language: fields.language,
     apdexThreshold: fields.settings?.app_apdex_threshold,
     endUserApdexThreshold: fields.settings?.end_user_apdex_threshold,
@@ -92,6 +91,7 @@ export const application = listed
     alertPolicyId: fields.links?.alert_policy,
     hosts: fields.links?.application_hosts?.length,
     instances: fields.links?.application_instances?.length,
+    ...toListed(fields),
   }));
 
 /** A key transaction. Responses published in 2014 have no status. */
@@ -101,9 +101,9 @@ export const keyTransaction = listed
     links: z.object({ application: id.optional() }).optional(),
   })
   .transform((fields): KeyTransaction => ({
-    ...toListed(fields),
     transactionName: fields.transaction_name,
     applicationId: fields.links?.application,
+    ...toListed(fields),
   }));
 
 const machine = z.object({
@@ -130,9 +130,9 @@ export const instance = machine
   })
   .transform((fields): Instance => ({
     id: fields.id,
-    ...toMachine(fields),
     port: fields.port,
     hostId: fields.links?.application_host,
+    ...toMachine(fields),
   }));
 
 export const metricName = z
