@@ -22,94 +22,73 @@ const MEANINGS = {
 
 export type Meaning = keyof typeof MEANINGS;
 
+const CHARTS = 'the page "Troubleshooting chart errors"';
+const CLIENT = 'newrelic-client-go, errors it retries';
+
 /**
  * Meanings of errors. The first row that fits an error decides. Rows with exact codes come before words; rows that fit
  * many errors come last. `database` is a code of the database behind NRQL, in `extensions` or in the message. A
  * `classification` says too little, so the message must also match `and`. Quotations from a query are cut out of the
  * message before `words` are compared. `source` names evidence that New Relic returns the error.
  */
-export const TABLE: readonly {
-  readonly mark:
-    | { readonly database: string }
-    | { readonly classification: string; readonly and: RegExp }
-    | { readonly code: string }
-    | { readonly begins: RegExp }
-    | { readonly words: RegExp };
-  readonly meaning: Meaning;
-  readonly source: string;
-}[] = [
+export const TABLE: readonly ({ readonly meaning: Meaning; readonly source: string } & (
+  | { readonly database: string }
+  | { readonly classification: string; readonly and: RegExp }
+  | { readonly code: string }
+  | { readonly begins: RegExp }
+  | { readonly words: RegExp }
+))[] = [
   {
-    mark: { begins: /^\s*NRQL Syntax Error/i },
+    begins: /^\s*NRQL Syntax Error/i,
     meaning: 'other',
-    source: 'the page "Troubleshooting chart errors"; such a message repeats words of the query',
+    source: `${CHARTS}; such a message repeats words of the query`,
   },
+  { database: 'NRDB:1107005', meaning: 'other', source: 'public reports: a refused query, of class SERVER_ERROR' },
+  { database: 'NRDB:1106924', meaning: 'rate_limited', source: 'public programs: limit of queries' },
+  { database: 'NRDB:1101002', meaning: 'timeout', source: 'public programs: query duration' },
   {
-    mark: { database: 'NRDB:1107005' },
-    meaning: 'other',
-    source: 'public reports: a refused query, of class SERVER_ERROR',
-  },
-  { mark: { database: 'NRDB:1106924' }, meaning: 'rate_limited', source: 'public programs: limit of queries' },
-  { mark: { database: 'NRDB:1101002' }, meaning: 'timeout', source: 'public programs: query duration' },
-  {
-    mark: { classification: 'DataFetchingException', and: /permission|authori[sz]|access|capability|\bkey\b/i },
+    classification: 'DataFetchingException',
+    and: /permission|authori[sz]|access|capability|\bkey\b/i,
     meaning: 'forbidden',
     source: 'CodeStream, getInsufficientApiKeyError; public reports of missing capabilities',
   },
-  { mark: { code: 'BAD_API_KEY' }, meaning: 'auth', source: 'newrelic-client-go, internal/http/graphql.go' },
-  { mark: { code: 'ACCESS_DENIED' }, meaning: 'forbidden', source: 'CodeStream' },
-  { mark: { code: 'FORBIDDEN' }, meaning: 'forbidden', source: 'CodeStream' },
-  { mark: { code: 'TOO_MANY_REQUESTS' }, meaning: 'rate_limited', source: 'newrelic-client-go, errors it retries' },
-  { mark: { code: 'TIMEOUT' }, meaning: 'timeout', source: 'newrelic-client-go; nr-reports, issue 8' },
-  { mark: { code: 'SERVER_ERROR' }, meaning: 'server', source: 'newrelic-client-go, errors it retries' },
-  { mark: { code: 'INTERNAL_SERVER_ERROR' }, meaning: 'server', source: 'newrelic-client-go, errors it retries' },
+  { code: 'BAD_API_KEY', meaning: 'auth', source: 'newrelic-client-go, internal/http/graphql.go' },
+  { code: 'ACCESS_DENIED', meaning: 'forbidden', source: 'CodeStream' },
+  { code: 'FORBIDDEN', meaning: 'forbidden', source: 'CodeStream' },
+  { code: 'TOO_MANY_REQUESTS', meaning: 'rate_limited', source: CLIENT },
+  { code: 'TIMEOUT', meaning: 'timeout', source: 'newrelic-client-go; nr-reports, issue 8' },
+  { code: 'SERVER_ERROR', meaning: 'server', source: CLIENT },
+  { code: 'INTERNAL_SERVER_ERROR', meaning: 'server', source: CLIENT },
+  { words: /unknown function|syntax error/i, meaning: 'other', source: `${CHARTS}; public reports` },
   {
-    mark: { words: /unknown function|syntax error/i },
-    meaning: 'other',
-    source: 'the page "Troubleshooting chart errors"; public reports',
-  },
-  {
-    mark: { words: /too big|due to complexity|characters exceeded/i },
+    words: /too big|due to complexity|characters exceeded/i,
     meaning: 'too_big',
     source: 'nr1-cloud-optimize, issue 17; the page of NRQL on LIMIT MAX',
   },
+  { words: /not authorized|access denied/i, meaning: 'forbidden', source: CHARTS },
   {
-    mark: { words: /not authorized|access denied/i },
-    meaning: 'forbidden',
-    source: 'the page "Troubleshooting chart errors"',
-  },
-  {
-    mark: { words: /query limit|too many concurrent|too many requests|maximum number of requests/i },
+    words: /query limit|too many concurrent|too many requests|maximum number of requests/i,
     meaning: 'rate_limited',
     source: 'the pages of rate limits of NRQL and of NerdGraph',
   },
-  { mark: { words: /exceeded the set timeout/i }, meaning: 'timeout', source: 'argo-rollouts, issue 3741' },
+  { words: /exceeded the set timeout/i, meaning: 'timeout', source: 'argo-rollouts, issue 3741' },
+  { words: /no application was matched/i, meaning: 'unmatched', source: CHARTS },
   {
-    mark: { words: /no application was matched/i },
-    meaning: 'unmatched',
-    source: 'the page "Troubleshooting chart errors"',
-  },
-  {
-    mark: {
-      words:
-        /timed out or we're under heavy load|something went wrong while executing|short-circuited|error occurred resolving this field/i,
-    },
+    words:
+      /timed out or we're under heavy load|something went wrong while executing|short-circuited|error occurred resolving this field/i,
     meaning: 'server',
-    source: 'the page "Troubleshooting chart errors"',
+    source: CHARTS,
   },
-  { mark: { code: 'INVALID_INPUT' }, meaning: 'other', source: 'CodeStream: the query was not liked' },
-  {
-    mark: { words: /execution resulted in 400/i },
-    meaning: 'other',
-    source: 'the page "Troubleshooting chart errors"',
-  },
-  { mark: { words: /nrql|syntax|query|NRDB:/i }, meaning: 'other', source: 'our reading: a complaint about the query' },
+  { code: 'INVALID_INPUT', meaning: 'other', source: 'CodeStream: the query was not liked' },
+  { words: /execution resulted in 400/i, meaning: 'other', source: CHARTS },
+  { words: /nrql|syntax|query|NRDB:/i, meaning: 'other', source: 'our reading: a complaint about the query' },
 ];
 
 /** The codes and classifications that the table knows. */
-export const KNOWN_CODES: readonly string[] = TABLE.flatMap(({ mark }) => {
-  if ('database' in mark) return [mark.database];
-  if ('classification' in mark) return [mark.classification];
-  return 'code' in mark ? [mark.code] : [];
+export const KNOWN_CODES: readonly string[] = TABLE.flatMap((row) => {
+  if ('database' in row) return [row.database];
+  if ('classification' in row) return [row.classification];
+  return 'code' in row ? [row.code] : [];
 });
 
 /** Members of `extensions` that may contain a code, most precise first. */
@@ -191,13 +170,13 @@ function meaningOf(error: unknown): Meaning {
   const message = wordsOf(error);
   const words = removeQuotations(message);
   const { classification } = extensionsOf(error);
-  const row = TABLE.find(({ mark }) => {
-    if ('database' in mark) return codes.includes(mark.database) || words.includes(mark.database);
-    if ('classification' in mark) return classification === mark.classification && mark.and.test(words);
-    if ('begins' in mark) return mark.begins.test(message);
-    return 'code' in mark ? codes.includes(mark.code) : mark.words.test(words);
+  const found = TABLE.find((row) => {
+    if ('database' in row) return codes.includes(row.database) || words.includes(row.database);
+    if ('classification' in row) return classification === row.classification && row.and.test(words);
+    if ('begins' in row) return row.begins.test(message);
+    return 'code' in row ? codes.includes(row.code) : row.words.test(words);
   });
-  return row?.meaning ?? 'invalid_response';
+  return found?.meaning ?? 'invalid_response';
 }
 
 /** Returns the errors of a body, without deprecations of good data. `errors` that is no list is one error. */
