@@ -1,5 +1,6 @@
 import { Omissions } from '../http/omissions.ts';
 import { FailureMemory, type SubjectId } from './failureMemory.ts';
+import { getOrAdd } from '../maps.ts';
 import type { Application } from '../types.ts';
 import type { UpstreamError } from '../upstreamError.ts';
 import type { GoldenMetric } from '../upstreamReader.ts';
@@ -61,10 +62,8 @@ export class AccountMemory {
 
   /** @param type `DOMAIN-TYPE` */
   entityListOf(group: Group, type: string): EntityList {
-    const key = `${group} ${type}`;
-    const list = this.#entityLists.get(key) ?? { limit: PAGE_SIZE, entities: new Map(), absences: new Map() };
-    this.#entityLists.set(key, list);
-    return list;
+    const make = (): EntityList => ({ limit: PAGE_SIZE, entities: new Map(), absences: new Map() });
+    return getOrAdd(this.#entityLists, `${group} ${type}`, make);
   }
 
   /** Stores the whole application list, and forgets the sizes of applications that are not on it. */

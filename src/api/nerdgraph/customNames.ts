@@ -6,6 +6,7 @@ import { MetricSelector } from './metricSelector.ts';
 import { ITSELF } from './rows.ts';
 import { findIncompleteMessage, readMessages, describeIncomplete } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
+import { getOrAdd } from '../maps.ts';
 import { CallFailure, explainTooLarge } from '../upstreamError.ts';
 import { isList, isObject, LONGEST_TEXT, type Discarded, type Json } from '../http/validation.ts';
 import {
@@ -95,9 +96,7 @@ function makeBranches({ prefix, except }: Branch, found: readonly string[]): Bra
     const next = Array.from(name.slice(prefix.length))[0];
     // A wildcard would match all of the names again.
     if (next === undefined || next === '%' || next === '_') continue;
-    const list = alike.get(prefix + next) ?? [];
-    alike.set(prefix + next, list);
-    list.push(name);
+    getOrAdd(alike, prefix + next, () => []).push(name);
   }
   const beginnings = [...alike].map(([begin, list]) => (list.length < MANY ? begin : findSharedBeginning(list)));
   const fresh = beginnings.filter((each) => !except.includes(each));
@@ -140,8 +139,7 @@ export function createCustomNamesRead(account: NerdGraphAccount): BatchRead<Cust
   const selectors = new WeakMap<readonly string[], MetricSelector>();
   const makeParts = ({ applicationId, filters }: CustomNamesSubject): readonly NeededPart[] => {
     if (filters.length === 0) return [];
-    const selector = selectors.get(filters) ?? new MetricSelector([], filters);
-    selectors.set(filters, selector);
+    const selector = getOrAdd(selectors, filters, () => new MetricSelector([], filters));
     return [{ id: applicationId, selector, kind: KIND }];
   };
   const inRows = createRowsRead(

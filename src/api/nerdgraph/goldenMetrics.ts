@@ -7,6 +7,7 @@ import { readTimeslices } from './timeslices.ts';
 import type { GoldenSource } from '../../nrql/goldenMetric.ts';
 import { isRecord, readNumbers } from '../../nrql/queryRows.ts';
 import { readStatement } from '../../nrql/statement.ts';
+import { getOrAdd } from '../maps.ts';
 import {
   resolveWindow,
   type BatchRead,
@@ -24,17 +25,15 @@ export function createGoldenMetricsRead(account: NerdGraphAccount): BatchRead<Go
 
   const makeColumnParts = (columns: GoldenSubject['columns']): readonly Pick<NeededPart, 'kind' | 'selector'>[] => {
     const selects = new Map<GoldenSource, Set<string>>();
-    for (const { source, select } of columns) selects.set(source, (selects.get(source) ?? new Set()).add(select));
-    return [...selects].map(([golden, names]) => {
-      const kind = kinds.get(golden) ?? { read: 'golden_metrics', groupBy: 'entity', golden };
-      kinds.set(golden, kind);
-      return { kind, selector: new MetricSelector([...names]) };
-    });
+    for (const { source, select } of columns) getOrAdd(selects, source, () => new Set<string>()).add(select);
+    return Array.from(selects, ([golden, names]) => ({
+      kind: getOrAdd(kinds, golden, () => ({ read: 'golden_metrics', groupBy: 'entity', golden })),
+      selector: new MetricSelector([...names]),
+    }));
   };
 
   const makeParts = ({ type, guid, columns }: GoldenSubject): readonly NeededPart[] => {
-    const parts = shared.get(columns) ?? makeColumnParts(columns);
-    shared.set(columns, parts);
+    const parts = getOrAdd(shared, columns, () => makeColumnParts(columns));
     return parts.map(({ kind, selector }) => ({ kind, selector, id: guid, displayName: `${type} ${guid}` }));
   };
 

@@ -19,6 +19,7 @@ import type {
   SeriesRead,
   TimeRange,
 } from '../upstreamReader.ts';
+import { getOrAdd } from '../maps.ts';
 import type { Timeslice } from '../types.ts';
 import { HOUR_S, MINUTE_S } from '../../formulas/units.ts';
 import { READS } from '../../reads/reads.ts';
@@ -94,10 +95,7 @@ async function readRange(account: NerdGraphAccount, query: TimesliceQuery, call:
         if (rows !== undefined) rows.failure = account.transport.failure(READS[query.read].group, words);
         break;
       }
-      const key = `${gap.from} ${gap.to}`;
-      const alike = lacking.get(key) ?? { range: gap, parts: [] };
-      alike.parts.push(part);
-      lacking.set(key, alike);
+      getOrAdd(lacking, `${gap.from} ${gap.to}`, () => ({ range: gap, parts: [] })).parts.push(part);
     }
   }
   for (const gap of lacking.values()) {

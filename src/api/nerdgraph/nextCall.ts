@@ -5,6 +5,7 @@ import type { NerdGraphAccount } from './nerdGraphAccount.ts';
 import { alignRange } from './nrql.ts';
 import type { FoundRows, SubjectRows, TimesliceQuery } from './rows.ts';
 import { countQueries, readTimeslices } from './timeslices.ts';
+import { getOrAdd } from '../maps.ts';
 import type { ApplicationSubject, BatchRead, CallOptions, NextBatch, Outcome, TimeRange } from '../upstreamReader.ts';
 
 /** Collects subjects while one query of each kind has room. It reads all hosts of an application, so these need none. */
@@ -71,8 +72,7 @@ export class NextCall<S> {
   #fits(parts: readonly NeededPart[]): boolean {
     let fits = true;
     for (const part of parts) {
-      const size = this.#sizes.get(part.kind) ?? new Size(this.#memory, part.kind);
-      this.#sizes.set(part.kind, size);
+      const size = getOrAdd(this.#sizes, part.kind, () => new Size(this.#memory, part.kind));
       size.add(part);
       fits &&= size.fits;
     }
@@ -134,8 +134,7 @@ function joinHosts(parts: readonly QueryPart[]): QueryPart[] {
   const joined = new Map<string, { readonly part: QueryPart; readonly hosts: Set<string> }>();
   for (const part of parts) {
     const key = `${part.id} ${part.selector.condition}`;
-    const alike = joined.get(key) ?? { part, hosts: new Set<string>() };
-    joined.set(key, alike);
+    const alike = getOrAdd(joined, key, () => ({ part, hosts: new Set<string>() }));
     for (const host of part.hosts ?? []) alike.hosts.add(host);
   }
   return Array.from(joined.values(), ({ part, hosts }) =>

@@ -15,6 +15,7 @@ import { BOUNDS } from '../http/response.ts';
 import type { SubjectId } from './failureMemory.ts';
 import { isObject, type Json, type Discarded } from '../http/validation.ts';
 import { outcomeOf, sharedRange, type CallOptions, type TimeRange } from '../upstreamReader.ts';
+import { getOrAdd } from '../maps.ts';
 import { isAbout, type Timeslice } from '../types.ts';
 import { UpstreamError, CallFailure } from '../upstreamError.ts';
 import { isDatastore, type Columns } from '../../formulas/metricInputs.ts';
@@ -350,12 +351,6 @@ function readAmount(value: unknown, mayBeNegative: boolean, discarded?: Discarde
   if (typeof value === 'number' && Number.isFinite(value) && (value >= 0 || mayBeNegative)) return value;
   if (value !== undefined) discarded?.add('value', 'results');
   return undefined;
-}
-
-function getOrAdd<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, (value = make()));
-  return value;
 }
 
 /** Removes the padding of a guid. Guids are base64, with or without padding. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { getOrAdd } from '../../api/maps.ts';
 import type { UpstreamReader } from '../../api/upstreamReader.ts';
 import type { AccountConfig, Config } from '../../config/config.ts';
 import { withTimeout, type Clock } from '../../eventLoop/clock.ts';
@@ -272,9 +273,7 @@ class UserConcurrency {
     for (const { limiter } of accounts) limiter.share(undefined);
     for (const account of this.#accounts) {
       const user = isUnknown ? UNKNOWN : findUser(account);
-      const userPlaces = places.get(user) ?? new UserPlaces();
-      places.set(user, userPlaces);
-      account.limiter.share(userPlaces);
+      account.limiter.share(getOrAdd(places, user, () => new UserPlaces()));
     }
     // The places count the calls in flight of all accounts only now, so no call may start before.
     for (const { limiter } of accounts) limiter.wake();

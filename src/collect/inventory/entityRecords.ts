@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../api/maps.ts';
 import type { UpstreamError } from '../../api/upstreamError.ts';
 import type { GoldenMetric, GoldenResult, GoldenSubject, MonitoredEntity } from '../../api/upstreamReader.ts';
 import type { AccountConfig } from '../../config/config.ts';
@@ -245,9 +246,7 @@ export class EntityRecords {
     const plans = new Map<readonly GoldenMetric[], MetricPlan>();
     const makeRecord = (entity: MonitoredEntity, before: EntityRecord | undefined): EntityRecord => {
       const { guid, metrics, reporting, unread } = entity;
-      const plan = plans.get(metrics) ?? known.get(metrics) ?? this.#makePlan(type, metrics);
-      plans.set(metrics, plan);
-      const { columns } = plan;
+      const { columns } = getOrAdd(plans, metrics, () => known.get(metrics) ?? this.#makePlan(type, metrics));
       const isRead = reporting && (columns.length > 0 || unread !== undefined);
       const earlier = before?.subject?.task;
       const task = this.#store.keep(isRead, earlier, 'golden_metrics', { entityType: type, entityGuid: guid });
@@ -286,24 +285,18 @@ export class EntityRecords {
       const { name } = metric;
       if (columns.has(name) || families?.has(name) !== true) continue;
       const read = this.#definitionOf(metric);
-      if (read instanceof UnreadableDefinition)
+      if (read instanceof UnreadableDefinition) {
         problems.push({ type, metric: name, problem: `never requested: its definition ${read.message}` });
-      else columns.set(name, { name, source: this.#shareSource(read.source), select: read.select });
+        continue;
+      }
+      const source = getOrAdd(this.#sources, sourceKey(read.source), () => read.source);
+      columns.set(name, { name, source, select: read.select });
     }
     return { columns: [...columns.values()], problems };
   }
 
   #definitionOf(metric: GoldenMetric): GoldenColumn | UnreadableDefinition {
-    let known = this.#definitions.get(metric);
-    if (known === undefined) this.#definitions.set(metric, (known = parseDefinition(metric)));
-    return known;
-  }
-
-  #shareSource(source: GoldenSource): GoldenSource {
-    const key = sourceKey(source);
-    const shared = this.#sources.get(key) ?? source;
-    this.#sources.set(key, shared);
-    return shared;
+    return getOrAdd(this.#definitions, metric, () => parseDefinition(metric));
   }
 
   #assignFamilies(): void {
@@ -362,7 +355,7 @@ export function findMissingMetrics(records: readonly TypeRecord[]): readonly Met
 /** Describes the problems of one type: one sentence for all metrics with the same problem. */
 export function describeProblems(problems: readonly MetricProblem[]): readonly string[] {
   const byProblem = new Map<string, string[]>();
-  for (const { metric, problem } of problems) byProblem.set(problem, [...(byProblem.get(problem) ?? []), metric]);
+  for (const { metric, problem } of problems) getOrAdd(byProblem, problem, () => []).push(metric);
   return Array.from(byProblem, ([problem, metrics]) => {
     const shown = metrics.slice(0, MAX_NAMED).map((name) => `golden metric ${JSON.stringify(name)}`);
     const more = metrics.length > MAX_NAMED ? ` and ${metrics.length - MAX_NAMED} more` : '';

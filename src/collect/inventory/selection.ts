@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../api/maps.ts';
 import type { Application, KeyTransaction } from '../../api/types.ts';
 import type { MetricSelection, MonitoredEntity } from '../../api/upstreamReader.ts';
 import type { AccountConfig } from '../../config/config.ts';
@@ -123,8 +124,6 @@ export class MetricSelections {
   readonly counters: MetricSelection = { names: COUNTER_METRICS };
   readonly nothing: SelectedMetrics = { metrics: { names: [] }, custom: NO_MATCHES, datastores: undefined };
   readonly #customMetrics: readonly CustomMetric[];
-  /** The selection without datastores and custom metrics, which most applications share. */
-  readonly #builtIn: MetricSelection = { names: queryNames([]) };
   readonly #cache = new Map<string, MetricSelection>();
 
   constructor(customMetrics: readonly CustomMetric[]) {
@@ -140,8 +139,7 @@ export class MetricSelections {
     const custom = customNames === undefined ? NO_MATCHES : matchCustomMetrics(scopeMetrics, customNames, entities);
     const values = new Map<string, Set<string>>();
     for (const { metricName, metric } of custom.matches) {
-      const valueNames = values.get(metricName) ?? new Set();
-      values.set(metricName, valueNames.add(metric.definition.value));
+      getOrAdd(values, metricName, () => new Set()).add(metric.definition.value);
     }
     const valueLists = new Map(Array.from(values, ([name, valueNames]) => [name, [...valueNames]]));
     const metrics = this.#selectMetrics(datastores ?? [], valueLists);
@@ -149,16 +147,11 @@ export class MetricSelections {
   }
 
   #selectMetrics(datastores: readonly string[], values: NonNullable<MetricSelection['values']>): MetricSelection {
-    if (datastores.length === 0 && values.size === 0) return this.#builtIn;
     const customKeys = Array.from(values, ([name, valueNames]) => `${name} ${valueNames.join()}`);
     const key = [...datastores, ...customKeys].join('\n');
-    let metrics = this.#cache.get(key);
-    if (metrics === undefined) {
+    return getOrAdd(this.#cache, key, () => {
       if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
-      const names = new Set([...queryNames(datastores), ...values.keys()]);
-      metrics = { names: [...names], values };
-      this.#cache.set(key, metrics);
-    }
-    return metrics;
+      return { names: [...new Set([...queryNames(datastores), ...values.keys()])], values };
+    });
   }
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../api/maps.ts';
 import type { Clock } from '../../eventLoop/clock.ts';
 import { FIRST_OF, READS, type Group } from '../../reads/reads.ts';
 import type { AccountContext } from '../inventory/accountContext.ts';
@@ -42,8 +43,7 @@ export class Demand {
   request(scope: Scope, context: Enabled): Refresh {
     const { groups, applicationId, listsOnly } = scope;
     const key = `${applicationId} ${listsOnly} ${[...groups].sort().join()}`;
-    const refresh = this.refreshes.get(key) ?? new Refresh(key, scope, this.#clock);
-    this.refreshes.set(key, refresh);
+    const refresh = getOrAdd(this.refreshes, key, () => new Refresh(key, scope, this.#clock));
     refresh.requestedAt = this.#clock.monotonic();
     refresh.needs = findNeededGroups(scope, context);
     return refresh;

@@ -1,3 +1,4 @@
+import { getOrAdd } from '../../api/maps.ts';
 import { READS, type Group } from '../../reads/reads.ts';
 import {
   NO_SAMPLES,
@@ -49,9 +50,8 @@ export class AccountSnapshot {
   }
 
   tallyOf(group: Group): Tally {
-    const tally = this.#groups.get(group) ?? { tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity };
-    this.#groups.set(group, tally);
-    return tally;
+    const make = (): Tally => ({ tasks: { fresh: 0, stale: 0, missing: 0 }, oldestWindowEnd: Infinity });
+    return getOrAdd(this.#groups, group, make);
   }
 
   /**
