@@ -5,7 +5,7 @@ import { ACCOUNTS, ACCOUNTS_IN_REGION, USER } from './documents.ts';
 import type { NerdGraphReaderOptions, Transport } from './transport.ts';
 import { METRIC } from '../../formulas/metricInputs.ts';
 import { SIGN_OF_LIFE } from '../../formulas/valueFormulas.ts';
-import { id, isList, parseList, type Discarded, type Json } from '../http/validation.ts';
+import { id, isList, parseList } from '../http/validation.ts';
 import type { AccountListing, CallOptions, Diagnosis, ListedAccount, TimeRange } from '../upstreamReader.ts';
 
 /** Reads the id of the user who owns the key. */
@@ -16,21 +16,24 @@ export async function readUser(transport: Transport, call: CallOptions): Promise
   return user;
 }
 
-/** Reads the accounts that the key sees in the region of the address. Rejects if no account of the list can be read. */
-export async function listAccounts(transport: Transport, call: CallOptions): Promise<AccountListing> {
-  const { found } = await transport.read('accounts', ACCOUNTS_IN_REGION, {}, call);
-  return transport.parseReporting('accounts', (discarded) => readAccounts(found, discarded));
-}
-
 const outline = z.object({ id, name: z.string().nullish() });
 
-async function readAccounts(found: Json, discarded: Discarded): Promise<AccountListing> {
-  const read = await parseList(outline, found, 'accounts', discarded);
-  const accounts = [...new Map(read.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
-  const members = isList(found['accounts']) ? found['accounts'].length : 0;
-  const leftOut = discarded.summary();
-  const problem = leftOut === '' ? undefined : `the list of accounts cannot be read whole: ${leftOut}`;
-  return { accounts, unreadable: members - read.length, problem };
+/** Reads the accounts that the key sees, for `accounts` in its region only. Rejects if no account can be read. */
+export async function listAccounts(
+  transport: Transport,
+  group: 'accounts' | 'applications',
+  call: CallOptions,
+): Promise<AccountListing> {
+  const document = group === 'accounts' ? ACCOUNTS_IN_REGION : ACCOUNTS;
+  const { found } = await transport.read(group, document, {}, call);
+  return transport.parseReporting(group, async (discarded) => {
+    const read = await parseList(outline, found, 'accounts', discarded);
+    const accounts = [...new Map(read.map((each) => [each.id, { id: each.id, name: each.name ?? '' }])).values()];
+    const members = isList(found['accounts']) ? found['accounts'].length : 0;
+    const leftOut = discarded.summary();
+    const problem = leftOut === '' ? undefined : `the list of accounts cannot be read whole: ${leftOut}`;
+    return { accounts, unreadable: members - read.length, problem };
+  });
 }
 
 /** Holds what all reads of an account share: its number, the transport and the memory. */
@@ -58,11 +61,6 @@ export class NerdGraphAccount {
     return (this.#pending ??= this.#findOnlyAccount(key, call));
   }
 
-  async listVisible(call: CallOptions): Promise<AccountListing> {
-    const { found } = await this.transport.read('applications', ACCOUNTS, {}, call);
-    return this.transport.parseReporting('applications', (discarded) => readAccounts(found, discarded));
-  }
-
   /** Looks up why a list is empty, once in `detailsMs`. Rejects if the key does not list the account. */
   async checkEmpty(isEmpty: boolean, call: CallOptions): Promise<void> {
     const { accountId: configured, isListed, monotonic, detailsMs } = this.options;
@@ -74,7 +72,7 @@ export class NerdGraphAccount {
     }
     const now = monotonic();
     if (this.#lookedUp === undefined || now - this.#lookedUp.lookedUpAt >= detailsMs) {
-      const { accounts, unreadable } = await this.listVisible(call);
+      const { accounts, unreadable } = await listAccounts(this.transport, 'applications', call);
       // An unreadable account may be the configured account.
       const isFound = unreadable > 0 || accounts.some(({ id: each }) => each === configured);
       const listed = accounts.length === 0 ? 'it lists no account' : `it lists ${formatAccounts(accounts)}`;
@@ -89,7 +87,7 @@ export class NerdGraphAccount {
 
   async #findOnlyAccount(key: string | undefined, call: CallOptions): Promise<number> {
     try {
-      const { accounts, unreadable } = await this.listVisible(call);
+      const { accounts, unreadable } = await listAccounts(this.transport, 'applications', call);
       const [first] = accounts;
       const seen = accounts.length + unreadable;
       if (first !== undefined && seen === 1) {
@@ -137,7 +135,7 @@ export async function diagnose(account: NerdGraphAccount, range: TimeRange, call
   const facts: string[] = [];
   const id = await account.resolveId(call);
   if (account.options.isListed !== true) {
-    const { accounts, unreadable } = await account.listVisible(call);
+    const { accounts, unreadable } = await listAccounts(transport, 'applications', call);
     facts.push(
       `the key sees ${accounts.length === 0 ? 'no account' : formatAccounts(accounts)}; account ${id} is read`,
     );

@@ -41,7 +41,7 @@ export function createNerdGraphReader(options: NerdGraphReaderOptions, before?: 
     memory,
     user: (call) => readUser(transport, call),
     onlyAccount: () => memory.onlyAccount?.id,
-    listAccounts: (call) => listAccounts(transport, call),
+    listAccounts: (call) => listAccounts(transport, 'accounts', call),
     hosts: createHostsRead(account),
     rolling: createRollingRead(account),
     customNames: createCustomNamesRead(account),
