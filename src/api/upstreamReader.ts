@@ -74,7 +74,6 @@ export function resolveWindow(
 export type Outcome<V> = { readonly value: V } | { readonly error: UpstreamError };
 
 export interface NextBatch<S> {
-  /** The first of the offered subjects, and those after it that fit. */
   readonly subjects: readonly S[];
   /** The number of calls without failures: 1, or more if the first subject alone needs several. */
   readonly calls: number;
@@ -251,7 +250,6 @@ export interface MonitoredEntity {
   readonly metrics: readonly GoldenMetric[];
   /** The error, if no read of its golden metrics ever succeeded. */
   readonly unread?: UpstreamError | undefined;
-  readonly cut?: Cut | undefined;
 }
 
 export interface GoldenMetric {
@@ -348,10 +346,13 @@ export interface UpstreamReader {
   readonly onlyAccount?: (() => number | undefined) | undefined;
   /** Lists the accounts that the key sees; undefined: the interface cannot. */
   readonly listAccounts?: ((call: CallOptions) => Promise<AccountListing>) | undefined;
-  listApplications(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<Application[]>;
+  listApplications(query: { readonly ids?: readonly number[] | undefined }, call: CallOptions): Promise<Application[]>;
   /** Undefined, like `readKeyTransaction`: the interface returns single records only in a list. */
   readApplication?(id: number, call: CallOptions): Promise<Application>;
-  listKeyTransactions(query: { readonly ids?: readonly number[] }, call: CallOptions): Promise<KeyTransaction[]>;
+  listKeyTransactions(
+    query: { readonly ids?: readonly number[] | undefined },
+    call: CallOptions,
+  ): Promise<KeyTransaction[]>;
   readKeyTransaction?(id: number, call: CallOptions): Promise<KeyTransaction>;
   listCalls(count: number): number;
   /** Hosts of applications that reported within about an hour. */

@@ -1,13 +1,12 @@
 import { UpstreamError } from '../../api/upstreamError.ts';
 import {
-  outcomeOf,
+  createSingleRead,
   takeAll,
   takeOne,
   type ApplicationSubject,
+  type BatchRead,
   type CallOptions,
-  type EntityReader,
   type MetricDataSubject,
-  type NextBatch,
   type Outcome,
   type TimeRange,
 } from '../../api/upstreamReader.ts';
@@ -27,14 +26,9 @@ interface TaskSubject {
   readonly task: Task;
 }
 
-interface TaskBatches<S, V> {
-  take(subjects: Iterable<S>, range: TimeRange): NextBatch<S>;
-  read(subjects: readonly S[], range: TimeRange, call: CallOptions): Promise<readonly Outcome<V>[]>;
-}
-
 interface TaskRead<S extends TaskSubject = TaskSubject, V = unknown> {
   /** Undefined for an interface without such data. */
-  readonly batches: TaskBatches<NoInfer<S>, V> | undefined;
+  readonly batches: BatchRead<NoInfer<S>, V> | undefined;
   /** @param isSteady true for counting the calls of a steady state */
   subjectOf(task: Task, range: TimeRange, isSteady: boolean): S;
   store(subject: NoInfer<S>, value: NoInfer<V>): void;
@@ -179,13 +173,11 @@ export class TaskReads {
     const { account, reader } = this.#context;
     const ids = onlyIds(account.applications);
     const inventory = this.#inventory;
-    const readList = async (call: CallOptions) =>
-      inventory.makeRecords(await reader.listApplications(ids === undefined ? {} : { ids }, call));
     return defineRead({
-      batches: {
-        take: ([list]) => takeOne(list, reader.listCalls(ids?.length ?? inventory.listedApplications?.length ?? 0)),
-        read: async (_subjects, _range, call) => [await outcomeOf(readList(call))],
-      },
+      batches: createSingleRead(
+        async (_, _range, call) => inventory.makeRecords(await reader.listApplications({ ids }, call)),
+        () => reader.listCalls(ids?.length ?? inventory.listedApplications?.length ?? 0),
+      ),
       subjectOf: (task: Task) => ({ task }),
       store: (_, list) => inventory.setApplications(list, ids ?? []),
     });
@@ -196,21 +188,20 @@ export class TaskReads {
     const inventory = this.#inventory;
     const filter = account.key_transactions;
     const ids = typeof filter === 'boolean' ? undefined : onlyIds(filter);
-    const readList = async (call: CallOptions) => {
-      const list = await reader.listKeyTransactions(ids === undefined ? {} : { ids }, call);
-      const owners = findOtherOwners(account, list);
-      return { list, owners: owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call) };
-    };
     return defineRead({
-      batches: {
-        take: ([list]) => {
+      batches: createSingleRead(
+        async (_, _range, call) => {
+          const list = await reader.listKeyTransactions({ ids }, call);
+          const owners = findOtherOwners(account, list);
+          return { list, owners: owners.length === 0 ? [] : await reader.listApplications({ ids: owners }, call) };
+        },
+        () => {
           const { listedKeyTransactions = [] } = inventory;
           const owners = findOtherOwners(account, listedKeyTransactions).length;
           const calls = reader.listCalls(ids?.length ?? listedKeyTransactions.length);
-          return takeOne(list, calls + (owners === 0 ? 0 : reader.listCalls(owners)));
+          return calls + (owners === 0 ? 0 : reader.listCalls(owners));
         },
-        read: async (_subjects, _range, call) => [await outcomeOf(readList(call))],
-      },
+      ),
       subjectOf: (task: Task) => ({ task }),
       store: (_, { list, owners }) => inventory.setKeyTransactions(list, owners),
     });
@@ -219,18 +210,16 @@ export class TaskReads {
   #defineEntityLists(): TaskRead {
     const { entities } = this.#inventory;
     const reader = this.#context.reader.entities;
-    const readList = async (lists: EntityReader, { subject }: Task, call: CallOptions) =>
-      entities.readDefinitions(await lists.list(subject.entityType ?? '', call));
+    const typeOf = ({ task: { subject } }: TaskSubject): string => subject.entityType ?? '';
+    const lengthOf = ({ task: { subject } }: TaskSubject): number => entities.typeOf(subject)?.listed?.length ?? 0;
     return defineRead({
-      batches: reader && {
-        take: ([first]) => takeOne(first, reader.listCalls(first?.type ?? '', first?.listed ?? 0)),
-        read: (subjects, _range, call) =>
-          Promise.all(subjects.map(({ task }) => outcomeOf(readList(reader, task, call)))),
-      },
-      subjectOf: (task: Task) => {
-        const { entityType: type = '' } = task.subject;
-        return { task, type, listed: entities.typeOf(task.subject)?.listed?.length ?? 0 };
-      },
+      batches:
+        reader &&
+        createSingleRead(
+          async (list: TaskSubject, _range, call) => entities.readDefinitions(await reader.list(typeOf(list), call)),
+          (list) => reader.listCalls(typeOf(list), lengthOf(list)),
+        ),
+      subjectOf: (task: Task) => ({ task }),
       store: ({ task }, list) => entities.applyList(task.subject, list),
     });
   }
@@ -256,10 +245,10 @@ export class TaskReads {
     return defineRead({
       // A batch covers the range of its first application: mostly the longest, because the oldest read is due first.
       batches: {
-        take: (subjects, { to }) => {
+        take<T extends CounterTask>(subjects: Iterable<T>, { to }: TimeRange) {
           const others = subjects[Symbol.iterator]();
           const first = others.next();
-          if (first.done === true) return takeOne<CounterTask>(undefined);
+          if (first.done === true) return takeOne<T>(undefined);
           return reader.counters.take(skipLongerRanges(first.value, others), { from: first.value.requested.from, to });
         },
         read: (subjects, { from, to }, call) =>
@@ -322,7 +311,7 @@ export class TaskReads {
 
 type CounterTask = MetricDataSubject & TaskSubject & { readonly requested: TimeRange };
 
-function* skipLongerRanges(first: CounterTask, others: Iterator<CounterTask>): Generator<CounterTask> {
+function* skipLongerRanges<T extends CounterTask>(first: T, others: Iterator<T>): Generator<T> {
   yield first;
   for (let next = others.next(); next.done !== true; next = others.next()) {
     if (next.value.requested.from >= first.requested.from) yield next.value;
@@ -334,7 +323,7 @@ function defineRead<S extends TaskSubject, V>(read: TaskRead<S, V>): TaskRead {
   return read;
 }
 
-function batchesOf({ batches }: TaskRead): TaskBatches<TaskSubject, unknown> {
+function batchesOf({ batches }: TaskRead): BatchRead<TaskSubject, unknown> {
   if (batches === undefined) throw new Error('this interface has no such data');
   return batches;
 }
