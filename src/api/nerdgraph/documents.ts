@@ -65,26 +65,14 @@ export const ENTITIES = writeEntitySearch(
 );
 
 export const ENTITY_TYPES: Document = {
-  text: `query ($search: String!) {
-  actor {
-    entitySearch(query: $search) {
-      types { domain type count }
-    }
-  }
-}`,
+  text: `query ($search: String!) { actor { entitySearch(query: $search) { types { domain type count } } } }`,
   root: ['actor', 'entitySearch'],
   list: ['types'],
 };
 
 /** Writes a look-up of at most 25 entities. */
 function writeLookUp(fields: string): Document {
-  const text = `query ($guids: [EntityGuid]!) {
-  actor {
-    entities(guids: $guids) {
-      ${fields}
-    }
-  }
-}`;
+  const text = `query ($guids: [EntityGuid]!) { actor { entities(guids: $guids) { ${fields} } } }`;
   return { text, root: ['actor'], list: ['entities'] };
 }
 
