@@ -55,7 +55,7 @@ export async function listEntities(
   return transport.parseReporting(GROUP, async (discarded) => {
     const listed: MonitoredEntity[] = [];
     await inSlices(found, ([guid, record]) => {
-      const { name, reporting, alertSeverity, tags, goldenMetrics } = record;
+      const { name, reporting, tags, goldenMetrics } = record;
       // Undefined: this search and all earlier searches failed to read the golden metrics. Null: the entity has none.
       const isUnread = goldenMetrics === undefined;
       if (isUnread) unreadable ??= transport.failure(GROUP, 'the golden metrics of an entity cannot be read');
@@ -68,9 +68,8 @@ export async function listEntities(
           written.flatMap((each) => parseRecord(goldenMetric, each, discarded, 'entities.goldenMetrics.metrics') ?? []),
         );
       entities.set(guid, { ...record, goldenMetrics: isUnread ? undefined : { metrics } });
-      const status = healthStatus(reporting, alertSeverity);
       const unread = isUnread ? unreadable : undefined;
-      listed.push({ guid, name, reporting, healthStatus: status, tags: tags ?? [], metrics, unread });
+      listed.push({ guid, name, reporting, healthStatus: healthStatus(record), tags: tags ?? [], metrics, unread });
     });
     memory.entityListOf(GROUP, type).entities = entities;
     return listed;

@@ -20,14 +20,7 @@ import type { Tag } from '../types.ts';
 import { UpstreamError, CallFailure, type FailureReason } from '../upstreamError.ts';
 
 /** REST's health status by severity of the open alerts. The equivalence is inferred; no public page documents it. */
-const HEALTH = {
-  CRITICAL: 'red',
-  WARNING: 'orange',
-  NOT_ALERTING: 'green',
-  NOT_CONFIGURED: 'unknown',
-} as const;
-
-const severity = z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']);
+const HEALTH = { CRITICAL: 'red', WARNING: 'orange', NOT_ALERTING: 'green', NOT_CONFIGURED: 'unknown' } as const;
 
 const tag = z.object({ key: text, values: z.array(z.unknown()).nullish() });
 
@@ -50,14 +43,11 @@ export const entity = z.object({
     .boolean()
     .nullish()
     .transform((reporting) => reporting ?? true),
-  alertSeverity: severity.nullish(),
+  alertSeverity: z.enum(['CRITICAL', 'WARNING', 'NOT_ALERTING', 'NOT_CONFIGURED']).nullish(),
 });
 
 /** Returns the health status in the words of the REST interface; gray for an entity that stopped reporting. */
-export function healthStatus(
-  reporting: boolean,
-  alerts: z.infer<typeof severity> | null | undefined,
-): string | undefined {
+export function healthStatus({ reporting, alertSeverity: alerts }: z.infer<typeof entity>): string | undefined {
   if (!reporting) return 'gray';
   return alerts === null || alerts === undefined ? undefined : HEALTH[alerts];
 }

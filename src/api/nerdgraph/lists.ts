@@ -32,7 +32,7 @@ export async function listApplications(
       id: applicationId,
       name,
       language: fields.language?.toLowerCase(),
-      healthStatus: healthStatus(reporting, fields.alertSeverity),
+      healthStatus: healthStatus(fields),
       reporting,
       // Window and scale of New Relic's other figures are unknown, so rolling values are calculated from timeslices.
       summary: { apdexTarget: apdexThreshold, hostCount: hosts, instanceCount: instances },
@@ -109,7 +109,7 @@ export async function listKeyTransactions(
   const found = new Map<number, KeyTransaction>();
   const listed = new Map<number, KnownKeyTransaction>();
   for (const entity of entities.values()) {
-    const { guid, name, reporting, alertSeverity } = entity;
+    const { guid, name, reporting } = entity;
     const id = idOf(entity);
     const details = memory.keyTransactionDetails.get(guid);
     const known = details === undefined ? failures.get(guid) : { ...details, name };
@@ -119,7 +119,7 @@ export async function listKeyTransactions(
       id,
       name,
       reporting,
-      healthStatus: healthStatus(reporting, alertSeverity),
+      healthStatus: healthStatus(entity),
       transactionName: details?.transactionName,
       applicationId: details?.applicationId,
       summary: { apdexTarget: details?.apdexTarget },
