@@ -197,7 +197,7 @@ export async function readPages(
   }
 }
 
-function readPath(record: unknown, path: readonly string[]): unknown {
+export function readPath(record: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, field) => (isObject(value) ? value[field] : undefined), record);
 }
 

@@ -1,6 +1,6 @@
 import type { Document } from './documents.ts';
 import { WRONG_SERVER_REMEDY, readTitle } from '../http/response.ts';
-import { isList, isObject, type Json } from '../http/validation.ts';
+import { isList, isObject, readPath, type Json } from '../http/validation.ts';
 import { CallFailure, type FailureReason } from '../upstreamError.ts';
 import { removeQuotations } from '../../nrql/quotations.ts';
 
@@ -211,14 +211,11 @@ function isBelow(error: unknown, root: readonly string[]): boolean {
 }
 
 function pathOf(error: unknown): readonly unknown[] {
-  const path = isObject(error) ? error['path'] : undefined;
+  const path = readPath(error, ['path']);
   return isList(path) ? path : [];
 }
 
 function findMissing(body: Json, root: readonly string[]): string | undefined {
-  let value: unknown = body;
-  return ['data', ...root].find((name) => {
-    value = isObject(value) ? value[name] : undefined;
-    return !isObject(value);
-  });
+  const path = ['data', ...root];
+  return path.find((_, index) => !isObject(readPath(body, path.slice(0, index + 1))));
 }

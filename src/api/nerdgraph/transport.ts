@@ -3,7 +3,7 @@ import { NRQL, type Document } from './documents.ts';
 import type { Address } from '../http/exchange.ts';
 import { BOUNDS, type Bounds, type ResponsePolicy } from '../http/response.ts';
 import type { Client, ClientOptions } from '../http/client.ts';
-import { isObject, type Json, type Discarded } from '../http/validation.ts';
+import { isObject, readPath, type Json, type Discarded } from '../http/validation.ts';
 import { readMessages } from '../../nrql/incompleteResult.ts';
 import type { Group } from '../../reads/reads.ts';
 import { outcomeOf, type CallOptions } from '../upstreamReader.ts';
@@ -102,8 +102,7 @@ export class Transport {
       retries,
     };
     const response = await this.http.call(endpointOf(group), request, policy, call);
-    let value: unknown = response.body['data'];
-    for (const name of root) value = isObject(value) ? value[name] : undefined;
+    const value = readPath(response.body, ['data', ...root]);
     return { found: isObject(value) ? value : {}, meaning, failed };
   }
 
