@@ -72,7 +72,6 @@ export interface TypeRecord {
 }
 
 const NO_FAMILIES: ReadonlyMap<string, Family> = new Map();
-const NO_GOLDEN: GoldenFamilies = { byName: NO_FAMILIES, families: new Map(), leftOut: [] };
 const NO_OLD_VALUES: EntityRecord['oldValuesDueAt'] = new Map();
 
 const MAX_NAMED = 5;
@@ -83,7 +82,7 @@ export class EntityRecords {
   readonly #store: TaskStore;
   types: ReadonlyMap<string, TypeRecord> = new Map();
   /** The families of golden metrics. The HELP of a family stays the same until a reload. */
-  #golden = NO_GOLDEN;
+  #golden: GoldenFamilies = { byName: NO_FAMILIES, families: new Map(), leftOut: [] };
   /** One object for equal sources, so that entities share queries. */
   #sources = new Map<string, GoldenSource>();
   readonly #definitions = new WeakMap<GoldenMetric, GoldenColumn | UnreadableDefinition>();
@@ -233,8 +232,7 @@ export class EntityRecords {
   removeTooOld(record: EntityRecord): void {
     const { clock, collection } = this.#context;
     const oldest = clock.monotonic() - collection.max_age;
-    const isTooOld = (metric: string): boolean => (record.oldValuesDueAt.get(metric) ?? Infinity) < oldest;
-    const others = record.values.filter(({ metric }) => !isTooOld(metric));
+    const others = record.values.filter(({ metric }) => (record.oldValuesDueAt.get(metric) ?? Infinity) >= oldest);
     if (others.length < record.values.length) this.#serve(record, others);
   }
 
