@@ -24,11 +24,8 @@ import { DAY_S, MINUTE_MS } from '../../formulas/units.ts';
 const MAX_NAMES = 10_000;
 /** A list that needs more queries is too long for a person. */
 const MAX_QUERIES = 500;
-const SELECTION = `uniques(metricTimesliceName, ${MAX_NAMES}) AS names`;
 /** From this many names with one next character, the next query uses their longest shared beginning. */
 const MANY = 1_000;
-/** The key of the column in a response that ignores `AS names`. */
-const UNNAMED = 'uniques.metricTimesliceName';
 
 interface Branch {
   readonly prefix: string;
@@ -59,7 +56,7 @@ async function readUniqueNames(
     const accountId = await account.resolveId(call);
     // Other metric data may have an application's id, too.
     const where = joinWithAnd([condition, `${TIMESLICE} IS NOT NULL`, writeCondition(branch)]);
-    const query = writeNrql({ select: SELECTION, where, range });
+    const query = writeNrql({ select: `uniques(metricTimesliceName, ${MAX_NAMES}) AS names`, where, range });
     const response = await transport.runWhole({ group, account: accountId, query }, call);
     const { found, isFull } =
       response === undefined
@@ -117,7 +114,8 @@ function readNames(
   discarded: Discarded,
 ): { readonly found: readonly string[]; readonly isFull: boolean } {
   const [row] = readResponse(response).rows;
-  const names = isObject(row) ? (row['names'] ?? row[UNNAMED]) : undefined;
+  // The second key is that of a response that ignores `AS names`.
+  const names = isObject(row) ? (row['names'] ?? row['uniques.metricTimesliceName']) : undefined;
   if (!isList(names)) throw new CallFailure('invalid_response', 'the response has no list of names');
   if (names.length > MAX_NAMES) throw new CallFailure('too_large', `the response has more than ${MAX_NAMES} names`);
   const found: string[] = [];
