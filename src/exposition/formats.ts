@@ -72,7 +72,6 @@ function parse(header: string | undefined) {
   return (header ?? '')
     .split(',')
     .map((element) => element.split(';').map((part) => part.trim()))
-    .filter(([name]) => name !== undefined && name !== '')
     .map(([name = '', ...parts]) => {
       const parameters = new Map(parts.map(parseParameter));
       const quality = parameters.get('q') ?? '1';
