@@ -71,9 +71,15 @@ export class Division {
   async run(end: BatchEnd | undefined): Promise<readonly ApartKey[]> {
     const { query } = this.#read;
     this.#end = end;
-    // Subjects that the last division did not reach come first.
-    const unread = new Set(this.#planned.filter(({ id }) => this.#failures.takeUnread(query.read, id)));
-    const batch = [...unread, ...this.#planned.filter((part) => !unread.has(part))];
+    // Subjects that the last division did not reach come first, in the reverse of its order: a run of bad subjects, on
+    // which it ended, must not end this one before the others are read.
+    const unread = this.#failures.takeUnread(
+      query.read,
+      this.#planned.map(({ id }) => id),
+    );
+    const ranks = new Map(unread.map((id, rank) => [id, rank]));
+    const rankOf = ({ id }: QueryPart): number => ranks.get(id) ?? unread.length;
+    const batch = this.#planned.toSorted((a, b) => rankOf(a) - rankOf(b));
     // The division of another batch may have set columns apart meanwhile.
     for (const column of columnsOf(batch, query)) {
       const key = columnKey(query, column);

@@ -131,9 +131,12 @@ export class FailureMemory {
     this.#unread.set(textOf({ read, id }), this.#monotonic());
   }
 
-  /** True if the last division did not reach the subject. Forgets that record. */
-  takeUnread(read: string, id: SubjectId): boolean {
-    return this.#unread.delete(textOf({ read, id }));
+  /** Returns those of the subjects that the last division did not reach, the last in its order first. Forgets them. */
+  takeUnread(read: string, ids: readonly SubjectId[]): readonly SubjectId[] {
+    const byText = new Map(ids.map((id) => [textOf({ read, id }), id]));
+    const unread = [...this.#unread.keys()].reverse().filter((text) => byText.has(text));
+    for (const text of unread) this.#unread.delete(text);
+    return unread.flatMap((text) => byText.get(text) ?? []);
   }
 
   /** Removes old records. Every application list and entity list calls this. */

@@ -106,14 +106,12 @@ describe('a batch that fails temporarily', () => {
   });
 });
 
-describe('a subject that a split did not reach', () => {
-  it('comes first in the next split, once', () => {
+describe('subjects that a split did not reach', () => {
+  it('come first in the next split, once, and the last of them first', () => {
     const { failures } = start();
-    failures.recordUnread(READ, 7);
-    expect([failures.takeUnread('hosts', 7), failures.takeUnread(READ, 7), failures.takeUnread(READ, 7)]).toEqual([
-      false,
-      true,
-      false,
-    ]);
+    for (const id of [7, 8, 9]) failures.recordUnread(READ, id);
+    expect(failures.takeUnread('hosts', [7, 8, 9])).toEqual([]);
+    expect(failures.takeUnread(READ, [6, 7, 9])).toEqual([9, 7]);
+    expect(failures.takeUnread(READ, [6, 7, 8, 9])).toEqual([8]);
   });
 });

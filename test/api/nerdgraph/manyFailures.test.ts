@@ -51,6 +51,36 @@ describe('400 applications', () => {
   });
 
   it.each([
+    [10, 0],
+    [11, 1],
+  ])('of which %i are apart, are read with %i queries for several of these', async (count, together) => {
+    const { between, next, healthy } = await start();
+    const bad = IDS.slice(0, count);
+    between.fault = where((nrql) => idsIn(nrql).some((id) => bad.includes(id)), REFUSED);
+    for (let minute = 0; minute < 10; minute += 1) await next();
+    const before = between.asked.length;
+    expect(await next()).toMatchObject({ failed: count, queries: healthy + count + together });
+    const sizes = between.asked.slice(before).map(({ nrql }) => idsIn(nrql).filter((id) => bad.includes(id)).length);
+    expect(sizes.filter((size) => size > 1)).toEqual(Array.from({ length: together }, () => count));
+  });
+
+  it.each([10, 50, 100])(
+    'lose only every second read to %i bad ones in a row, which end every split',
+    async (count) => {
+      const { between, next } = await start();
+      const bad = IDS.slice(0, count);
+      between.fault = where((nrql) => idsIn(nrql).some((id) => bad.includes(id)), REFUSED);
+      let missed = new Set<number>();
+      for (let minute = 0; minute < 12; minute += 1) {
+        const { outcomes } = await next();
+        const failed = IDS.filter((id, index) => !bad.includes(id) && 'error' in outcomes[index]!);
+        expect(failed.filter((id) => missed.has(id))).toEqual([]);
+        missed = new Set(failed);
+      }
+    },
+  );
+
+  it.each([
     ['side by side', (id: number) => id <= 1_000_200],
     ['one in two', (id: number) => id % 2 === 0],
   ])(
