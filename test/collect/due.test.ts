@@ -106,6 +106,11 @@ describe('the due time after a change of the effective interval', () => {
     expect(moved(due, from, to)).toBe(expected);
   });
 
+  it('stays with the same interval, whatever the due time by that interval would be', () => {
+    const before = { dueAt: NOW + 10_000, interval: 60_000 };
+    expect(movedDueAt(NOW, before, { dueAt: NOW + 50_000, interval: 60_000, laterBy: 0 })).toBe(NOW + 10_000);
+  });
+
   it('moves with the delay, but not to before now', () => {
     expect(moved(NOW + 10_000, 60_000, 60_000, 60_000)).toBe(NOW + 70_000);
     expect(moved(NOW + 10_000, 60_000, 60_000, -60_000)).toBe(NOW);

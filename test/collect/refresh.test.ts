@@ -180,6 +180,15 @@ describe('a metric data call', () => {
     expect(world.reader.callsOfKind('metric_names')).toHaveLength(2);
   });
 
+  it('takes two hours without a scrape for a pause, not for a clock that was set', async () => {
+    const world = World.create(1);
+    await world.scrape();
+    await world.clock.advance(2 * 3_600_000);
+    await world.scrape();
+    // Their interval is six hours. After a clock that was set, everything is due.
+    expect(world.reader.callsOfKind('metric_names')).toHaveLength(1);
+  });
+
   it('gives no total time where the datastores became known only during the call', async () => {
     const world = World.create(1, 0, [accountConfig({ hosts: false })]);
     let failing = true;
