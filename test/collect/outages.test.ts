@@ -48,6 +48,18 @@ describe('while New Relic fails for most applications', () => {
   });
 });
 
+describe('an application that fails', () => {
+  it.each([
+    ['is retried after 5 seconds, and later each time', false, 3],
+    ['and is set apart waits for its interval', true, 1],
+  ])('%s', async (_, isSetApart, calls) => {
+    const world = World.create(1, 0, [accountConfig({ hosts: false })]);
+    world.reader.fault = ({ kind }) => (kind === 'metric_data' ? { reason: 'other', isSetApart } : undefined);
+    await world.scrapeFor(50, 5);
+    expect(world.reader.callsOfKind('metric_data')).toHaveLength(calls);
+  });
+});
+
 describe('an account that was idle for an hour', () => {
   it('makes progress while its first work waits for a place that another account of its key holds', async () => {
     const accounts = ['one', 'two'].map((name) =>

@@ -59,7 +59,10 @@ describe('400 applications', () => {
     between.fault = where((nrql) => idsIn(nrql).some((id) => bad.includes(id)), REFUSED);
     for (let minute = 0; minute < 10; minute += 1) await next();
     const before = between.asked.length;
-    expect(await next()).toMatchObject({ failed: count, queries: healthy + count + together });
+    const last = await next();
+    expect(last).toMatchObject({ failed: count, queries: healthy + count + together });
+    const errors = last.outcomes.flatMap((outcome) => ('error' in outcome ? outcome.error.failure : []));
+    expect(errors.map(({ isSetApart }) => isSetApart)).toEqual(bad.map(() => true));
     const sizes = between.asked.slice(before).map(({ nrql }) => idsIn(nrql).filter((id) => bad.includes(id)).length);
     expect(sizes.filter((size) => size > 1)).toEqual(Array.from({ length: together }, () => count));
   });

@@ -74,6 +74,8 @@ export interface Fault {
   readonly retryAfter?: number;
   /** How long the call takes instead, in milliseconds. */
   readonly latency?: number;
+  /** True: the reader asks for this subject alone from now on. */
+  readonly isSetApart?: boolean;
 }
 
 type About = Pick<Call, 'kind' | 'applicationId' | 'hostKey'>;
@@ -385,8 +387,8 @@ function overloadOf({ reason, retryAfter }: Fault): Overload | undefined {
   return { waitMs: retryAfter === undefined ? undefined : retryAfter * 1000 };
 }
 
-function errorOf({ kind }: Pick<About, 'kind'>, { reason, status }: Fault): UpstreamError {
-  return new UpstreamError(`${kind}: ${reason}`, { reason, status });
+function errorOf({ kind }: Pick<About, 'kind'>, { reason, status, isSetApart }: Fault): UpstreamError {
+  return new UpstreamError(`${kind}: ${reason}`, { reason, status, isSetApart });
 }
 
 function notFound(): never {
