@@ -57,7 +57,7 @@ describe('400 applications', () => {
     const { between, next, healthy } = await start();
     const bad = IDS.slice(0, count);
     between.fault = where((nrql) => idsIn(nrql).some((id) => bad.includes(id)), REFUSED);
-    for (let minute = 0; minute < 10; minute += 1) await next();
+    for (let minute = 0; minute < 5; minute += 1) await next();
     const before = between.asked.length;
     const last = await next();
     expect(last).toMatchObject({ failed: count, queries: healthy + count + together });
