@@ -29,8 +29,12 @@ export function createMetricTarget(
   { applicationId: id, hostKey }: { readonly applicationId: number; readonly hostKey?: string | undefined },
   query: string,
 ): Target {
-  const scope = hostKey === undefined ? '/applications/{id}' : '/applications/{id}/hosts/{host_id}';
-  return createTarget(`${scope}/${file}`, { id, host_id: hostKey }, query);
+  // Not by `createTarget`, because this is by far the most frequent call.
+  const search = query === '' ? '' : `?${query}`;
+  if (hostKey === undefined)
+    return { endpoint: `/applications/{id}/${file}`, path: `/applications/${id}/${file}${search}` };
+  const path = `/applications/${id}/hosts/${encode(hostKey)}/${file}${search}`;
+  return { endpoint: `/applications/{id}/hosts/{host_id}/${file}`, path };
 }
 
 /** Writes a time in a form that needs no encoding: `2026-11-21T02:00:00Z`. */
