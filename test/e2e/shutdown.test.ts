@@ -36,7 +36,7 @@ describe.each([
       socket.write(requestText('/-/healthy') + requestText('/metrics', ['X-Prometheus-Scrape-Timeout-Seconds: 120'])),
     );
     // Both requests arrive together: without an answer to the first, the signal may overtake the scrape.
-    await until('the requests to arrive', () => waiting.every(({ received }) => received() !== ''));
+    await until('the requests to arrive', () => waiting.every((client) => client.received() !== ''));
     await until('a call to hang', () => simulator.requests.count('metric_data') > 0);
     exporter.signal(signal);
     expect(await exporter.ended).toEqual({ status: 0, signal: null });
