@@ -36,7 +36,7 @@ interface QueryList {
   readonly prefix: string;
   readonly issues: Issue[];
   readonly warnings: Issue[];
-  /** The queries of a query file or pack; none if one of them has a problem. */
+  /** Empty if any query of the file has a problem, and for the configuration itself. */
   readonly valid: readonly QueryDefinition[];
 }
 

@@ -162,7 +162,7 @@ interface SchemaKey {
   readonly takesMapping: boolean;
 }
 
-/** Lists the keys of a mapping, then those of the mappings in it. */
+/** Lists the keys of a mapping, then the keys of each mapping inside it. */
 function listKeys(schema: JsonSchema | boolean, place = ''): readonly SchemaKey[] {
   const alternatives = expandAlternatives(schema);
   const properties = alternatives.flatMap((each) => Object.entries<JsonSchema | boolean>(each.properties ?? {}));

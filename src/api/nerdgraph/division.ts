@@ -18,7 +18,7 @@ import type { UpstreamError } from '../upstreamError.ts';
 /** A division ends after this many consecutive calls that New Relic refused or did not answer. */
 const FRUITLESS_CALLS = 12;
 
-/** A subject whose query failed alone, or an entity of which single columns failed. */
+/** A subject that failed: its whole query alone, or for an entity at least one column. */
 interface Failed {
   readonly key: ApartKey;
   readonly parts: (readonly [QueryPart, UpstreamError])[];

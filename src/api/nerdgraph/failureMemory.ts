@@ -32,7 +32,7 @@ interface Apart {
   badColumns: ReadonlySet<string>;
 }
 
-/** Remembers failures by the monotonic clock, for the planning of batches (docs/nerdgraph.md, "What breaks a batch"). */
+/** Remembers failures by the monotonic clock, to plan batches (docs/nerdgraph.md, "What breaks a batch"). */
 export class FailureMemory {
   readonly #monotonic: () => number;
   readonly #apart = new Map<string, Apart>();
@@ -131,7 +131,7 @@ export class FailureMemory {
     this.#unread.set(textOf({ read, id }), this.#monotonic());
   }
 
-  /** Returns those of the subjects that the last division did not reach, the last in its order first. Forgets them. */
+  /** Returns and forgets the subjects that the last division did not reach, in the reverse of its order. */
   takeUnread(read: string, ids: readonly SubjectId[]): readonly SubjectId[] {
     const byText = new Map(ids.map((id) => [textOf({ read, id }), id]));
     const unread = [...this.#unread.keys()].reverse().filter((text) => byText.has(text));

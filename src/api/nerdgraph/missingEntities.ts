@@ -46,7 +46,7 @@ export async function lookUp(
   return guids.filter((guid) => failures.has(guid) || existing.has(trimPadding(guid)));
 }
 
-/** Reads entities by guid. `take` gets those of a call, and the error that made fields null. Returns failures by guid. */
+/** Reads entities by guid. Passes the entities of each call, and its error, to `take`. Returns the failures by guid. */
 export async function readByGuid(
   { transport }: NerdGraphAccount,
   group: Group,

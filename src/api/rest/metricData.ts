@@ -59,7 +59,7 @@ export function createMetricDataReads(
   };
 }
 
-/** Returns the columns of a summary. The first known timeslice gives the window; those of other lengths are unknown. */
+/** Returns the columns of a summary. The first known timeslice gives the window; one of another length is unknown. */
 function toMetricDataResult(data: MetricTimeslices, { names }: MetricSelection, range: TimeRange): MetricDataResult {
   const metrics = new Map<string, Columns>();
   let window: TimeRange | undefined;

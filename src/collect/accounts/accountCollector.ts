@@ -216,7 +216,7 @@ export class AccountCollector {
     this.#pumping = false;
   }
 
-  /** Finds due tasks to fill NerdGraph batches while a probe waits, which queues those of only one application. */
+  /** Finds due tasks that fill NerdGraph batches while a probe waits: a probe queues only its own application. */
   #findFillers(kind: Kind): readonly Task[] {
     const refreshes = [...this.#demand.refreshes.values()];
     const isProbing = refreshes.some(({ waiters, scope }) => waiters.size > 0 && scope.applicationId !== undefined);

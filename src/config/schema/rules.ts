@@ -8,7 +8,7 @@ export type Mapping = Readonly<Record<string, unknown>>;
 
 /**
  * Checks the rules between the keys of each account, and between accounts. Takes the values as written, valid or not:
- * then the user sees these diagnostics together with those of the schema.
+ * then the user sees them together with the diagnostics of the schema.
  */
 export function checkRules(file: unknown): Issue[] {
   const accounts = accountsOf(file);
