@@ -113,7 +113,8 @@ export function probeHandler(deps: WebDependencies, lastScrapes: LastScrapes): H
       return [Buffer.from(notes), ...pieces];
     };
     await sendAnswer(response, form, render, client);
-    if (request.method === 'GET' && !debug) lastWriteMs = deps.monotonic() - writeStart;
+    // A client that disconnected took less time than the next one needs.
+    if (request.method === 'GET' && !debug && !gone.aborted) lastWriteMs = deps.monotonic() - writeStart;
   };
 }
 
