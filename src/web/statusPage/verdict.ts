@@ -78,6 +78,9 @@ function describeTrouble(rows: readonly Row[]) {
 function countRows(rows: readonly Row[]): string {
   const applications = rows.filter(({ type }) => type === undefined).length;
   const entities = rows.length - applications;
-  const both = [counted(applications, 'application'), counted(entities, 'entity', 'entities')];
-  return both.filter((text) => !text.startsWith('0 ')).join(' and ');
+  const both = [
+    applications > 0 && counted(applications, 'application'),
+    entities > 0 && counted(entities, 'entity', 'entities'),
+  ];
+  return both.filter(Boolean).join(' and ');
 }
