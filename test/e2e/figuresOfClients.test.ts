@@ -26,7 +26,7 @@ let exporter: Exporter;
 const attackers: HostileClient[] = [];
 
 beforeAll(async () => {
-  simulator = await startSimulator({ applications: 1_300 });
+  simulator = await startSimulator({ applications: 1_340 });
   const hour = Object.fromEntries(
     ['applications', 'application_metrics', 'hosts', 'host_metrics', 'key_transactions'].map((name) => [name, '1h']),
   );
