@@ -90,5 +90,20 @@ export default defineConfig(
       ],
     },
   },
+  {
+    // All files of tests in one process share a support module, which is evaluated with the first of them.
+    files: ['test/**/*.ts'],
+    ignores: ['test/**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'Program > ExpressionStatement > CallExpression[callee.name=/^(before|after)(All|Each)$/]',
+          message: 'This would run for one file of tests only: export a function for each file to call.',
+        },
+        ...UNSEARCHABLE,
+      ],
+    },
+  },
   { files: ['test/**/*.ts'], rules: { '@typescript-eslint/no-non-null-assertion': 'off' } },
 );

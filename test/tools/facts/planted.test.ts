@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { afterAll, describe, expect, it, test } from 'vitest';
 import { FACTS } from '../../../src/tools/facts/facts.ts';
 import { PACK_FACTS } from '../../../src/tools/facts/packFacts.ts';
 import { renderFactsText } from '../../../src/tools/facts/runFacts.ts';
@@ -11,7 +11,9 @@ import {
   type Fault,
   type NrqlResponse,
 } from '../../api/nerdgraph/proxy.ts';
-import { checkSimulator, idsOf } from './support.ts';
+import { checkSimulator, closeSimulators, idsOf } from './support.ts';
+
+afterAll(closeSimulators);
 
 /** Three hosts make more rows than LIMIT MAX gives. */
 const MANY_ROWS = { applications: 16, hostsPerApplication: 3 };

@@ -1,10 +1,12 @@
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { REASONS } from '../../../src/tools/facts/evidence.ts';
 import { renderFactsJson } from '../../../src/tools/facts/runFacts.ts';
 import { listen } from '../../api/support/testServer.ts';
-import { checkSimulator } from './support.ts';
+import { checkSimulator, closeSimulators } from './support.ts';
+
+afterAll(closeSimulators);
 
 const MARK = 'MARK9f3';
 /** Texts that give a response its meaning; marking them as well leads to other rows. */

@@ -1,4 +1,3 @@
-import { afterAll } from 'vitest';
 import { checkAccount, type AccountFacts } from '../../../src/tools/facts/checkAccount.ts';
 import { connect } from '../../../src/tools/facts/askedAccount.ts';
 import { throughNerdGraph } from '../../../src/tools/facts/runFacts.ts';
@@ -26,7 +25,13 @@ export interface CheckedSimulator extends AccountFacts {
 
 /** One simulator for each size of world, because the simulator computes the alert events of a world only once. */
 const simulators = new Map<string, Simulator>();
-afterAll(() => Promise.all([...simulators.values()].map((simulator) => simulator.close())));
+
+/** For the end of each file of tests: another file of the same process starts simulators of its own. */
+export async function closeSimulators(): Promise<void> {
+  const open = [...simulators.values()];
+  simulators.clear();
+  await Promise.all(open.map((simulator) => simulator.close()));
+}
 
 type Size = Pick<SimulatorOptions, 'applications' | 'hostsPerApplication'>;
 
