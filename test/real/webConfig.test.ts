@@ -21,7 +21,7 @@ const TLS = 'tls_server_config: {cert_file: server.pem, key_file: server.key';
 const CASES: readonly (readonly [what: string, text: string])[] = [
   ['TLS alone', `${TLS}}\n`],
   ['a client authority', `${TLS}, client_ca_file: ca.pem, client_auth_type: RequireAndVerifyClientCert}\n`],
-  ['versions and suites', `${TLS}, min_version: TLS12, cipher_suites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]}\n`],
+  ['versions and suites', `${TLS}, min_version: TLS12, cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]}\n`],
   ['a password', `basic_auth_users: {scraper: '${HASH}'}\n`],
   ['a header', 'http_server_config: {headers: {X-Frame-Options: deny}}\n'],
   ['an unknown field', `${TLS}}\nauthentication: none\n`],

@@ -1,3 +1,4 @@
+import { createPrivateKey } from 'node:crypto';
 import { generate } from 'selfsigned';
 
 export interface KeyPair {
@@ -6,6 +7,13 @@ export interface KeyPair {
 }
 
 const DAY_MS = 86_400_000;
+
+/** An EC key is made in a twelfth of the time. */
+type KeyType = 'ec' | 'rsa';
+
+/** The library that makes certificates cannot sign an EC key with an RSA key. */
+const typeBelow = (ca: KeyPair | undefined): KeyType =>
+  ca !== undefined && createPrivateKey(ca.key).asymmetricKeyType === 'rsa' ? 'rsa' : 'ec';
 
 type AltName = { readonly type: 1 | 2 | 6 | 7; readonly value?: string; readonly ip?: string };
 
@@ -16,10 +24,16 @@ export async function authority(
     above,
     expired = false,
     early = false,
-  }: { readonly above?: KeyPair; readonly expired?: boolean; readonly early?: boolean } = {},
+    keyType = typeBelow(above),
+  }: {
+    readonly above?: KeyPair;
+    readonly expired?: boolean;
+    readonly early?: boolean;
+    readonly keyType?: KeyType;
+  } = {},
 ): Promise<KeyPair> {
   const pair = await generate([{ name: 'commonName', value: name }], {
-    keyType: 'rsa',
+    keyType,
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
@@ -34,15 +48,10 @@ export async function authority(
   return { cert: pair.cert, key: pair.private };
 }
 
-/** A certificate for servers and clients, signed by an authority, or by itself. */
-export async function certificate(
-  name: string,
-  altNames: AltName[],
-  ca?: KeyPair,
-  keyType: 'rsa' | 'ec' = 'rsa',
-): Promise<KeyPair> {
+/** A certificate for servers and clients, signed by an authority, with a key of the same type, or by itself. */
+export async function certificate(name: string, altNames: AltName[], ca?: KeyPair): Promise<KeyPair> {
   const pair = await generate([{ name: 'commonName', value: name }], {
-    keyType,
+    keyType: typeBelow(ca),
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: false },

@@ -89,9 +89,9 @@ describe('tls_server_config', () => {
 
   const OLD = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' };
   const TLS12 = { maxVersion: 'TLSv1.2' };
-  const [AES128, AES256] = ['ECDHE-RSA-AES128-GCM-SHA256', 'ECDHE-RSA-AES256-GCM-SHA384'];
-  const ONE = 'cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]';
-  const TWO = 'cipher_suites: [TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]';
+  const [AES128, AES256] = ['ECDHE-ECDSA-AES128-GCM-SHA256', 'ECDHE-ECDSA-AES256-GCM-SHA384'];
+  const ONE = 'cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384]';
+  const TWO = 'cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256]';
   const WISH = { ...TLS12, ciphers: `${AES128}:${AES256}` };
 
   test.each<[rule: string, lines: string, options: object, result: object | 'refused']>([

@@ -12,11 +12,11 @@ import { serve, testApp } from '../support/app.ts';
 import { get } from '../support/http.ts';
 
 const newFolder = temporaryFolders();
-const ca = await authority();
+const ca = await authority('ours', { keyType: 'rsa' });
 const [pair, client] = await Promise.all([certificate('server', LOCALHOST, ca), certificate('client', LOCALHOST, ca)]);
 const [cert, key, caCert] = [pair.cert, pair.key, ca.cert].map((pem) => `${pem.trim()}\n`) as [string, string, string];
 const privateKey = createPrivateKey(key);
-const ec = await certificate('server', LOCALHOST, undefined, 'ec');
+const ec = await certificate('server', LOCALHOST);
 const ecKey = createPrivateKey(ec.key).export({ type: 'sec1', format: 'pem' });
 /** The name of the curve P-256, as `openssl ecparam -genkey` writes it before the key. */
 const EC_PARAMETERS = '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
