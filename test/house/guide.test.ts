@@ -59,7 +59,7 @@ test('the guide’s example of a window metric works with its row, its public na
   const vitest = resolve('node_modules/vitest/vitest.mjs');
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [vitest, 'run', '--config=vitest.quick.config.ts', ...files],
+    [vitest, 'run', '--config=vitest.quick.config.ts', '--maxWorkers=1', ...files],
     {
       cwd: folder,
       encoding: 'utf8',
