@@ -6,7 +6,7 @@ import { spedUp } from '../support/spedUp.ts';
 const PORTS = ['--web.listen-address=127.0.0.1:0'];
 
 /** Half an hour of the program, and more on a slow machine. */
-const WITHIN = { timeout: 200_000, interval: 200 };
+const WITHIN = { timeout: 200_000, interval: 500 };
 
 /** What the test reads of `/api/status`. */
 interface Status {

@@ -51,7 +51,7 @@ describe('an exposition', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -91,7 +91,7 @@ describe('an exposition', () => {
           );
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

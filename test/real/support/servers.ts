@@ -9,6 +9,9 @@ import { z } from 'zod';
 import type { RealProgram } from './realPrograms.ts';
 import { ProgramEnded, until } from './until.ts';
 
+/** How much of the log of a program that has ended is shown, in characters. */
+const SHOWN = 4_000;
+
 export interface RunningServer {
   /** Base address on loopback, with a path of its own and without a slash at the end. */
   readonly url: string;
@@ -144,7 +147,10 @@ async function startOnce(
     rmSync(folder, { recursive: true, force: true });
   };
   const get = async (path: string): Promise<Response> => {
-    if (!running()) throw new ProgramEnded(`${program.tool} has ended`);
+    if (!running()) {
+      const how = child.signalCode ?? `status ${child.exitCode}`;
+      throw new ProgramEnded(`${program.tool} has ended with ${how}; the end of its log:\n${log.slice(-SHOWN)}`);
+    }
     return fetch(`${url}${path}`);
   };
   try {
