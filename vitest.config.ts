@@ -29,6 +29,7 @@ const LONGEST = [
   'test/e2e/hostileBodies.test.ts',
   'test/deploy/helmValues.test.ts',
   'test/real/scrape.test.ts',
+  'test/real/webConfig.test.ts',
 ];
 
 /** The longest first, then by name. By size or folder, those that wait would run together. */
