@@ -87,26 +87,49 @@ const readApplicationIds = (query: string): readonly number[] =>
 
 const joinGuids = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
 
+/** The most checked documents that are kept: a client sends a few, again and again. */
+const MAX_DOCUMENTS = 100;
+
+/** The schema, and the documents that were checked against it: to check one takes as long as to answer it. */
+class CheckedSchema {
+  readonly schema: GraphQLSchema;
+  readonly #documents = new Map<string, ReturnType<typeof parseDocument>>();
+
+  constructor(text: string) {
+    this.schema = buildSchema(text);
+  }
+
+  checkedDocument(query: string): ReturnType<typeof parseDocument> {
+    const document = this.#documents.get(query) ?? parseDocument(this.schema, query);
+    if (this.#documents.size === MAX_DOCUMENTS) this.#documents.clear();
+    this.#documents.set(query, document);
+    return document;
+  }
+}
+
 /** The GraphQL interface. */
 export class GraphqlService {
+  /** The schema of all simulators in this process. It lies beside this file, and in `dist` beside the bundle. */
+  static #opened: Promise<CheckedSchema> | undefined;
   readonly #options: ServiceOptions;
-  readonly #schema: GraphQLSchema;
+  readonly #schema: CheckedSchema;
   readonly #queries: MinuteLimit;
   readonly #identical: MinuteLimit;
   /** Calls in flight, by user. */
   readonly #running = new Map<number, number>();
 
-  private constructor(options: ServiceOptions, schema: GraphQLSchema) {
+  private constructor(options: ServiceOptions, schema: CheckedSchema) {
     this.#options = options;
     this.#schema = schema;
     this.#queries = new MinuteLimit(options.settings.nrqlPerMinute);
     this.#identical = new MinuteLimit(options.settings.identicalPerMinute);
   }
 
-  /** The schema lies beside this file, and in `dist` beside the bundle. */
   static async open(options: ServiceOptions): Promise<GraphqlService> {
-    const schema = await readFile(new URL('./nerdgraph.graphql', import.meta.url), 'utf8');
-    return new GraphqlService(options, buildSchema(schema));
+    GraphqlService.#opened ??= readFile(new URL('./nerdgraph.graphql', import.meta.url), 'utf8').then(
+      (text) => new CheckedSchema(text),
+    );
+    return new GraphqlService(options, await GraphqlService.#opened);
   }
 
   async read(incoming: IncomingMessage, response: ServerResponse, body: string): Promise<ServiceCall> {
@@ -115,7 +138,7 @@ export class GraphqlService {
     const running = this.#count(user, 1);
     response.once('close', () => this.#count(user, -1));
     const request = readRequest(body);
-    const document = parseDocument(this.#schema, request?.query ?? '');
+    const document = this.#schema.checkedDocument(request?.query ?? '');
     const requested = request === undefined ? [] : await this.#listRequests(request, document);
     return {
       kinds: requested.map(({ entry }) => entry.kind),
@@ -164,7 +187,7 @@ export class GraphqlService {
     read: ReturnType<typeof parseDocument>,
     rootValue: object,
   ): Promise<JsonObject> {
-    const schema = this.#schema;
+    const { schema } = this.#schema;
     const result: ExecutionResult =
       'errors' in read
         ? read
