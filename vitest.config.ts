@@ -55,7 +55,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 90_000 } },
-    // Many tests wait for what they have started: with twice as many as the usual two processors, none is idle meanwhile.
+    // One waits for programs while two compute, on the usual two processors. Each process more loads everything once more.
     maxWorkers: 3,
     coverage: { provider: 'v8', include: ['{src,simulator}/**/*.ts'], reportsDirectory: 'coverage' },
     include: ['test/**/*.test.ts'],
