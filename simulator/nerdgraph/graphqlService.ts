@@ -87,10 +87,10 @@ const readApplicationIds = (query: string): readonly number[] =>
 
 const joinGuids = (guids: readonly (string | null)[]): string => guids.filter((guid) => guid !== null).join(' ');
 
-/** The most checked documents that are kept: a client sends a few, again and again. */
+/** The most checked documents in the cache. A client sends a few documents again and again. */
 const MAX_DOCUMENTS = 100;
 
-/** The schema, and the documents that were checked against it: to check one takes as long as to answer it. */
+/** The schema, and a cache of documents that were checked against it. */
 class CheckedSchema {
   readonly schema: GraphQLSchema;
   readonly #documents = new Map<string, ReturnType<typeof parseDocument>>();
@@ -100,7 +100,9 @@ class CheckedSchema {
   }
 
   checkedDocument(query: string): ReturnType<typeof parseDocument> {
-    const document = this.#documents.get(query) ?? parseDocument(this.schema, query);
+    const checked = this.#documents.get(query);
+    if (checked !== undefined) return checked;
+    const document = parseDocument(this.schema, query);
     if (this.#documents.size === MAX_DOCUMENTS) this.#documents.clear();
     this.#documents.set(query, document);
     return document;
