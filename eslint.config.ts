@@ -91,7 +91,7 @@ export default defineConfig(
     },
   },
   {
-    // All files of tests in one process share a support module, which is evaluated with the first of them.
+    // A process evaluates a support module once, for the first test file that imports it.
     files: ['test/**/*.ts'],
     ignores: ['test/**/*.test.ts'],
     rules: {
@@ -99,7 +99,7 @@ export default defineConfig(
         'error',
         {
           selector: 'Program > ExpressionStatement > CallExpression[callee.name=/^(before|after)(All|Each)$/]',
-          message: 'This would run for one file of tests only: export a function for each file to call.',
+          message: 'This runs for the first test file of a process only. Export a function, and call it in each file.',
         },
         ...UNSEARCHABLE,
       ],

@@ -5,10 +5,7 @@ import { SkipReporter } from './test/real/support/skipReporter.ts';
 
 const OUTSIDE = ['test/soak/**'];
 
-/**
- * The longest, first: started late, one of them would run alone at the end. Each of those that wait for programs stands among
- * those that compute, so that no processor is idle.
- */
+/** The slowest files. They start first, because a slow file that starts last runs alone. Files that wait alternate with files that compute. */
 const LONGEST = [
   'test/e2e-tools/demo.test.ts',
   'test/real/image.test.ts',
@@ -32,7 +29,7 @@ const LONGEST = [
   'test/real/webConfig.test.ts',
 ];
 
-/** The longest first, then by name. By size or folder, those that wait would run together. */
+/** Sorts the slowest files first, the others by name. Sorted by size or folder, files that wait would run together. */
 class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
@@ -55,7 +52,7 @@ export default defineConfig({
     testTimeout: 240_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 90_000 } },
-    // One waits for programs while two compute, on the usual two processors. Each process more loads everything once more.
+    // For two processors: one file waits while two compute. A fourth process would load every module again.
     maxWorkers: 3,
     coverage: { provider: 'v8', include: ['{src,simulator}/**/*.ts'], reportsDirectory: 'coverage' },
     include: ['test/**/*.test.ts'],

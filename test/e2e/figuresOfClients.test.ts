@@ -53,8 +53,8 @@ async function scrape(authorization = AUTHORIZATION, agent?: Agent): Promise<Got
 }
 
 /**
- * What an attack costs beside a scrape, which succeeds: memory, and the longest time of a scrape and of a probe of health. Times are
- * printed only, because those of a busy machine say nothing.
+ * Runs an attack, then a scrape, and probes of health meanwhile. All must succeed. Returns the most memory and the longest times.
+ * Prints the times, and tests none: on a busy machine they vary.
  */
 async function cost(attack: () => Promise<unknown>) {
   const before = residentBytes(exporter.pid);

@@ -143,7 +143,7 @@ describe.concurrent('an exporter survives', () => {
   describe('24 clients that request a page of 10,000 applications', { concurrent: false }, () => {
     const CLIENTS = 24;
     /**
-     * Memory that they may cost together, in bytes. Alone on a machine it is 110 to 170 MB; beside other programs V8 collects later, so
+     * Memory that they may cost together, in bytes. Alone on a machine, 64 clients took 110 to 170 MB; beside other programs V8 collects later, so
      * the bound is wider than what deployments leave room for.
      */
     const MEMORY = 450e6;

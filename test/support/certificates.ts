@@ -8,11 +8,11 @@ export interface KeyPair {
 
 const DAY_MS = 86_400_000;
 
-/** An EC key is made in a twelfth of the time. */
+/** EC by default, because an RSA key takes twelve times as long to make. */
 type KeyType = 'ec' | 'rsa';
 
-/** The library that makes certificates cannot sign an EC key with an RSA key. */
-const typeBelow = (ca: KeyPair | undefined): KeyType =>
+/** Returns the key type of the authority, because `selfsigned` cannot sign a key of another type. */
+const keyTypeFor = (ca: KeyPair | undefined): KeyType =>
   ca !== undefined && createPrivateKey(ca.key).asymmetricKeyType === 'rsa' ? 'rsa' : 'ec';
 
 type AltName = { readonly type: 1 | 2 | 6 | 7; readonly value?: string; readonly ip?: string };
@@ -24,7 +24,7 @@ export async function authority(
     above,
     expired = false,
     early = false,
-    keyType = typeBelow(above),
+    keyType = keyTypeFor(above),
   }: {
     readonly above?: KeyPair;
     readonly expired?: boolean;
@@ -51,7 +51,7 @@ export async function authority(
 /** A certificate for servers and clients, signed by an authority, with a key of the same type, or by itself. */
 export async function certificate(name: string, altNames: AltName[], ca?: KeyPair): Promise<KeyPair> {
   const pair = await generate([{ name: 'commonName', value: name }], {
-    keyType: typeBelow(ca),
+    keyType: keyTypeFor(ca),
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: false },

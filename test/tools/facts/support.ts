@@ -26,7 +26,7 @@ export interface CheckedSimulator extends AccountFacts {
 /** One simulator for each size of world, because the simulator computes the alert events of a world only once. */
 const simulators = new Map<string, Simulator>();
 
-/** For the end of each file of tests: another file of the same process starts simulators of its own. */
+/** Closes and forgets all simulators. Each test file calls it at its end, because the next file shares this module. */
 export async function closeSimulators(): Promise<void> {
   const open = [...simulators.values()];
   simulators.clear();
