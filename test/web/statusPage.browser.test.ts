@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { chromium, type Browser } from 'playwright-core';
+import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { REMEDIES } from '../../src/api/upstreamError.ts';
 import type { AccountStatus } from '../../src/collect/serve/accountStatus.ts';
@@ -27,7 +27,7 @@ const FLAGS = [
 
 /** The rule of axe-core for the contrast of texts; the source is run in the page. */
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-const CONTRAST_FAULTS = `axe.run(document, { runOnly: ['color-contrast'] }).then(({ violations }) =>
+const CONTRAST_FAULTS = `axe.run(document, { runOnly: ['color-contrast'], resultTypes: ['violations'] }).then(({ violations }) =>
   violations.flatMap(({ nodes }) => nodes.map(({ html, failureSummary }) => html + failureSummary)))`;
 
 const missing = !existsSync(EXECUTABLE);
@@ -38,10 +38,25 @@ const NAME = 'the status page in Chromium';
 
 describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABLE} (set CHROMIUM)`) : NAME, () => {
   let browser: Browser;
+  /** All fleets are shown in one page, because a new one compiles axe-core again, which takes as long as the checks. */
+  let page: Page;
+  /** What the browser complains about since the last `open`. */
+  let complaints: string[] = [];
+  let origin = '';
 
   beforeAll(async () => {
     mkdirSync(OUTPUT, { recursive: true });
     browser = await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
+    page = await browser.newPage();
+    page.on('console', (message) => void complaints.push(message.text()));
+    page.on('pageerror', (error) => void complaints.push(error.message));
+    page.on('dialog', (dialog) => {
+      complaints.push(dialog.message());
+      dialog.dismiss().catch(() => undefined);
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) complaints.push(request.url());
+    });
   });
 
   afterAll(async () => {
@@ -55,34 +70,18 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     readonly scrapedBefore?: number;
   }
 
-  /** Opens a page of a fleet; everything the browser complains about is collected. */
-  async function open(
-    options: Parameters<Browser['newPage']>[0],
-    path: string,
-    shown: ReturnType<typeof fleet>,
-    over: Over = {},
-  ) {
+  /** Opens the status page of a fleet. */
+  async function open(path: string, shown: ReturnType<typeof fleet>, over: Over = {}): Promise<void> {
     const app = testApp({ background: over.background ?? true });
     app.reloadFailure = over.reloadFailure;
     Object.assign(app.collector, shown);
-    const { origin } = await serve(app.app);
+    ({ origin } = await serve(app.app));
     if (over.scrapedBefore !== undefined) {
       await fetch(`${origin}/metrics`);
       app.clock += over.scrapedBefore;
     }
-    const page = await browser.newPage(options);
-    const complaints: string[] = [];
-    page.on('console', (message) => void complaints.push(message.text()));
-    page.on('pageerror', (error) => void complaints.push(error.message));
-    page.on('dialog', (dialog) => {
-      complaints.push(dialog.message());
-      dialog.dismiss().catch(() => undefined);
-    });
-    page.on('request', (request) => {
-      if (!request.url().startsWith(origin) && !request.url().startsWith('data:')) complaints.push(request.url());
-    });
+    complaints = [];
     await page.goto(`${origin}${path}`);
-    return { page, complaints };
   }
 
   const reloadFailure = {
@@ -128,7 +127,7 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     '%s has no overflow, enough contrast and no error at three widths and in both colours',
     async (name, shown, verdict, over) => {
       // On a busy machine the looks take longer than the page stays.
-      const { page, complaints } = await open({}, '/?refresh=0&open=1', shown, over);
+      await open('/?refresh=0&open=1', shown, over);
       expect(await page.title()).toMatch(verdict);
       await page.evaluate(AXE);
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -143,7 +142,6 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
         }
       }
       expect(complaints).toEqual([]);
-      await page.close();
     },
   );
 
@@ -152,18 +150,19 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     onTestFinished(async () => {
       await demo.stop();
     });
-    const page = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
+    const picture = await browser.newPage({ viewport: { width: 1_400, height: 1_000 } });
     await eventually(async () => {
-      await page.goto(demo.url);
-      expect(await page.title()).toMatch(/^\(\d+\) trouble/);
-      expect(await page.textContent('body')).toMatch(/ in trouble: .*Checkout API \(health red, errors \d/);
+      await picture.goto(demo.url);
+      expect(await picture.title()).toMatch(/^\(\d+\) trouble/);
+      expect(await picture.textContent('body')).toMatch(/ in trouble: .*Checkout API \(health red, errors \d/);
     });
-    await page.screenshot({ path: PICTURE });
-    await page.close();
+    await picture.screenshot({ path: PICTURE });
+    await picture.close();
   });
 
   test.each([1_100, 900, 1_280, 1_300])('no word of a table breaks at %d pixels', async (width) => {
-    const { page, complaints } = await open({ viewport: { width, height: 900 } }, '/', faulty());
+    await page.setViewportSize({ width, height: 900 });
+    await open('/', faulty());
     // A cell of one word is as high as a line.
     const broken = await page.evaluate<
       string[]
@@ -184,6 +183,5 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     expect(broken).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     expect(complaints).toEqual([]);
-    await page.close();
   });
 });
