@@ -5,7 +5,10 @@ import { SkipReporter } from './test/real/support/skipReporter.ts';
 
 const OUTSIDE = ['test/soak/**'];
 
-/** The slowest files. They start first, because a slow file that starts last runs alone. Files that wait alternate with files that compute. */
+/**
+ * The slowest files. They start first, because a slow file that starts last runs alone. Files that wait alternate with files
+ * that compute.
+ */
 const LONGEST = [
   'test/e2e-tools/demo.test.ts',
   'test/real/image.test.ts',

@@ -143,8 +143,8 @@ describe.concurrent('an exporter survives', () => {
   describe('24 clients that request a page of 10,000 applications', { concurrent: false }, () => {
     const CLIENTS = 24;
     /**
-     * Memory that they may cost together, in bytes. Alone on a machine, 64 clients took 110 to 170 MB; beside other programs V8 collects later, so
-     * the bound is wider than what deployments leave room for.
+     * Memory that they may cost together, in bytes. Alone on a machine, 64 clients took 110 to 170 MB. Beside other programs V8
+     * collects later, so the bound is wider than what deployments leave room for.
      */
     const MEMORY = 450e6;
     /** Seconds of processor time that the exporter may use while a probe of health waits, also where the clients get no processor. */
