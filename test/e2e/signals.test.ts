@@ -42,12 +42,17 @@ function numberOf(name: string): number {
   return REAL_TIME[name] ?? (constants.signals as Readonly<Record<string, number>>)[name] ?? 0;
 }
 
-/** What the system says of a process: whether it catches a signal, and whether it is suspended. */
+/** What the system says of a process: whether it catches a signal, its action for it, and whether it is suspended. */
 function stateOf(pid: number) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const caught = BigInt(`0x${/^SigCgt:\s*(\w+)$/m.exec(status)?.[1] ?? '0'}`);
+  const has = (set: string, name: string): boolean => {
+    const [, bits = '0'] = new RegExp(`^${set}:\\s*(\\w+)$`, 'm').exec(status) ?? [];
+    return ((BigInt(`0x${bits}`) >> BigInt(numberOf(name) - 1)) & 1n) === 1n;
+  };
+  const catches = (name: string) => has('SigCgt', name);
   return {
-    catches: (name: string) => ((caught >> BigInt(numberOf(name) - 1)) & 1n) === 1n,
+    catches,
+    hasDefaultAction: (name: string) => !catches(name) && !has('SigIgn', name) && !has('SigBlk', name),
     isSuspended: /^State:\s*T/m.test(status),
   };
 }
@@ -77,6 +82,8 @@ async function answers(program: Program): Promise<boolean> {
 
 /** What the table calls an effect, tried with one signal on an exporter that listens. True if it ended. */
 async function tryEffect(effect: string, name: string, exporter: Program): Promise<boolean> {
+  // The system then kills the process, whatever the program is: this needs no start of another one.
+  if (effect === 'killed' && stateOf(exporter.pid).hasDefaultAction(name)) return false;
   const before = exporter.output().length;
   const news = (): string => exporter.output().slice(before);
   process.kill(exporter.pid, numberOf(name));
