@@ -34,16 +34,19 @@ interface Pace {
   readonly speed?: number;
 }
 
+/** The middle of a minute, in Unix milliseconds. Near its end, a clock that hardly moves would still reach the next one. */
+const middleOfMinute = (now: number): number => now - (now % 60_000) + 30_000;
+
 /** The time of an exporter and a simulator that a test moves on, so that a new window costs no waiting. */
 export class MovedClock {
   readonly #folder = mkdtempSync(join(tmpdir(), 'clock-'));
   readonly #file = join(this.#folder, 'ahead');
-  readonly #start = Date.now();
-
   readonly #pace: Pace;
+  readonly #start: number;
 
   constructor(pace: Pace = {}) {
     this.#pace = pace;
+    this.#start = pace.standsStill ? middleOfMinute(Date.now()) : Date.now();
     writeFileSync(this.#file, '0');
   }
 
