@@ -78,7 +78,8 @@ export async function buildImage(programs: Builders, args: Readonly<Record<strin
     await makeBase(work, programs);
     await buildah('build', '--isolation=chroot', '--quiet', `--tag=${BASE}`, join(work, 'base'));
     const npmrc = join(work, 'npmrc');
-    writeFileSync(npmrc, `cafile=${AUTHORITIES}/ca-certificates.crt\ncache=/npm-cache\n`);
+    // `npm ci` of this checkout has just asked the registry for what is in the cache.
+    writeFileSync(npmrc, `cafile=${AUTHORITIES}/ca-certificates.crt\ncache=/npm-cache\nprefer-offline=true\n`);
     const cache = (await output(['npm', 'config', 'get', 'cache'], ROOT)).trim();
     const mounts = [`${AUTHORITIES}:${AUTHORITIES}:ro`, `${npmrc}:/root/.npmrc:ro`, `${cache}:/npm-cache:rw`];
     await buildah(
