@@ -13,21 +13,34 @@ export function syntaxError(text: string, position: number, problem: string): Nr
 }
 
 const PIECE =
-  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<word>[A-Za-z_][\w.]*)|(?<number>\d+(?:\.\d+)?)|`(?<name>[^`]+)`|'(?<text>(?:[^'\\]|\\[\s\S])*)'|(?<sign>[<>!]=|<>|[()[\],=<>*/+:-])/gy;
+  /(?:\s+|--[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|([A-Za-z_][\w.]*)|(\d+(?:\.\d+)?)|`([^`]+)`|'((?:[^'\\]|\\[\s\S])*)'|([<>!]=|<>|[()[\],=<>*/+:-])/gy;
+/** The kinds of pieces, in the order of their groups in PIECE. */
+const KINDS = ['word', 'number', 'name', 'text', 'sign'] as const;
+
+interface Piece {
+  readonly kind: (typeof KINDS)[number] | 'end';
+  readonly value: string;
+  /** Counts characters from 1. */
+  readonly position: number;
+}
 
 /**
- * Splits a query into pieces. Values have no quotes and escapes, positions count from 1. A `word` is a keyword, a
- * function or an attribute; a `name` is an attribute in backticks; a `text` is in quotes. The last piece is the `end`.
+ * Splits a query into pieces. Values have no quotes and escapes. A `word` is a keyword, a function or an attribute; a
+ * `name` is an attribute in backticks; a `text` is in quotes. The last piece is the `end`.
  */
-function splitPieces(query: string) {
+function splitPieces(query: string): readonly Piece[] {
   let read = 0;
-  const pieces = [...query.matchAll(PIECE)].flatMap(({ 0: whole, groups, index }) => {
-    read = index + whole.length;
-    const [kind, value] = Object.entries(groups ?? {}).find(([, found]) => (found as unknown) !== undefined) ?? [];
-    if (kind === undefined || value === undefined) return [];
+  const pieces: Piece[] = [];
+  for (const match of query.matchAll(PIECE)) {
+    read = match.index + match[0].length;
+    const group = KINDS.findIndex((_, index) => match[index + 1] !== undefined);
+    const kind = KINDS[group];
+    const value = match[group + 1];
+    // Spaces and comments are in no group.
+    if (kind === undefined || value === undefined) continue;
     const plain = kind === 'text' ? value.replace(/\\([\s\S])/g, '$1') : value;
-    return [{ kind, value: plain, position: index + 1 }];
-  });
+    pieces.push({ kind, value: plain, position: match.index + 1 });
+  }
   if (read < query.length) throw syntaxError(query, read + 1, `unexpected '${query.slice(read, read + 10)}'`);
   return [...pieces, { kind: 'end', value: '', position: query.length + 1 }];
 }
@@ -35,7 +48,7 @@ function splitPieces(query: string) {
 /** Reads the pieces of a query in order. Accepts keywords in any case. */
 export class TokenReader {
   readonly #query: string;
-  readonly #pieces: ReturnType<typeof splitPieces>;
+  readonly #pieces: readonly Piece[];
   #next = 0;
   /** Reads a subquery. Returns the set that has its values when the query runs. Undefined: subqueries are refused. */
   readSubquery: (() => ReadonlySet<string>) | undefined;
@@ -47,13 +60,13 @@ export class TokenReader {
   }
 
   /** Returns the next piece without taking it. */
-  peek() {
+  peek(): Piece {
     const piece = this.#pieces[this.#next] ?? this.#pieces.at(-1);
     if (piece === undefined) throw new Error('a query has at least its end');
     return piece;
   }
 
-  take() {
+  take(): Piece {
     const piece = this.peek();
     this.#next += 1;
     return piece;
@@ -84,7 +97,7 @@ export class TokenReader {
   }
 
   /** Takes a piece of one of these kinds. Throws an NrqlError that names `expected` if the next piece is of another. */
-  expect(expected: string, ...kinds: readonly string[]) {
+  expect(expected: string, ...kinds: readonly Piece['kind'][]): Piece {
     return kinds.includes(this.peek().kind) ? this.take() : this.fail(expected);
   }
 
