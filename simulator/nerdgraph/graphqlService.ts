@@ -144,7 +144,9 @@ export class GraphqlService {
     const requested = request === undefined ? [] : await this.#listRequests(request, document);
     return {
       kinds: requested.map(({ entry }) => entry.kind),
-      applicationIds: requested.flatMap(({ applicationIds }) => applicationIds),
+      get applicationIds() {
+        return requested.flatMap(({ applicationIds }) => applicationIds);
+      },
       text: [NERDGRAPH_PATH, ...requested.map(({ entry }) => entry.text)].join(' '),
       isGraphql: true,
       path: NERDGRAPH_PATH,
@@ -175,8 +177,13 @@ export class GraphqlService {
   ): Promise<readonly DocumentCall[]> {
     const requested: DocumentCall[] = [];
     const list: Field = (kind, text) => {
-      const applicationIds = kind === 'graphql_nrql' ? readOr([], () => readApplicationIds(text)) : [];
-      requested.push({ entry: { kind, text }, applicationIds });
+      requested.push({
+        entry: { kind, text },
+        // Only a fault of one application needs them, and most of a call's time goes into reading its query.
+        get applicationIds() {
+          return kind === 'graphql_nrql' ? readOr([], () => readApplicationIds(text)) : [];
+        },
+      });
       return null;
     };
     await this.#execute(request, document, this.#root(list));
