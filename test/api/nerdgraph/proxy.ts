@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { NerdGraphReaderOptions } from '../../../src/api/nerdgraph/transport.ts';
 import { DEMO_API_KEY } from '../../../simulator/simulatorSettings.ts';
@@ -74,8 +75,8 @@ export async function startBetween(
 ): Promise<Between> {
   const simulator = await simulatorForTest({ now: () => NOW, ...world });
   const asked: Asked[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then(async (body) => {
+  const server = createServer((incoming, response) => {
+    void text(incoming).then(async (body) => {
       const { variables } = JSON.parse(body) as { variables: { nrql?: string } };
       const each = { text: body, nrql: variables.nrql ?? '' };
       asked.push(each);
@@ -102,8 +103,8 @@ export type Answers = Map<string, Promise<string>>;
  * out once for all servers that share them, for a simulator whose time stands still.
  */
 export async function startProxy(target: Pick<Simulator, 'url'>, fault: Fault, answers?: Answers): Promise<string> {
-  const server = createServer((request, response) => {
-    void text(request).then(async (body) => {
+  const server = createServer((incoming, response) => {
+    void text(incoming).then(async (body) => {
       const { variables } = JSON.parse(body) as { variables: { nrql?: string } };
       const good = await (answers === undefined ? forward(target, body) : knownAnswer(answers, target, body));
       if (fault(response, { text: body, nrql: variables.nrql ?? '' }, good) !== true) json(response, good);
@@ -132,6 +133,6 @@ function knownAnswer(answers: Answers, target: Pick<Simulator, 'url'>, body: str
 async function forward({ url }: Pick<Simulator, 'url'>, body: string): Promise<string> {
   const plain = { 'content-type': 'application/json', 'accept-encoding': 'identity' };
   const headers = { ...plain, 'api-key': DEMO_API_KEY };
-  const answer = await fetch(`${url}/graphql`, { method: 'POST', headers, body });
-  return await answer.text();
+  const answer = await request(`${url}/graphql`, { method: 'POST', headers, body });
+  return await answer.body.text();
 }
