@@ -115,8 +115,10 @@ function explain(raw: z.core.$ZodRawIssue): string | undefined {
  * user meant. Of two limits of a number, the setting's limit wins: it follows the limit of whole numbers.
  */
 function flatten(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, written: unknown): Issue[] {
-  const keys = listKeys(toInputSchema(schema));
-  const all = flattenBelow(issues, (key, path) => reportUnknownKey(key, path, keys, written), []);
+  let keys: readonly SchemaKey[] | undefined;
+  const reportUnknown = (key: string, path: Path): Issue =>
+    reportUnknownKey(key, path, (keys ??= listKeys(toInputSchema(schema))), written);
+  const all = flattenBelow(issues, reportUnknown, []);
   return [...new Map(all.map((each) => [`${each.at} ${formatPath(each.path)}`, each])).values()];
 }
 
