@@ -125,20 +125,21 @@ describe.skipIf(missing)(missing ? skippedName(NAME, `no Chromium at ${EXECUTABL
     ['hostile-names', fleet(16), /^\(3\) failing/],
     ['faults', faulty(), /^\(201\) failing/, { reloadFailure }],
   ])(
-    '%s has no overflow, enough contrast and no error at three widths and in both colours',
+    '%s has no overflow at three widths, enough contrast in both colours and no error',
     async (name, shown, verdict, over) => {
       // On a busy machine the looks take longer than the page stays.
       await open('/?refresh=0&open=1', shown, over);
       expect(await page.title()).toMatch(verdict);
       await page.evaluate(AXE);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        for (const width of [400, 900, 1_400]) {
-          await page.setViewportSize({ width, height: 1_800 });
+      for (const width of [400, 900, 1_400]) {
+        await page.setViewportSize({ width, height: 1_800 });
+        expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+        // Colours depend on the scheme, not on the width.
+        if (width !== 900 && PICTURES === undefined) continue;
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
           if (PICTURES !== undefined)
             await page.screenshot({ path: `${PICTURES}/status-page-${name}-${width}-${colorScheme}.png` });
-          expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-          // Colours depend on the scheme, not on the width.
           if (width === 900) expect(await page.evaluate<string[]>(CONTRAST_FAULTS)).toEqual([]);
         }
       }
