@@ -42,7 +42,10 @@ function numberOf(name: string): number {
   return REAL_TIME[name] ?? (constants.signals as Readonly<Record<string, number>>)[name] ?? 0;
 }
 
-/** What the system says of a process: whether it catches a signal, its action for it, and whether it is suspended. */
+/** The signals whose default action is not to kill the process, as in signal(7). */
+const KILLS_NOTHING = /^SIG(?:CHLD|CONT|STOP|TSTP|TTIN|TTOU|URG|WINCH)$/;
+
+/** What the system says of a process: whether it catches a signal, whether that kills it, and whether it is suspended. */
 function stateOf(pid: number) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const has = (set: string, name: string): boolean => {
@@ -52,7 +55,8 @@ function stateOf(pid: number) {
   const catches = (name: string) => has('SigCgt', name);
   return {
     catches,
-    hasDefaultAction: (name: string) => !catches(name) && !has('SigIgn', name) && !has('SigBlk', name),
+    isKilledBy: (name: string) =>
+      !KILLS_NOTHING.test(name) && !catches(name) && !has('SigIgn', name) && !has('SigBlk', name),
     isSuspended: /^State:\s*T/m.test(status),
   };
 }
@@ -82,8 +86,8 @@ async function answers(program: Program): Promise<boolean> {
 
 /** What the table calls an effect, tried with one signal on an exporter that listens. True if it ended. */
 async function tryEffect(effect: string, name: string, exporter: Program): Promise<boolean> {
-  // The system then kills the process, whatever the program is: this needs no start of another one.
-  if (effect === 'killed' && stateOf(exporter.pid).hasDefaultAction(name)) return false;
+  // The system says so without killing it, which would need the start of another one.
+  if (effect === 'killed' && stateOf(exporter.pid).isKilledBy(name)) return false;
   const before = exporter.output().length;
   const news = (): string => exporter.output().slice(before);
   process.kill(exporter.pid, numberOf(name));
