@@ -31,7 +31,7 @@ const FILES = {
 };
 
 /** Runs the body with a small program and the build script: other tests run the program of the checkout. */
-function inCopy(body: (folder: string) => Promise<void>): Promise<void> {
+function inSmallProject(body: (folder: string) => Promise<void>): Promise<void> {
   return inFolder((folder) => {
     for (const path of ['package.json', 'tsconfig.json', 'scripts/build.ts', 'simulator/nerdgraph', 'packs'])
       cpSync(join(ROOT, path), join(folder, path), { recursive: true });
@@ -55,7 +55,7 @@ async function said(folder: string): Promise<string> {
 }
 
 test('a killed build keeps the last program, and the next build removes the remains', () =>
-  inCopy(async (folder) => {
+  inSmallProject(async (folder) => {
     // The build waits for the rest of a pipe.
     const source = join(folder, SOURCE);
     rmSync(source);
@@ -87,7 +87,7 @@ test('a killed build keeps the last program, and the next build removes the rema
   }));
 
 test('a failed build keeps the last program and leaves no other files', () =>
-  inCopy(async (folder) => {
+  inSmallProject(async (folder) => {
     writeFileSync(join(folder, SOURCE), 'const = 1;');
     expect(await build(folder)).toMatchObject({
       status: 1,
@@ -98,7 +98,7 @@ test('a failed build keeps the last program and leaves no other files', () =>
   }));
 
 test('builds at the same time all succeed and leave one of their programs', () =>
-  inCopy(async (folder) => {
+  inSmallProject(async (folder) => {
     const builds = await Promise.all([build(folder), build(folder)]);
     expect(builds.map(({ status, stderr }) => [status, stderr])).toEqual(builds.map(() => [0, '']));
     expect(await said(folder)).toBe('new');
