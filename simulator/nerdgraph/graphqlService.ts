@@ -179,7 +179,7 @@ export class GraphqlService {
     const list: Field = (kind, text) => {
       requested.push({
         entry: { kind, text },
-        // Only a fault of one application needs them, and most of a call's time goes into reading its query.
+        // Only a fault of one application needs them, so without faults no query is read twice.
         get applicationIds() {
           return kind === 'graphql_nrql' ? readOr([], () => readApplicationIds(text)) : [];
         },
