@@ -19,7 +19,6 @@ const LONGEST = [
   'test/real/shards.test.ts',
   'test/config/loadFaults.long.test.ts',
   'test/e2e/hostileClients.test.ts',
-  'test/real/silentNameServer.test.ts',
   'test/real/rules.test.ts',
   'test/real/incidents.test.ts',
   'test/e2e/slowProbes.test.ts',
@@ -29,6 +28,8 @@ const LONGEST = [
   'test/e2e/hostileBodies.test.ts',
   'test/deploy/helmValues.test.ts',
   'test/real/scrape.test.ts',
+  'test/tools/backfill/interruption.test.ts',
+  'test/collect/promises.long.test.ts',
   'test/real/webConfig.test.ts',
 ];
 

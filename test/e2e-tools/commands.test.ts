@@ -130,7 +130,7 @@ describe.concurrent('a command', () => {
     onTestFinished,
   }) => {
     const simulator = await simulatorForTest(
-      { applications: 40, hostsPerApplication: 1, latencyMs: 300 },
+      { applications: 16, hostsPerApplication: 1, latencyMs: 300 },
       onTestFinished,
     );
     const shop = account(simulator, 'shop', { limits: { max_concurrent_requests: 4 } });

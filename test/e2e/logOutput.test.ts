@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { until } from '../real/support/until.ts';
 import { configText } from './support/config.ts';
+import { COMPILED, NODE } from './support/program.ts';
 
 const MAIN = resolve('dist/main.js');
 const VALID = configText({ accounts: [{ name: 'one', api_key: 'NRAK-ONE', region: 'us' }] });
@@ -39,7 +40,8 @@ async function overflowingExporter(stderr: 'pipe' | number) {
   writeFileSync(file, VALID);
   const port = await freePort();
   const flags = ['serve', `--config.file=${file}`, `--web.listen-address=127.0.0.1:${port}`, '--web.enable-lifecycle'];
-  const child = spawn(process.execPath, [MAIN, ...flags], { stdio: ['ignore', 'ignore', stderr] });
+  const env = { ...process.env, ...COMPILED };
+  const child = spawn(NODE, [MAIN, ...flags], { env, stdio: ['ignore', 'ignore', stderr] });
   started.push(child);
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
   const address = `http://127.0.0.1:${port}`;

@@ -10,19 +10,24 @@ import { exporterForTest } from './support/forTest.ts';
 /** Calls and scrapes that are under way last longer than a test may: a shutdown that waited for one of them would not end. */
 const HANGING = { request_timeout: '10m' };
 
-describe.each([
+describe.concurrent.each([
   ['http', 'SIGTERM'],
   ['https', 'SIGINT'],
 ] as const)('with clients that never disconnect, over %s', (scheme, signal) => {
-  test(`${signal} answers waiting scrapes and ends the exporter with status 0, whatever clients and New Relic do`, async () => {
-    const simulator = await simulatorForTest({ applications: 40 });
+  test(`${signal} answers waiting scrapes and ends the exporter with status 0, whatever clients and New Relic do`, async ({
+    onTestFinished,
+  }) => {
+    const simulator = await simulatorForTest({ applications: 40 }, onTestFinished);
     simulator.faults.add({ effect: 'hang', on: 'metric_data' });
     const { cert, key } = await certificate('localhost', LOCALHOST);
-    const exporter = await exporterForTest({
-      config: { accounts: [account(simulator, 'default', { hosts: false, limits: HANGING })] },
-      files: { 'web.yaml': 'tls_server_config: {cert_file: s.pem, key_file: s.key}\n', 's.pem': cert, 's.key': key },
-      flags: scheme === 'https' ? ['--web.config.file=web.yaml'] : [],
-    });
+    const exporter = await exporterForTest(
+      {
+        config: { accounts: [account(simulator, 'default', { hosts: false, limits: HANGING })] },
+        files: { 'web.yaml': 'tls_server_config: {cert_file: s.pem, key_file: s.key}\n', 's.pem': cert, 's.key': key },
+        flags: scheme === 'https' ? ['--web.config.file=web.yaml'] : [],
+      },
+      onTestFinished,
+    );
     const { port } = exporter;
     const tls = scheme === 'https';
     const silent = await hostileClients(30, port);

@@ -24,10 +24,13 @@ const RESOLVERS = {
   ].join('\n'),
 };
 
-const CONFIG = {
-  accounts: [{ name: 'one', api_key: 'NRAK-KEYOFATEST', account_id: 1, limits: { request_timeout: '1s' } }],
-  collection: { background: true },
-};
+const configOf = (max_retries: number): string =>
+  configText({
+    accounts: [
+      { name: 'one', api_key: 'NRAK-KEYOFATEST', account_id: 1, limits: { request_timeout: '1s', max_retries } },
+    ],
+    collection: { background: true },
+  });
 
 const COMMANDS = [
   ['check', '--live'],
@@ -47,7 +50,7 @@ await describeReal('with a name server that never answers', {
     /** Options to start a program in namespaces of its own, with this resolv.conf. */
     const silenced = (folder: string, resolver: string, node: string, asFirst = false): ProgramOptions => {
       writeFileSync(join(folder, 'resolv.conf'), resolver);
-      writeFileSync(join(folder, 'config.yaml'), configText(CONFIG));
+      writeFileSync(join(folder, 'config.yaml'), configOf(0));
       const processes = asFirst ? ['--pid', '--fork', '--kill-child', '--mount-proc'] : [];
       const script = ['sh', '-c', SILENCE, join(folder, 'resolv.conf')];
       return {
@@ -110,6 +113,8 @@ await describeReal('with a name server that never answers', {
     test.concurrent.each([false, true])('ctrl-C ends a command with status 130, also as PID 1: %s', (asFirst) =>
       inFolder(async (folder) => {
         const options = silenced(folder, RESOLVERS['of a pod'], NODE, asFirst);
+        // A lookup that is repeated is under way when the signal comes.
+        writeFileSync(join(folder, 'config.yaml'), configOf(2));
         const command = startProgram({ ...options, args: ['discover', '--log.level=debug'] });
         const kill = setTimeout(() => command.signal('SIGKILL'), LIMIT);
         await command.said(/no response within 1 s/);
