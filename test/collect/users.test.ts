@@ -17,7 +17,7 @@ const QUERIES = Array.from({ length: 40 }, (_, index) =>
 
 /** Two accounts with different keys that read all of their queries once, and what the service sees. */
 async function twoAccounts(options: SimulatorOptions) {
-  const simulator = await simulatorForTest({ applications: 1, apiKeys: ['one', 'two'], latencyMs: 500, ...options });
+  const simulator = await simulatorForTest({ applications: 1, apiKeys: ['one', 'two'], latencyMs: 200, ...options });
   const calls = new Map<string, number>();
   const limits = { max_concurrent_requests: 20 };
   const accounts = ['one', 'two'].map((name) =>
