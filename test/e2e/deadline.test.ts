@@ -35,7 +35,7 @@ test('the exporter answers scrapes in time while calls hang, keeps values while 
   front.drop();
   await scrapeUntil(exporter, 'a failed call', (families) => {
     const failures = { endpoint: '/applications.json', reason: 'network' };
-    return value(families, 'newrelic_exporter_api_failures_total', failures) > 0;
+    return (value(families, 'newrelic_exporter_api_failures_total', failures) ?? 0) > 0;
   });
   // The pause after a failure is over.
   clock.minutesLater(1);
