@@ -40,7 +40,7 @@ async function overflowingExporter(stderr: 'pipe' | number) {
   writeFileSync(file, VALID);
   const port = await freePort();
   const flags = ['serve', `--config.file=${file}`, `--web.listen-address=127.0.0.1:${port}`, '--web.enable-lifecycle'];
-  const env = { ...process.env, ...COMPILED };
+  const env = { PATH: process.env['PATH'], ...COMPILED };
   const child = spawn(NODE, [MAIN, ...flags], { env, stdio: ['ignore', 'ignore', stderr] });
   started.push(child);
   const ended = once(child, 'exit') as Promise<[number | null, string | null]>;
