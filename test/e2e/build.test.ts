@@ -33,7 +33,8 @@ const FILES = {
 /** Runs the body with a small program and the build script: other tests run the program of the checkout. */
 function inSmallProject(body: (folder: string) => Promise<void>): Promise<void> {
   return inFolder((folder) => {
-    for (const path of ['package.json', 'tsconfig.json', 'scripts/build.ts', 'simulator/nerdgraph', 'packs'])
+    const schema = 'simulator/nerdgraph/nerdgraph.graphql';
+    for (const path of ['package.json', 'tsconfig.json', 'scripts/build.ts', schema, 'packs'])
       cpSync(join(ROOT, path), join(folder, path), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     for (const [path, text] of Object.entries(FILES)) {
